@@ -1,0 +1,2 @@
+//! crates/spexus
+fn main() {}
