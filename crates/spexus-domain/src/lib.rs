@@ -1,1 +1,44 @@
-//! spexus-domain
+//! What Spexus manages and the rules that hold for it.
+//!
+//! Epics hold user stories, stories hold acceptance criteria and requirements; all of them, and steering documents,
+//! are *items*: one shape with kind rules as data ([`kind`]), so that links, comments, history, search and deletion are
+//! written once and work on every kind. What differs between kinds is a row in a table, not a branch in the code.
+//!
+//! The crate is pure: values in, values or a [`refusal::Refusal`] out. It does no I/O, reads no clock, makes no random
+//! number and knows nothing of SQL, HTTP or MCP. Whoever calls it brings the facts (the parent, the workflow, the
+//! links that exist) and stores the result.
+//!
+//! The serialised form of these values is the product's: REST, MCP and the command line all print them as they are.
+
+pub mod account;
+pub mod analysis;
+pub mod anchor;
+pub mod attribute;
+pub mod baseline;
+pub mod batch;
+pub mod change;
+pub mod comment;
+pub mod deletion;
+pub mod id;
+pub mod item;
+pub mod kind;
+pub mod limits;
+pub mod link;
+pub mod nearest;
+pub mod permission;
+pub mod project;
+pub mod prompt;
+pub mod query;
+pub mod search;
+pub mod text;
+pub mod time;
+pub mod workflow;
+
+pub use id::{AnyId, Reference};
+pub use kind::Kind;
+pub use refusal::{Code, Fault, Refusal};
+pub use time::Timestamp;
+pub use uuid::Uuid;
+
+/// What a rule answers: the value, or the refusal to show.
+pub type Ruled<T> = Result<T, Refusal>;

@@ -1,0 +1,264 @@
+//! Who acts: users with a role, tokens with scopes, and the caller that results from both.
+
+use crate::{Code, Refusal, Ruled, Timestamp, nearest};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// What every personal access token begins with.
+pub const TOKEN_PREFIX: &str = "mcp_pat_";
+
+/// What a person may do at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+pub enum Role {
+    /// Reads everything and comments.
+    Commenter,
+    /// Also writes.
+    User,
+    /// Also manages users, settings and prompts.
+    Administrator,
+}
+
+impl Role {
+    /// All roles, least rights first.
+    pub const ALL: [Role; 3] = [Role::Commenter, Role::User, Role::Administrator];
+
+    /// As it stands in JSON and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Commenter => "Commenter",
+            Role::User => "User",
+            Role::Administrator => "Administrator",
+        }
+    }
+
+    /// Reads a role by name, in any letter case.
+    pub fn parse(field: &str, text: &str) -> Ruled<Self> {
+        nearest::find(&Role::ALL, |role| role.name(), text)
+            .copied()
+            .ok_or_else(|| nearest::miss(field, text, Role::ALL.iter().map(|role| role.name())))
+    }
+}
+
+/// What a token may be used for; a broader scope includes the narrower ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Reading.
+    Read,
+    /// Reading and commenting.
+    Comment,
+    /// Reading, commenting and writing.
+    Write,
+    /// Everything the user's role allows.
+    Admin,
+}
+
+impl Scope {
+    /// All scopes, narrowest first.
+    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin];
+
+    /// As it stands in JSON and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Comment => "comment",
+            Scope::Write => "write",
+            Scope::Admin => "admin",
+        }
+    }
+
+    /// Reads a scope by name, in any letter case.
+    pub fn parse(field: &str, text: &str) -> Ruled<Self> {
+        nearest::find(&Scope::ALL, |scope| scope.name(), text)
+            .copied()
+            .ok_or_else(|| nearest::miss(field, text, Scope::ALL.iter().map(|scope| scope.name())))
+    }
+}
+
+/// A person with an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct User {
+    /// Its id.
+    pub id: Uuid,
+    /// The name to log in and to be mentioned by, unique.
+    pub username: String,
+    /// The e-mail address, unique when given.
+    pub email: Option<String>,
+    /// What the person may do.
+    pub role: Role,
+    /// Whether the account can be used; a disabled one keeps its history.
+    pub active: bool,
+    /// Grows with every change.
+    pub rev: i64,
+    /// When the account was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What is needed to make an account.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// The name to log in by.
+    pub username: String,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// The first password.
+    pub password: String,
+    /// What the person may do: Administrator, User or Commenter.
+    pub role: String,
+}
+
+impl fmt::Debug for NewUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewUser")
+            .field("username", &self.username)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What can be changed about an account; a field left out stays as it is.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserPatch {
+    /// The name to log in by.
+    pub username: Option<String>,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// What the person may do.
+    pub role: Option<String>,
+    /// Whether the account can be used.
+    pub active: Option<bool>,
+    /// The revision this change was made against.
+    pub expect_rev: Option<i64>,
+}
+
+/// A personal access token, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Token {
+    /// Its id.
+    pub id: Uuid,
+    /// Whose it is.
+    pub user: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// The only project it works in, when it is bound to one.
+    pub project: Option<String>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What is needed to make a token.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// What its owner calls it, unique among the owner's tokens.
+    pub name: String,
+    /// What it may be used for; everything the user may do when left out.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// The only project it works in.
+    pub project: Option<String>,
+    /// When it stops working: a time, or a length such as `90d`, `12h`.
+    pub expires: Option<String>,
+}
+
+/// Who makes a request, with what rights: the result of checking a token, a session, or a local command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The user.
+    pub user_id: Uuid,
+    /// The user's name.
+    pub username: String,
+    /// The user's role now, not when the token was made.
+    pub role: Role,
+    /// The broadest scope of the token; sessions and local commands have all.
+    pub scope: Scope,
+    /// The token used, if one was.
+    pub token_id: Option<Uuid>,
+    /// The project everything happens in when the token is bound to one.
+    pub bound_project: Option<Uuid>,
+    /// The program that speaks for the user, already cleaned for logs.
+    pub client: String,
+}
+
+/// Reads when a token stops working: a point in time, or a length counted from `now`. The past is refused.
+pub fn expiry(field: &str, text: &str, now: Timestamp) -> Ruled<Timestamp> {
+    let at = match length_seconds(text) {
+        Some(seconds) => now.plus_seconds(seconds),
+        None => Timestamp::parse(field, text)?,
+    };
+    if at > now {
+        return Ok(at);
+    }
+    let problem = format!("{:?} is not in the future", crate::text::excerpt(text, 60));
+    Err(Refusal::field(
+        Code::InvalidParams,
+        field,
+        problem,
+        "a later time, or a length such as 90d",
+    ))
+}
+
+fn length_seconds(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let unit = match text.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return None,
+    };
+    let count: i64 = text[..text.len() - 1]
+        .parse()
+        .ok()
+        .filter(|count| (0..=100_000).contains(count))?;
+    Some(count * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiry_is_a_time_or_a_length_and_never_past() {
+        let now = Timestamp(1_000_000_000_000_000);
+        assert_eq!(
+            expiry("expires", "90d", now).unwrap(),
+            now.plus_seconds(90 * 86_400)
+        );
+        assert_eq!(
+            expiry("expires", "2001-10-09", now).unwrap().to_string(),
+            "2001-10-09T00:00:00.000000Z"
+        );
+        for bad in ["0d", "2001-01-01", "-5d", "soon", "99999999999d", "é", ""] {
+            assert_eq!(
+                expiry("expires", bad, now).unwrap_err().faults[0].field,
+                "expires",
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_password_never_reaches_a_debug_print() {
+        let user = NewUser {
+            username: "a".into(),
+            email: None,
+            password: "hunter22".into(),
+            role: "User".into(),
+        };
+        assert!(!format!("{user:?}").contains("hunter22"));
+    }
+}

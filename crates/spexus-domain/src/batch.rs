@@ -1,0 +1,301 @@
+//! Batches: many operations, all or nothing, that can speak of each other. An operation may give what it makes a local
+//! name (`"ref": "login"`), and later ones use it wherever an id is asked for (`"@login"`).
+
+use crate::{
+    Code, Fault, Kind, Refusal, Ruled, Uuid,
+    comment::NewComment,
+    id::AnyId,
+    item::{ItemPatch, Move, NewItem},
+    limits,
+    link::NewLink,
+    nearest,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use utoipa::ToSchema;
+
+/// A batch as it is sent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchInput {
+    /// What to do, in this order: objects with `op` = create | update | move | delete | restore | link | unlink |
+    /// comment, an optional `ref`, the `id` where one is needed, and the fields of that operation.
+    #[schema(value_type = Vec<Object>)]
+    pub operations: Vec<Map<String, Value>>,
+    /// Try everything and report, but keep nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The project, when it is not the caller's usual one.
+    pub project: Option<String>,
+}
+
+/// One operation, understood.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// Make an item.
+    Create(Kind, NewItem),
+    /// Change an item.
+    Update(String, ItemPatch),
+    /// Move an item.
+    Move(String, Move),
+    /// Delete an item.
+    Delete(String, bool),
+    /// Bring an item back.
+    Restore(String),
+    /// Make a link.
+    Link(NewLink),
+    /// Remove a link, by its id.
+    Unlink(Uuid),
+    /// Comment on an item.
+    Comment(String, NewComment),
+}
+
+/// An operation with its local name.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What later operations call the result.
+    pub name: Option<String>,
+    /// What to do.
+    pub operation: Operation,
+}
+
+/// What one operation of a batch did.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Outcome {
+    /// The local name, when one was given.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The operation.
+    pub op: &'static str,
+    /// The id of what it made or changed.
+    pub id: Uuid,
+    /// What people call it.
+    pub label: String,
+    /// The revision that resulted.
+    pub rev: i64,
+}
+
+/// The answer to a batch.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct BatchResult {
+    /// Whether nothing was kept because only a trial was asked for.
+    pub dry_run: bool,
+    /// One entry for each operation, in order.
+    pub results: Vec<Outcome>,
+}
+
+const OPS: [&str; 8] = [
+    "create", "update", "move", "delete", "restore", "link", "unlink", "comment",
+];
+
+impl Operation {
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Operation::Create(..) => "create",
+            Operation::Update(..) => "update",
+            Operation::Move(..) => "move",
+            Operation::Delete(..) => "delete",
+            Operation::Restore(..) => "restore",
+            Operation::Link(..) => "link",
+            Operation::Unlink(..) => "unlink",
+            Operation::Comment(..) => "comment",
+        }
+    }
+}
+
+/// Understands all operations of a batch, or refuses with the place of the first that makes no sense.
+pub fn steps(input: &BatchInput) -> Ruled<Vec<Step>> {
+    let count = input.operations.len();
+    if !(1..=limits::MAX_BATCH_OPERATIONS).contains(&count) {
+        let allowed = format!("1 to {}", limits::MAX_BATCH_OPERATIONS);
+        return Err(Refusal::field(
+            Code::InvalidParams,
+            "operations",
+            format!("has {count} entries"),
+            allowed,
+        ));
+    }
+    let understood = |(at, fields): (usize, &Map<String, Value>)| {
+        step(fields.clone()).map_err(|refusal| refusal.inside(&format!("operations[{at}].")))
+    };
+    input.operations.iter().enumerate().map(understood).collect()
+}
+
+fn step(mut fields: Map<String, Value>) -> Ruled<Step> {
+    let op = text(&mut fields, "op")?;
+    let name = match fields.remove("ref") {
+        None => None,
+        Some(Value::String(name)) => Some(crate::text::name("ref", name.trim_start_matches('@'))?),
+        Some(_) => {
+            return Err(Refusal::field(
+                Code::FieldTypeMismatch,
+                "ref",
+                "is not text",
+                "a local name",
+            ));
+        }
+    };
+    let operation = match op.to_lowercase().as_str() {
+        "create" => Operation::Create(Kind::parse("kind", &text(&mut fields, "kind")?)?, rest(fields)?),
+        "update" => Operation::Update(text(&mut fields, "id")?, rest(fields)?),
+        "move" => Operation::Move(text(&mut fields, "id")?, rest(fields)?),
+        "delete" => {
+            let id = text(&mut fields, "id")?;
+            Operation::Delete(id, rest::<Force>(fields)?.force)
+        }
+        "restore" => {
+            let id = text(&mut fields, "id")?;
+            rest::<Nothing>(fields)?;
+            Operation::Restore(id)
+        }
+        "link" => Operation::Link(rest(fields)?),
+        "unlink" => {
+            let id = text(&mut fields, "id")?;
+            rest::<Nothing>(fields)?;
+            let id = Uuid::try_parse(&id).map_err(|_| {
+                Refusal::field(Code::InvalidParams, "id", "is not the id of a link", "a UUID")
+            })?;
+            Operation::Unlink(id)
+        }
+        "comment" => Operation::Comment(text(&mut fields, "item")?, rest(fields)?),
+        _ => return Err(nearest::miss("op", &op, OPS)),
+    };
+    Ok(Step { name, operation })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Force {
+    #[serde(default)]
+    force: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+fn text(fields: &mut Map<String, Value>, field: &str) -> Ruled<String> {
+    match fields.remove(field) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(Refusal::field(
+            Code::FieldTypeMismatch,
+            field,
+            "is not text",
+            "text",
+        )),
+        None => Err(Refusal::field(
+            Code::MissingRequiredField,
+            field,
+            "is missing",
+            "text",
+        )),
+    }
+}
+
+fn rest<T: DeserializeOwned>(fields: Map<String, Value>) -> Ruled<T> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| decode(&error.to_string()))
+}
+
+/// Turns a decoder's sentence into a fault; the field stands in it between backquotes when there is one.
+fn decode(sentence: &str) -> Refusal {
+    let field = sentence.split('`').nth(1).unwrap_or("").to_owned();
+    let fault = Fault {
+        field,
+        problem: sentence.to_owned(),
+        allowed: String::new(),
+    };
+    Refusal {
+        faults: vec![fault],
+        ..Refusal::new(Code::InvalidParams, sentence)
+    }
+}
+
+/// The local names of a running batch.
+#[derive(Debug, Default)]
+pub struct Locals(HashMap<String, Uuid>);
+
+impl Locals {
+    /// Gives a result its name; the same name twice is refused.
+    pub fn name(&mut self, name: &str, id: Uuid) -> Ruled<()> {
+        match self.0.insert(name.to_owned(), id) {
+            None => Ok(()),
+            Some(_) => Err(Refusal::field(
+                Code::InvalidParams,
+                "ref",
+                format!("{name:?} is already taken"),
+                "another name",
+            )),
+        }
+    }
+
+    /// Reads an id: a local name with `@`, or any other form.
+    pub fn resolve(&self, field: &str, text: &str) -> Ruled<AnyId> {
+        let Some(name) = text.trim().strip_prefix('@') else {
+            return AnyId::parse(field, text);
+        };
+        match self.0.get(name) {
+            Some(id) => Ok(AnyId::Uuid(*id)),
+            None => Err(nearest::miss(field, text, self.0.keys().map(String::as_str))
+                .hint("A local name must be given by an earlier operation of the same batch.")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(operations: Value) -> Ruled<Vec<Step>> {
+        steps(&serde_json::from_value(json!({"operations": operations})).unwrap())
+    }
+
+    #[test]
+    fn operations_are_understood_or_named() {
+        let understood = parse(json!([
+            {"op": "create", "ref": "@e", "kind": "epic", "title": "Login"},
+            {"op": "update", "id": "@e", "priority": 1, "expect_rev": 1},
+            {"op": "delete", "id": "EP-001", "force": true},
+        ]))
+        .unwrap();
+        assert_eq!(understood[0].name.as_deref(), Some("e"));
+        assert_eq!(understood[2].operation.name(), "delete");
+    }
+
+    #[test]
+    fn a_fault_names_the_operation_and_the_field() {
+        let cases = [
+            (json!([{"op": "craete"}]), "operations[0].op"),
+            (
+                json!([{"op": "create", "kind": "epic", "titel": "x"}]),
+                "operations[0].titel",
+            ),
+            (
+                json!([{"op": "restore", "id": "EP-1"}, {"op": "update", "id": 7}]),
+                "operations[1].id",
+            ),
+            (json!([{"op": "update"}]), "operations[0].id"),
+        ];
+        for (operations, field) in cases {
+            assert_eq!(parse(operations).unwrap_err().faults[0].field, field);
+        }
+        assert_eq!(parse(json!([])).unwrap_err().faults[0].field, "operations");
+    }
+
+    #[test]
+    fn local_names_are_given_once_and_only_forward() {
+        let mut locals = Locals::default();
+        locals.name("e", Uuid::from_u128(1)).unwrap();
+        assert_eq!(
+            locals.resolve("parent", "@e").unwrap(),
+            AnyId::Uuid(Uuid::from_u128(1))
+        );
+        assert_eq!(
+            locals.resolve("parent", "@f").unwrap_err().faults[0].field,
+            "parent"
+        );
+        assert!(locals.name("e", Uuid::from_u128(2)).is_err());
+    }
+}

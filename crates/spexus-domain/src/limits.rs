@@ -1,0 +1,40 @@
+//! Every limit on what people write, with its unit in its name. Characters are Unicode scalar values, never bytes.
+
+/// Title of an item, prompt or project.
+pub const MAX_TITLE_CHARS: usize = 500;
+/// Description of an item, content of a prompt.
+pub const MAX_DESCRIPTION_CHARS: usize = 50_000;
+/// One comment.
+pub const MAX_COMMENT_CHARS: usize = 10_000;
+/// Names: users, tokens, types, statuses, prompts, baselines, attributes.
+pub const MAX_NAME_CHARS: usize = 100;
+/// One e-mail address.
+pub const MAX_EMAIL_CHARS: usize = 254;
+/// A query typed into search.
+pub const MAX_QUERY_CHARS: usize = 1_000;
+/// A password; argon2 would hash any length, so the bound protects the server.
+pub const MAX_PASSWORD_CHARS: usize = 1_000;
+/// The shortest password accepted.
+pub const MIN_PASSWORD_CHARS: usize = 8;
+/// An idempotency key.
+pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 200;
+/// Attributes of one item.
+pub const MAX_ATTRIBUTES: usize = 50;
+/// Text of one attribute.
+pub const MAX_ATTRIBUTE_CHARS: usize = 2_000;
+/// Rows of one page.
+pub const MAX_PAGE_ROWS: u32 = 200;
+/// Rows of one page when nobody says.
+pub const DEFAULT_PAGE_ROWS: u32 = 50;
+/// Operations of one batch.
+pub const MAX_BATCH_OPERATIONS: usize = 1_000;
+/// Nodes of one hierarchy answer.
+pub const MAX_TREE_NODES: u32 = 10_000;
+/// Depth of a comment thread.
+pub const MAX_COMMENT_DEPTH: usize = 50;
+/// Statuses of one workflow.
+pub const MAX_WORKFLOW_STATUSES: usize = 50;
+/// Steps followed when looking for a cycle of links.
+pub const MAX_CYCLE_STEPS: u32 = 10_000;
+/// Words of a query that are looked up; the rest is ignored.
+pub const MAX_QUERY_WORDS: usize = 20;

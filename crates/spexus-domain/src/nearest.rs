@@ -1,0 +1,63 @@
+//! Finding a name people meant. A miss answers with the valid options and the nearest one, so that a person or a model
+//! can correct itself in one step.
+
+use crate::{Code, Refusal};
+
+/// The option that equals `wanted` without regard to letter case and to spaces, dashes and underscores.
+pub fn find<'a, T>(options: &'a [T], name: impl Fn(&T) -> &str, wanted: &str) -> Option<&'a T> {
+    let wanted = fold(wanted);
+    options.iter().find(|option| fold(name(option)) == wanted)
+}
+
+/// The refusal for a name that is not among the options.
+pub fn miss<'a>(field: &str, wanted: &str, options: impl IntoIterator<Item = &'a str>) -> Refusal {
+    let options: Vec<&str> = options.into_iter().collect();
+    let shown = crate::text::excerpt(wanted, 60);
+    let refusal = Refusal::field(
+        Code::InvalidParams,
+        field,
+        format!("{shown:?} is not known"),
+        format!("one of: {}", options.join(", ")),
+    );
+    match closest(wanted, &options) {
+        Some(near) => refusal.hint(format!("Did you mean {near:?}?")),
+        None => refusal,
+    }
+}
+
+fn closest<'a>(wanted: &str, options: &[&'a str]) -> Option<&'a str> {
+    let wanted: String = fold(wanted).chars().take(100).collect();
+    let distance = |option: &str| strsim::damerau_levenshtein(&wanted, &fold(option));
+    let near = options.iter().min_by_key(|option| distance(option))?;
+    (distance(near) * 2 <= wanted.chars().count().max(2)).then_some(near)
+}
+
+fn fold(name: &str) -> String {
+    name.chars()
+        .filter(|c| !" _-".contains(*c))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letter_case_and_separators_do_not_matter() {
+        let options = ["In Progress", "Done"];
+        assert_eq!(find(&options, |o| o, "in_progress"), Some(&"In Progress"));
+        assert_eq!(find(&options, |o| o, "started"), None);
+    }
+
+    #[test]
+    fn a_miss_names_the_options_and_the_nearest() {
+        let refusal = miss("type", "Functonal", ["Functional", "Data"]);
+        assert_eq!(refusal.hint, "Did you mean \"Functional\"?");
+        assert_eq!(refusal.faults[0].allowed, "one of: Functional, Data");
+        assert_ne!(
+            miss("type", "zzz", ["Functional"]).hint,
+            "Did you mean \"Functional\"?"
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! What can be asked for: filters, orders and pages. Names come from fixed lists; what is not in a list is refused, so
+//! nothing a client sends ever becomes part of a query's text.
+
+use crate::{Code, Kind, Refusal, Ruled, Timestamp, item::Priority, limits, nearest};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Which items are meant. Empty lists and `None` mean any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemFilter {
+    /// The project.
+    pub project_id: Option<Uuid>,
+    /// The kinds.
+    pub kinds: Vec<Kind>,
+    /// The statuses, as stored.
+    pub statuses: Vec<String>,
+    /// The priorities.
+    pub priorities: Vec<Priority>,
+    /// The requirement types, by name.
+    pub types: Vec<String>,
+    /// Who works on it; `Some(None)` means nobody.
+    pub assignee: Option<Option<Uuid>>,
+    /// Who made it.
+    pub creator: Option<Uuid>,
+    /// What directly contains it.
+    pub parent: Option<Uuid>,
+    /// What contains it, at any depth.
+    pub under: Option<Uuid>,
+    /// The criterion a requirement serves.
+    pub acceptance_criterion: Option<Uuid>,
+    /// Made at or after.
+    pub created_from: Option<Timestamp>,
+    /// Made before.
+    pub created_to: Option<Timestamp>,
+    /// Changed at or after.
+    pub updated_from: Option<Timestamp>,
+    /// Changed before.
+    pub updated_to: Option<Timestamp>,
+    /// Deleted items instead of living ones.
+    pub deleted: bool,
+}
+
+/// What a list is ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OrderField {
+    /// When it was made, which is also the order of reference ids.
+    #[default]
+    CreatedAt,
+    /// When it was last changed.
+    UpdatedAt,
+    /// Critical first.
+    Priority,
+    /// By title.
+    Title,
+    /// By status name.
+    Status,
+    /// As people arranged them.
+    Position,
+}
+
+impl OrderField {
+    /// All of them.
+    pub const ALL: [OrderField; 6] = [
+        OrderField::CreatedAt,
+        OrderField::UpdatedAt,
+        OrderField::Priority,
+        OrderField::Title,
+        OrderField::Status,
+        OrderField::Position,
+    ];
+
+    /// As it is written in a request, and as the column is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OrderField::CreatedAt => "created_at",
+            OrderField::UpdatedAt => "updated_at",
+            OrderField::Priority => "priority",
+            OrderField::Title => "title",
+            OrderField::Status => "status",
+            OrderField::Position => "position",
+        }
+    }
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Order {
+    /// By what.
+    pub field: OrderField,
+    /// Largest first.
+    pub descending: bool,
+}
+
+impl Order {
+    /// Reads `priority`, `-updated_at` or `updated_at desc`.
+    pub fn parse(text: &str) -> Ruled<Self> {
+        let text = text.trim();
+        let (name, descending) = match (text.strip_prefix('-'), text.rsplit_once(' ')) {
+            (Some(name), _) => (name, true),
+            (None, Some((name, direction))) if direction.eq_ignore_ascii_case("desc") => (name, true),
+            (None, Some((name, direction))) if direction.eq_ignore_ascii_case("asc") => (name, false),
+            _ => (text, false),
+        };
+        let field = OrderField::ALL
+            .into_iter()
+            .find(|field| field.name() == name.trim());
+        let field =
+            field.ok_or_else(|| nearest::miss("order_by", text, OrderField::ALL.map(OrderField::name)))?;
+        Ok(Self { field, descending })
+    }
+}
+
+/// Which part of a list is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// How many rows at most.
+    pub limit: u32,
+    /// Where the last page ended; opaque.
+    pub cursor: Option<String>,
+}
+
+impl Default for PageRequest {
+    fn default() -> Self {
+        Self {
+            limit: limits::DEFAULT_PAGE_ROWS,
+            cursor: None,
+        }
+    }
+}
+
+impl PageRequest {
+    /// Refuses a page that is empty or too large.
+    pub fn new(limit: Option<u32>, cursor: Option<String>) -> Ruled<Self> {
+        let limit = limit.unwrap_or(limits::DEFAULT_PAGE_ROWS);
+        if (1..=limits::MAX_PAGE_ROWS).contains(&limit) {
+            return Ok(Self { limit, cursor });
+        }
+        let allowed = format!("1 to {}", limits::MAX_PAGE_ROWS);
+        Err(Refusal::field(
+            Code::InvalidParams,
+            "limit",
+            format!("{limit} is out of range"),
+            allowed,
+        ))
+    }
+}
+
+/// One page of a list: the one envelope every list comes in.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Page<T> {
+    /// The rows.
+    pub data: Vec<T>,
+    /// How many there are on all pages.
+    pub total_count: i64,
+    /// What to send as `cursor` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// A list that is one page.
+    pub fn whole(data: Vec<T>) -> Self {
+        let total_count = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        Self {
+            data,
+            total_count,
+            next_cursor: None,
+        }
+    }
+}
+
+/// The refusal for a cursor that was not made by us, or for another list.
+pub fn bad_cursor() -> Refusal {
+    Refusal::field(
+        Code::InvalidParams,
+        "cursor",
+        "is not one this list gave out",
+        "`next_cursor` of the page before, unchanged",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_comes_from_the_list_and_nowhere_else() {
+        assert_eq!(
+            Order::parse("-updated_at").unwrap(),
+            Order {
+                field: OrderField::UpdatedAt,
+                descending: true
+            }
+        );
+        assert_eq!(
+            Order::parse("title DESC").unwrap(),
+            Order {
+                field: OrderField::Title,
+                descending: true
+            }
+        );
+        assert_eq!(
+            Order::parse("priority asc").unwrap(),
+            Order {
+                field: OrderField::Priority,
+                descending: false
+            }
+        );
+        for bad in [
+            "",
+            "id",
+            "title;--",
+            "(SELECT pg_sleep(5))",
+            "title desc, id",
+            "created_at desc desc",
+        ] {
+            assert_eq!(
+                Order::parse(bad).unwrap_err().faults[0].field,
+                "order_by",
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn pages_have_an_upper_bound() {
+        assert!(PageRequest::new(Some(limits::MAX_PAGE_ROWS), None).is_ok());
+        for bad in [0, limits::MAX_PAGE_ROWS + 1, u32::MAX] {
+            assert_eq!(
+                PageRequest::new(Some(bad), None).unwrap_err().faults[0].field,
+                "limit"
+            );
+        }
+    }
+}
