@@ -143,10 +143,15 @@ pub fn snippet(text: &str, matches: impl Fn(&str) -> bool, max_chars: usize) -> 
             .find(char::is_whitespace)
             .map_or(lead, |at| (lead + at).min(centre))
     };
-    let end = text[start..]
+    let cut = text[start..]
         .char_indices()
         .nth(max_chars)
         .map_or(text.len(), |(at, _)| start + at);
+    let first_end = found.first().map_or(start, |range| range.end);
+    let end = match text[start..cut].rfind(char::is_whitespace) {
+        Some(space) if cut < text.len() && start + space > first_end => start + space,
+        _ => cut,
+    };
     let mut out = String::from(if start > 0 { "…" } else { "" });
     let mut at = start;
     for range in found

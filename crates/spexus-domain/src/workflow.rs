@@ -58,9 +58,12 @@ pub struct WorkflowInput {
 impl Workflow {
     /// The workflow shipped for a kind; `None` for kinds without a status.
     pub fn shipped(kind: Kind) -> Option<Self> {
-        let (statuses, transitions): (&[(&str, bool, bool)], &[(&str, &str)]) = match kind {
-            Kind::Epic | Kind::UserStory => (&WORK_STATUSES, &WORK_TRANSITIONS),
-            Kind::Requirement => (&REQUIREMENT_STATUSES, &REQUIREMENT_TRANSITIONS),
+        let (statuses, transitions) = match kind {
+            Kind::Epic | Kind::UserStory => (WORK_STATUSES.as_slice(), WORK_TRANSITIONS.as_slice()),
+            Kind::Requirement => (
+                REQUIREMENT_STATUSES.as_slice(),
+                REQUIREMENT_TRANSITIONS.as_slice(),
+            ),
             Kind::AcceptanceCriterion | Kind::SteeringDocument => return None,
         };
         Some(Self {
