@@ -1,1 +1,178 @@
-//! spexus-store
+//! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
+//!
+//! The decision that shaped this crate: all writes of a process go through one writer ([`writer`]) that runs jobs which
+//! wait together in one transaction, and every change and its row in the hash-chained `change` table commit together.
+//! That gives one order of things to history, feeds and subscriptions, and makes many writers cheaper than one instead
+//! of slower. Reads use their own connections and never wait for writes.
+//!
+//! Statements are written once, in the SQL both engines share, over the small face of [`engine`]; only the DDL's words,
+//! full-text search and notification differ. Domain types go in and come out; an error is one of three branches
+//! ([`Error`]). The crate knows no permissions and no HTTP; it does what the service layer has decided.
+
+pub mod accounts;
+pub mod audit;
+pub mod backup;
+pub mod baselines;
+pub mod chain;
+pub mod changes;
+pub mod comments;
+pub mod copy;
+mod cursor;
+pub mod engine;
+mod error;
+pub mod idempotency;
+pub mod items;
+pub mod links;
+pub mod listing;
+mod pool;
+pub mod projects;
+pub mod prompts;
+mod pulse;
+mod schema;
+pub mod search;
+pub mod settings;
+pub mod tokens;
+pub mod tree;
+mod tx;
+mod writer;
+
+pub use engine::{Conn, Engine};
+pub use error::{Error, Result};
+pub use pool::Location;
+pub use tx::{Actor, Tx};
+
+use futures_util::future::BoxFuture;
+use spexus_domain::Timestamp;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Where the time comes from; tests bring their own.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The power going out: every commit is flushed to the disk before it is answered.
+    #[default]
+    PowerLoss,
+    /// The process or its host program crashing; the last moments before a power loss may be gone.
+    ProcessCrash,
+}
+
+/// How the store works.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// What an acknowledged write survives; SQLite only, PostgreSQL has its own setting.
+    pub durability: Durability,
+    /// Connections for reading.
+    pub max_read_connections: u32,
+    /// How long a request waits for a connection.
+    pub acquire_timeout_ms: u64,
+    /// Writes that may wait; more are refused.
+    pub max_queued_writes: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::PowerLoss,
+            max_read_connections: 4,
+            acquire_timeout_ms: 5_000,
+            max_queued_writes: 4_096,
+        }
+    }
+}
+
+/// The database. Cheap to clone; all clones share connections and the writer.
+#[derive(Clone)]
+pub struct Store {
+    readers: pool::Pool,
+    writing: pool::Pool,
+    writer: writer::Writer,
+    pulse: Arc<pulse::Pulse>,
+    clock: Clock,
+    location: Location,
+}
+
+impl Store {
+    /// Opens a database, brings its tables up to date, and starts the writer. Tells whether it was empty.
+    pub async fn open(location: &Location, options: &StoreOptions, clock: Clock) -> Result<(Self, bool)> {
+        let writing = pool::Pool::for_writing(location, options).await?;
+        let mut conn = writing.acquire().await?;
+        let fresh = schema::prepare(&mut conn).await?;
+        let head = chain::Head::read(&mut conn).await?;
+        drop(conn);
+        let readers = pool::Pool::for_reading(location, options).await?;
+        let pulse = pulse::Pulse::new(head.seq);
+        tokio::spawn(pulse::watch(pulse.clone(), readers.clone()));
+        let writer = writer::Writer::start(
+            writing.clone(),
+            pulse.clone(),
+            clock.clone(),
+            options.max_queued_writes,
+        );
+        Ok((
+            Self {
+                readers,
+                writing,
+                writer,
+                pulse,
+                clock,
+                location: location.clone(),
+            },
+            fresh,
+        ))
+    }
+
+    /// A connection for reading.
+    pub async fn read(&self) -> Result<Conn> {
+        self.readers.acquire().await
+    }
+
+    /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes
+    /// nothing.
+    pub async fn write<T, F>(&self, actor: Actor, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        self.writer.write(actor, job).await
+    }
+
+    /// Follows the number of the last change, also of those made by other processes.
+    pub fn follow(&self) -> watch::Receiver<i64> {
+        self.pulse.follow()
+    }
+
+    /// A number that differs from an earlier one when users, tokens or projects may have changed in between.
+    pub fn accounts_generation(&self) -> u64 {
+        self.pulse.accounts()
+    }
+
+    /// Which engine it is.
+    pub fn engine(&self) -> Engine {
+        self.readers.engine()
+    }
+
+    /// Where the database is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.read().await?.one("SELECT 1 AS one", vec![]).await.map(drop)
+    }
+
+    /// Closes all connections after the writes under way.
+    pub async fn close(self) {
+        drop(self.writer);
+        self.writing.close().await;
+        self.readers.close().await;
+    }
+}

@@ -1,0 +1,293 @@
+//! The two databases behind one small face: statements with numbered parameters in, rows with named columns out.
+//!
+//! Every statement of this crate is written once, in the SQL both engines share. What a statement binds is one of four
+//! types; UUIDs are 16 bytes in SQLite and `UUID` in PostgreSQL, times and flags are integers in both.
+
+use crate::error::{Error, Result};
+use serde_json::{Map, Value};
+use spexus_domain::Timestamp;
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, ValueRef};
+use std::borrow::Cow;
+use uuid::Uuid;
+
+/// The two engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A file beside the process.
+    Sqlite,
+    /// A server that several processes share.
+    Postgres,
+}
+
+/// A connection, alone for its user.
+#[derive(Debug)]
+pub enum Conn {
+    /// To SQLite.
+    Sqlite(PoolConnection<Sqlite>),
+    /// To PostgreSQL.
+    Postgres(PoolConnection<Postgres>),
+}
+
+/// A value bound to a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Param {
+    Int(Option<i64>),
+    Text(Option<String>),
+    Id(Option<Uuid>),
+    Bytes(Option<Vec<u8>>),
+}
+
+/// The values bound to one statement, in order.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => { vec![$($crate::engine::Param::from($value)),*] };
+}
+pub(crate) use params;
+
+/// A row of an answer.
+pub(crate) enum Row {
+    Sqlite(sqlx::sqlite::SqliteRow),
+    Postgres(sqlx::postgres::PgRow),
+}
+
+/// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
+type Sql = Cow<'static, str>;
+
+impl Conn {
+    /// Which engine it speaks to.
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite(_) => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    pub(crate) async fn all(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Row>> {
+        let sql = AssertSqlSafe(sql.into());
+        Ok(match self {
+            Self::Sqlite(conn) => {
+                let rows = bind_sqlite(sqlx::query(sql), params)
+                    .fetch_all(&mut **conn)
+                    .await?;
+                rows.into_iter().map(Row::Sqlite).collect()
+            }
+            Self::Postgres(conn) => {
+                let rows = bind_postgres(sqlx::query(sql), params)
+                    .fetch_all(&mut **conn)
+                    .await?;
+                rows.into_iter().map(Row::Postgres).collect()
+            }
+        })
+    }
+
+    pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
+        let sql = AssertSqlSafe(sql.into());
+        Ok(match self {
+            Self::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_optional(&mut **conn)
+                .await?
+                .map(Row::Sqlite),
+            Self::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
+                .fetch_optional(&mut **conn)
+                .await?
+                .map(Row::Postgres),
+        })
+    }
+
+    pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {
+        self.optional(sql, params)
+            .await?
+            .ok_or_else(|| Error::Broken("a statement that must answer did not".into()))
+    }
+
+    /// Runs a statement and tells how many rows it touched.
+    pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
+        let sql = AssertSqlSafe(sql.into());
+        Ok(match self {
+            Self::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+                .execute(&mut **conn)
+                .await?
+                .rows_affected(),
+            Self::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
+                .execute(&mut **conn)
+                .await?
+                .rows_affected(),
+        })
+    }
+
+    /// Runs several statements without parameters.
+    pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
+        let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+        match self {
+            Self::Sqlite(conn) => conn.execute(sql).await.map(drop)?,
+            Self::Postgres(conn) => conn.execute(sql).await.map(drop)?,
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    pub(crate) fn int(&self, name: &str) -> Result<i64> {
+        self.opt_int(name)?.ok_or_else(|| null(name))
+    }
+
+    pub(crate) fn opt_int(&self, name: &str) -> Result<Option<i64>> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Postgres(row) => row.try_get(name)?,
+        })
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<bool> {
+        Ok(self.int(name)? != 0)
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Result<Timestamp> {
+        self.int(name).map(Timestamp)
+    }
+
+    pub(crate) fn opt_time(&self, name: &str) -> Result<Option<Timestamp>> {
+        Ok(self.opt_int(name)?.map(Timestamp))
+    }
+
+    pub(crate) fn float(&self, name: &str) -> Result<f64> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Postgres(row) => row.try_get(name)?,
+        })
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<String> {
+        self.opt_text(name)?.ok_or_else(|| null(name))
+    }
+
+    pub(crate) fn opt_text(&self, name: &str) -> Result<Option<String>> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Postgres(row) => row.try_get(name)?,
+        })
+    }
+
+    pub(crate) fn id(&self, name: &str) -> Result<Uuid> {
+        self.opt_id(name)?.ok_or_else(|| null(name))
+    }
+
+    pub(crate) fn opt_id(&self, name: &str) -> Result<Option<Uuid>> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Postgres(row) => row.try_get(name)?,
+        })
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Postgres(row) => row.try_get(name)?,
+        })
+    }
+
+    /// A JSON object kept as text.
+    pub(crate) fn object(&self, name: &str) -> Result<Map<String, Value>> {
+        let text = self.text(name)?;
+        if text == "{}" {
+            return Ok(Map::new());
+        }
+        serde_json::from_str(&text)
+            .map_err(|error| Error::Broken(format!("column {name} is not an object: {error}")))
+    }
+
+    /// A value kept as JSON text.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
+        serde_json::from_str(&self.text(name)?)
+            .map_err(|error| Error::Broken(format!("column {name} cannot be read: {error}")))
+    }
+
+    /// Any column as a parameter of the same type, for copying rows between databases.
+    pub(crate) fn param(&self, name: &str, column: ColumnType) -> Result<Param> {
+        Ok(match column {
+            ColumnType::Int => Param::Int(self.opt_int(name)?),
+            ColumnType::Text => Param::Text(self.opt_text(name)?),
+            ColumnType::Id => Param::Id(self.opt_id(name)?),
+            ColumnType::Bytes if self.is_null(name)? => Param::Bytes(None),
+            ColumnType::Bytes => Param::Bytes(Some(self.bytes(name)?)),
+        })
+    }
+
+    fn is_null(&self, name: &str) -> Result<bool> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get_raw(name)?.is_null(),
+            Self::Postgres(row) => row.try_get_raw(name)?.is_null(),
+        })
+    }
+}
+
+/// The types a column can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnType {
+    Int,
+    Text,
+    Id,
+    Bytes,
+}
+
+fn null(name: &str) -> Error {
+    Error::Broken(format!("column {name} is empty"))
+}
+
+macro_rules! from {
+    ($($type:ty => $variant:ident, $value:ident => $convert:expr;)*) => {
+        $(
+            impl From<$type> for Param {
+                fn from($value: $type) -> Self {
+                    Param::$variant(Some($convert))
+                }
+            }
+            impl From<Option<$type>> for Param {
+                fn from(value: Option<$type>) -> Self {
+                    Param::$variant(value.map(|$value| $convert))
+                }
+            }
+        )*
+    };
+}
+
+from! {
+    i64 => Int, value => value;
+    u32 => Int, value => i64::from(value);
+    u8 => Int, value => i64::from(value);
+    bool => Int, value => i64::from(value);
+    Timestamp => Int, value => value.0;
+    &str => Text, value => value.to_owned();
+    String => Text, value => value;
+    &String => Text, value => value.clone();
+    Uuid => Id, value => value;
+    Vec<u8> => Bytes, value => value;
+    [u8; 32] => Bytes, value => value.to_vec();
+}
+
+type SqliteQuery<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
+type PostgresQuery<'q> = sqlx::query::Query<'q, Postgres, sqlx::postgres::PgArguments>;
+
+fn bind_sqlite(mut query: SqliteQuery<'_>, params: Vec<Param>) -> SqliteQuery<'_> {
+    for param in params {
+        query = match param {
+            Param::Int(value) => query.bind(value),
+            Param::Text(value) => query.bind(value),
+            Param::Id(value) => query.bind(value),
+            Param::Bytes(value) => query.bind(value),
+        };
+    }
+    query
+}
+
+fn bind_postgres(mut query: PostgresQuery<'_>, params: Vec<Param>) -> PostgresQuery<'_> {
+    for param in params {
+        query = match param {
+            Param::Int(value) => query.bind(value),
+            Param::Text(value) => query.bind(value),
+            Param::Id(value) => query.bind(value),
+            Param::Bytes(value) => query.bind(value),
+        };
+    }
+    query
+}

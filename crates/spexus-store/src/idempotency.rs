@@ -1,0 +1,41 @@
+//! Answers kept for requests with an idempotency key, so that sending one twice does it once.
+
+use crate::engine::params;
+use crate::error::Result;
+use crate::tx::Tx;
+use refusal::{Code, Refusal};
+
+/// How long an answer is kept.
+const KEEP_SECONDS: i64 = 24 * 3_600;
+
+/// The answer given to the same request before, if there was one. The same key with another request is refused.
+pub async fn recall(tx: &mut Tx, key: &str, request_hash: [u8; 32]) -> Result<Option<String>> {
+    let user = tx.actor().user_id;
+    let sql = "SELECT request_hash, answer FROM idempotency WHERE user_id = $1 AND key = $2";
+    let Some(row) = tx.conn.optional(sql, params![user, key]).await? else {
+        return Ok(None);
+    };
+    if row.bytes("request_hash")? == request_hash {
+        return Ok(Some(row.text("answer")?));
+    }
+    let message = format!("the idempotency key {key:?} was used for another request");
+    Err(Refusal::new(Code::RuleViolated, message)
+        .hint("Use a new key for a new request.")
+        .into())
+}
+
+/// Keeps an answer, and forgets those that are too old.
+pub async fn remember(tx: &mut Tx, key: &str, request_hash: [u8; 32], answer: &str) -> Result<()> {
+    let (user, now) = (tx.actor().user_id, tx.now());
+    tx.conn
+        .run(
+            "DELETE FROM idempotency WHERE user_id = $1 AND created_at < $2",
+            params![user, now.plus_seconds(-KEEP_SECONDS)],
+        )
+        .await?;
+    let sql = "INSERT INTO idempotency (user_id, key, request_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5)";
+    tx.conn
+        .run(sql, params![user, key, request_hash, answer, now])
+        .await
+        .map(drop)
+}

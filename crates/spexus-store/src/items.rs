@@ -1,0 +1,364 @@
+//! Items: reading one, writing one, numbers, and the place among siblings.
+
+use crate::engine::{Conn, Row, params};
+use crate::error::{Error, Result};
+use crate::tx::Tx;
+use spexus_domain::item::{Item, Person, Pointer, Priority};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
+
+/// A statement that reads items: the columns, the joins that give names to what they point to, and the rest. Both ends
+/// of every join are unique, so a row is a row.
+macro_rules! select_items {
+    ($extra:literal, $rest:literal) => {
+        concat!(
+            "SELECT i.id, i.project_id, p.key AS project, i.kind, i.number, i.title, i.description, i.status, i.priority, ",
+            "i.type, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
+            "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.creator_id, c.username AS creator, ",
+            "i.position, i.attributes, i.rev, i.content_hash, i.created_at, i.updated_at, i.deleted_at",
+            $extra,
+            " FROM item i JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
+            "LEFT JOIN account a ON a.id = i.assignee_id LEFT JOIN item pi ON pi.id = i.parent_id ",
+            "LEFT JOIN item ci ON ci.id = i.criterion_id ",
+            $rest
+        )
+    };
+}
+pub(crate) use select_items;
+
+/// An item by its id, deleted or not.
+pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
+    let row = conn
+        .optional(select_items!("", "WHERE i.id = $1"), params![id])
+        .await?;
+    row.map(|row| item(&row)).transpose()
+}
+
+/// An item by any id, deleted or not. References without a project are looked up in `project_id`.
+pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<Option<Item>> {
+    let (project, reference) = match id {
+        AnyId::Uuid(id) => return by_id(conn, *id).await,
+        AnyId::Reference { project, reference } => (project, reference),
+    };
+    let Some(kind) = reference.kind() else {
+        return Ok(None);
+    };
+    let row = match project {
+        None => {
+            let sql = select_items!("", "WHERE i.project_id = $1 AND i.kind = $2 AND i.number = $3");
+            conn.optional(sql, params![project_id, kind.name(), reference.number()])
+                .await?
+        }
+        Some(key) => {
+            let sql = select_items!("", "WHERE p.key = $1 AND i.kind = $2 AND i.number = $3");
+            conn.optional(sql, params![key, kind.name(), reference.number()])
+                .await?
+        }
+    };
+    row.map(|row| item(&row)).transpose()
+}
+
+/// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
+pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
+    let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
+               ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 RETURNING last";
+    conn.one(sql, params![project_id, prefix]).await?.int("last")
+}
+
+/// Makes sure that numbers up to `number` are not given out again, for imported items that bring their own.
+pub async fn reserve_number(conn: &mut Conn, project_id: Uuid, prefix: &str, number: i64) -> Result<()> {
+    let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, $3) ON CONFLICT (project_id, prefix) \
+               DO UPDATE SET last = CASE WHEN counter.last < excluded.last THEN excluded.last ELSE counter.last END";
+    conn.run(sql, params![project_id, prefix, number]).await.map(drop)
+}
+
+/// Writes a new item.
+pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
+    let sql = "INSERT INTO item (id, project_id, kind, number, parent_id, position, title, description, status, priority, \
+               type, criterion_id, assignee_id, creator_id, attributes, rev, content_hash, created_at, updated_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+    let values = params![
+        item.id,
+        item.project_id,
+        item.kind.name(),
+        item.reference_id.number(),
+        item.parent.as_ref().map(|p| p.id),
+        item.position,
+        &item.title,
+        &item.description,
+        item.status.as_deref(),
+        item.priority.map(Priority::number),
+        item.requirement_type.as_deref(),
+        item.acceptance_criterion.as_ref().map(|p| p.id),
+        item.assignee.as_ref().map(|p| p.id),
+        item.creator.id,
+        attributes(item),
+        item.rev,
+        &item.content_hash,
+        item.created_at,
+        item.updated_at,
+    ];
+    tx.conn.run(sql, values).await?;
+    count(&mut tx.conn, item, 1).await?;
+    crate::search::index_item(tx, item).await
+}
+
+/// Writes a changed item over the one before.
+pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
+    let sql = "UPDATE item SET parent_id = $2, position = $3, title = $4, description = $5, status = $6, priority = $7, \
+               type = $8, criterion_id = $9, assignee_id = $10, attributes = $11, rev = $12, content_hash = $13, \
+               updated_at = $14 WHERE id = $1";
+    let values = params![
+        item.id,
+        item.parent.as_ref().map(|p| p.id),
+        item.position,
+        &item.title,
+        &item.description,
+        item.status.as_deref(),
+        item.priority.map(Priority::number),
+        item.requirement_type.as_deref(),
+        item.acceptance_criterion.as_ref().map(|p| p.id),
+        item.assignee.as_ref().map(|p| p.id),
+        attributes(item),
+        item.rev,
+        &item.content_hash,
+        item.updated_at,
+    ];
+    tx.conn.run(sql, values).await?;
+    if before.status != item.status {
+        count(&mut tx.conn, before, -1).await?;
+        count(&mut tx.conn, item, 1).await?;
+    }
+    if before.title != item.title || before.description != item.description {
+        crate::search::index_item(tx, item).await?;
+    }
+    Ok(())
+}
+
+/// Makes an item a tombstone, as one of those that fall together under `deletion_id`.
+pub async fn bury(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
+    let sql =
+        "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let now = tx.now();
+    tx.conn.run(sql, params![item.id, now, deletion_id]).await?;
+    count(&mut tx.conn, item, -1).await?;
+    crate::search::remove_item(tx, item.id).await
+}
+
+/// Brings a tombstone back.
+pub async fn raise(tx: &mut Tx, item: &Item) -> Result<()> {
+    let sql =
+        "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let now = tx.now();
+    tx.conn.run(sql, params![item.id, now]).await?;
+    count(&mut tx.conn, item, 1).await?;
+    crate::search::index_item(tx, item).await
+}
+
+/// The deletion an item fell in.
+pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
+    conn.one("SELECT deletion_id FROM item WHERE id = $1", params![id])
+        .await?
+        .opt_id("deletion_id")
+}
+
+/// The items that fell together, containers first.
+pub async fn fallen_with(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
+    let sql = select_items!("", "WHERE i.deletion_id = $1 ORDER BY i.created_at, i.id");
+    items(&conn.all(sql, params![deletion_id]).await?)
+}
+
+/// The requirements that point to a criterion.
+pub async fn pointing_to(conn: &mut Conn, criterion_id: Uuid) -> Result<Vec<Item>> {
+    let sql = select_items!(
+        "",
+        "WHERE i.criterion_id = $1 AND i.deleted_at IS NULL ORDER BY i.number"
+    );
+    items(&conn.all(sql, params![criterion_id]).await?)
+}
+
+/// How many living children of a kind an item has.
+pub async fn count_children(conn: &mut Conn, parent_id: Uuid, kind: Kind) -> Result<i64> {
+    let sql = "SELECT count(*) AS n FROM item WHERE parent_id = $1 AND kind = $2 AND deleted_at IS NULL";
+    conn.one(sql, params![parent_id, kind.name()]).await?.int("n")
+}
+
+/// The distance between neighbours when places are given out anew; leaves room for 20 insertions at one spot.
+const GAP: i64 = 1 << 20;
+
+/// Where a new item stands when nobody says: behind its siblings.
+pub async fn last_position(
+    conn: &mut Conn,
+    project_id: Uuid,
+    kind: Kind,
+    parent_id: Option<Uuid>,
+) -> Result<i64> {
+    let last = match parent_id {
+        Some(parent_id) => {
+            let sql = "SELECT position FROM item WHERE parent_id = $1 ORDER BY position DESC LIMIT 1";
+            conn.optional(sql, params![parent_id])
+                .await?
+                .map(|row| row.int("position"))
+                .transpose()?
+        }
+        // Roots are many; their number orders them without a look at the others.
+        None => {
+            let sql = "SELECT last FROM counter WHERE project_id = $1 AND prefix = $2";
+            let row = conn
+                .optional(sql, params![project_id, kind.rules().prefix])
+                .await?;
+            return Ok(row
+                .map(|row| row.int("last"))
+                .transpose()?
+                .unwrap_or(1)
+                .saturating_mul(GAP));
+        }
+    };
+    Ok(last.unwrap_or(0) + GAP)
+}
+
+/// A place directly before or behind a sibling, making room when there is none.
+pub async fn position_beside(conn: &mut Conn, sibling: &Item, after: bool) -> Result<i64> {
+    for _ in 0..2 {
+        let position = by_id(conn, sibling.id)
+            .await?
+            .map_or(sibling.position, |item| item.position);
+        let neighbour = neighbour(conn, sibling, position, after).await?;
+        let other = neighbour.unwrap_or(if after {
+            position + 2 * GAP
+        } else {
+            position - 2 * GAP
+        });
+        let middle = position + (other - position) / 2;
+        if middle != position && middle != other {
+            return Ok(middle);
+        }
+        spread(conn, sibling).await?;
+    }
+    Err(Error::Broken(
+        "no room between two siblings after spreading them".into(),
+    ))
+}
+
+async fn neighbour(conn: &mut Conn, sibling: &Item, position: i64, after: bool) -> Result<Option<i64>> {
+    let row = match (&sibling.parent, after) {
+        (Some(parent), true) => {
+            let sql =
+                "SELECT position FROM item WHERE parent_id = $1 AND position > $2 ORDER BY position LIMIT 1";
+            conn.optional(sql, params![parent.id, position]).await?
+        }
+        (Some(parent), false) => {
+            let sql = "SELECT position FROM item WHERE parent_id = $1 AND position < $2 ORDER BY position DESC LIMIT 1";
+            conn.optional(sql, params![parent.id, position]).await?
+        }
+        (None, true) => {
+            let sql = "SELECT min(position) AS position FROM item WHERE project_id = $1 AND kind = $2 AND position > $3";
+            conn.optional(sql, params![sibling.project_id, sibling.kind.name(), position])
+                .await?
+        }
+        (None, false) => {
+            let sql = "SELECT max(position) AS position FROM item WHERE project_id = $1 AND kind = $2 AND position < $3";
+            conn.optional(sql, params![sibling.project_id, sibling.kind.name(), position])
+                .await?
+        }
+    };
+    row.map(|row| row.opt_int("position"))
+        .transpose()
+        .map(Option::flatten)
+}
+
+/// Gives all siblings places with room between them, in the order they have.
+async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
+    let ranked = "UPDATE item SET position = $1 * (SELECT count(*) FROM item o WHERE";
+    match &sibling.parent {
+        Some(parent) => {
+            let same = "o.parent_id = item.parent_id AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE parent_id = $2";
+            conn.run(format!("{ranked} {same}"), params![GAP, parent.id])
+                .await?
+        }
+        None => {
+            let same = "o.project_id = item.project_id AND o.kind = item.kind AND o.parent_id IS NULL AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE project_id = $2 AND kind = $3";
+            conn.run(
+                format!("{ranked} {same}"),
+                params![GAP, sibling.project_id, sibling.kind.name()],
+            )
+            .await?
+        }
+    };
+    Ok(())
+}
+
+async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
+    let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
+    let status = item.status.as_deref().unwrap_or("");
+    conn.run(sql, params![item.project_id, item.kind.name(), status, by])
+        .await
+        .map(drop)
+}
+
+fn attributes(item: &Item) -> String {
+    serde_json::Value::Object(item.attributes.clone()).to_string()
+}
+
+pub(crate) fn items(rows: &[Row]) -> Result<Vec<Item>> {
+    rows.iter().map(item).collect()
+}
+
+pub(crate) fn item(row: &Row) -> Result<Item> {
+    let kind = kind(row, "kind")?;
+    let parent = match (row.opt_id("parent_id")?, row.opt_text("parent_kind")?) {
+        (Some(id), Some(_)) => {
+            let reference_id = Reference::of_kind(self::kind(row, "parent_kind")?, row.int("parent_number")?);
+            Some(Pointer { id, reference_id })
+        }
+        _ => None,
+    };
+    let criterion = match (row.opt_id("criterion_id")?, row.opt_int("criterion_number")?) {
+        (Some(id), Some(number)) => Some(Pointer {
+            id,
+            reference_id: Reference::of_kind(Kind::AcceptanceCriterion, number),
+        }),
+        _ => None,
+    };
+    let assignee = match (row.opt_id("assignee_id")?, row.opt_text("assignee")?) {
+        (Some(id), Some(username)) => Some(Person { id, username }),
+        _ => None,
+    };
+    Ok(Item {
+        id: row.id("id")?,
+        reference_id: Reference::of_kind(kind, row.int("number")?),
+        project: row.text("project")?,
+        project_id: row.id("project_id")?,
+        kind,
+        title: row.text("title")?,
+        description: row.text("description")?,
+        status: row.opt_text("status")?,
+        priority: row.opt_int("priority")?.and_then(Priority::from_number),
+        requirement_type: row.opt_text("type")?,
+        parent,
+        acceptance_criterion: criterion,
+        assignee,
+        creator: Person {
+            id: row.id("creator_id")?,
+            username: row.text("creator")?,
+        },
+        position: row.int("position")?,
+        attributes: row.object("attributes")?,
+        rev: row.int("rev")?,
+        content_hash: row.text("content_hash")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+        deleted_at: row.opt_time("deleted_at")?,
+    })
+}
+
+pub(crate) fn kind(row: &Row, column: &str) -> Result<Kind> {
+    let name = row.text(column)?;
+    Kind::parse(column, &name)
+        .map_err(|_| Error::Broken(format!("column {column} holds the unknown kind {name:?}")))
+}
+
+/// The refusal for an id nothing has.
+pub fn not_found(id: &AnyId) -> Refusal {
+    Refusal::new(Code::ResourceNotFound, format!("there is no item {id}"))
+}

@@ -1,0 +1,179 @@
+//! Links between items.
+
+use crate::engine::{Conn, Row, params};
+use crate::error::Result;
+use crate::items::kind;
+use crate::tx::Tx;
+use spexus_domain::item::{Item, heading};
+use spexus_domain::limits::MAX_CYCLE_STEPS;
+use spexus_domain::link::{Link, LinkEnd, LinkType};
+use spexus_domain::{Reference, Uuid};
+
+macro_rules! select_links {
+    ($rest:literal) => {
+        concat!(
+            "SELECT l.id, l.type, t.definition, l.source_hash, l.target_hash, l.rev, l.created_at, c.username AS created_by, ",
+            "s.id AS source_id, s.kind AS source_kind, s.number AS source_number, s.title AS source_title, ",
+            "s.description AS source_text, s.content_hash AS source_now, ",
+            "e.id AS target_id, e.kind AS target_kind, e.number AS target_number, e.title AS target_title, ",
+            "e.description AS target_text, e.content_hash AS target_now ",
+            "FROM link l JOIN link_type t ON t.name = l.type JOIN account c ON c.id = l.created_by ",
+            "JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id ",
+            $rest
+        )
+    };
+}
+
+/// A living link by its id.
+pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Link>> {
+    let row = conn
+        .optional(
+            select_links!("WHERE l.id = $1 AND l.deleted_at IS NULL"),
+            params![id],
+        )
+        .await?;
+    row.map(|row| link(&row)).transpose()
+}
+
+/// The living links an item is an end of, oldest first.
+pub async fn of_item(conn: &mut Conn, item_id: Uuid) -> Result<Vec<Link>> {
+    let from = conn
+        .all(
+            select_links!("WHERE l.source_id = $1 AND l.deleted_at IS NULL"),
+            params![item_id],
+        )
+        .await?;
+    let to = conn
+        .all(
+            select_links!("WHERE l.target_id = $1 AND l.deleted_at IS NULL"),
+            params![item_id],
+        )
+        .await?;
+    let mut links = from.iter().chain(&to).map(link).collect::<Result<Vec<_>>>()?;
+    links.sort_by_key(|link| (link.created_at, link.id));
+    Ok(links)
+}
+
+/// The living links of all items in a project, for exports.
+pub async fn of_project(conn: &mut Conn, project_id: Uuid) -> Result<Vec<Link>> {
+    let sql = select_links!("WHERE l.project_id = $1 AND l.deleted_at IS NULL ORDER BY l.created_at, l.id");
+    conn.all(sql, params![project_id])
+        .await?
+        .iter()
+        .map(link)
+        .collect()
+}
+
+/// The id of the living link that joins two items with a type.
+pub async fn between(conn: &mut Conn, link_type: &str, source: Uuid, target: Uuid) -> Result<Option<Uuid>> {
+    let sql =
+        "SELECT id FROM link WHERE source_id = $1 AND target_id = $2 AND type = $3 AND deleted_at IS NULL";
+    conn.optional(sql, params![source, target, link_type])
+        .await?
+        .map(|row| row.id("id"))
+        .transpose()
+}
+
+/// Whether following living links of a type leads from one item to another.
+pub async fn leads_to(conn: &mut Conn, link_type: &str, from: Uuid, to: Uuid) -> Result<bool> {
+    let sql = "WITH RECURSIVE reach (node) AS (SELECT $1 UNION SELECT l.target_id FROM link l \
+               JOIN reach r ON l.source_id = r.node WHERE l.type = $2 AND l.deleted_at IS NULL) \
+               SELECT count(*) AS n FROM (SELECT node FROM reach LIMIT $4) seen WHERE node = $3";
+    Ok(conn
+        .one(sql, params![from, link_type, to, MAX_CYCLE_STEPS])
+        .await?
+        .int("n")?
+        > 0)
+}
+
+/// Writes a new link, confirmed against both ends as they are.
+pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, target: &Item) -> Result<()> {
+    let sql = "INSERT INTO link (id, project_id, type, source_id, target_id, source_hash, target_hash, rev, created_by, created_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9)";
+    let (user, now) = (tx.actor().user_id, tx.now());
+    let values = params![
+        id,
+        source.project_id,
+        &link_type.name,
+        source.id,
+        target.id,
+        &source.content_hash,
+        &target.content_hash,
+        user,
+        now
+    ];
+    tx.conn.run(sql, values).await.map(drop)
+}
+
+/// Confirms a link against both ends as they are now.
+pub async fn confirm(tx: &mut Tx, id: Uuid) -> Result<i64> {
+    let sql = "UPDATE link SET source_hash = (SELECT content_hash FROM item WHERE item.id = link.source_id), \
+               target_hash = (SELECT content_hash FROM item WHERE item.id = link.target_id), rev = rev + 1 \
+               WHERE id = $1 RETURNING rev";
+    tx.conn.one(sql, params![id]).await?.int("rev")
+}
+
+/// Ends a link, alone or with the items that fall under `deletion_id`.
+pub async fn bury(tx: &mut Tx, id: Uuid, deletion_id: Option<Uuid>) -> Result<()> {
+    let now = tx.now();
+    let sql = "UPDATE link SET deleted_at = $2, deletion_id = $3, rev = rev + 1 WHERE id = $1";
+    tx.conn.run(sql, params![id, now, deletion_id]).await.map(drop)
+}
+
+/// Brings back the links that fell with items, where both ends live again. Returns them.
+pub async fn raise_fallen(tx: &mut Tx, deletion_id: Uuid) -> Result<Vec<Link>> {
+    let sql = "UPDATE link SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1 WHERE deletion_id = $1 \
+               AND NOT EXISTS (SELECT 1 FROM item i WHERE (i.id = link.source_id OR i.id = link.target_id) AND i.deleted_at IS NOT NULL) \
+               AND NOT EXISTS (SELECT 1 FROM link o WHERE o.source_id = link.source_id AND o.target_id = link.target_id \
+               AND o.type = link.type AND o.deleted_at IS NULL) RETURNING id";
+    let rows = tx.conn.all(sql, params![deletion_id]).await?;
+    let mut links = Vec::new();
+    for row in &rows {
+        links.extend(by_id(&mut tx.conn, row.id("id")?).await?);
+    }
+    Ok(links)
+}
+
+fn link(row: &Row) -> Result<Link> {
+    let definition: LinkType = row.json("definition")?;
+    let suspect = row.text("source_hash")? != row.text("source_now")?
+        || row.text("target_hash")? != row.text("target_now")?;
+    Ok(Link {
+        id: row.id("id")?,
+        link_type: definition.name,
+        inverse: definition.inverse,
+        source: end(
+            row,
+            [
+                "source_id",
+                "source_kind",
+                "source_number",
+                "source_title",
+                "source_text",
+            ],
+        )?,
+        target: end(
+            row,
+            [
+                "target_id",
+                "target_kind",
+                "target_number",
+                "target_title",
+                "target_text",
+            ],
+        )?,
+        suspect,
+        created_by: row.text("created_by")?,
+        created_at: row.time("created_at")?,
+    })
+}
+
+fn end(row: &Row, [id, kind_of, number, title, text]: [&str; 5]) -> Result<LinkEnd> {
+    let kind = kind(row, kind_of)?;
+    Ok(LinkEnd {
+        id: row.id(id)?,
+        reference_id: Reference::of_kind(kind, row.int(number)?),
+        kind,
+        title: heading(&row.text(title)?, &row.text(text)?),
+    })
+}

@@ -1,0 +1,155 @@
+//! Connections: opened with the settings the rest of the crate relies on.
+
+use crate::engine::{Conn, Engine};
+use crate::error::{Error, Result};
+use crate::{Durability, StoreOptions};
+use refusal::{Code, Refusal};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Postgres, Sqlite};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Connections to one database.
+#[derive(Clone)]
+pub(crate) enum Pool {
+    Sqlite(sqlx::Pool<Sqlite>),
+    Postgres(sqlx::Pool<Postgres>),
+}
+
+/// Where a database is, read from its URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL URL.
+    Server(String),
+}
+
+impl Location {
+    /// Reads `sqlite:FILE`, `postgres://…` or `postgresql://…`.
+    pub fn parse(url: &str) -> std::result::Result<Self, Refusal> {
+        let file = url
+            .strip_prefix("sqlite://")
+            .or_else(|| url.strip_prefix("sqlite:"));
+        match file {
+            Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::File(PathBuf::from(path))),
+            None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Ok(Self::Server(url.to_owned()))
+            }
+            _ => Err(Refusal::field(
+                Code::InvalidParams,
+                "database",
+                "is not a database this program knows",
+                "sqlite:FILE or postgres://USER@HOST/NAME",
+            )),
+        }
+    }
+}
+
+impl Pool {
+    /// Connections for reading.
+    pub(crate) async fn for_reading(location: &Location, options: &StoreOptions) -> Result<Self> {
+        match location {
+            Location::File(path) => {
+                let connect = sqlite(path, options).pragma("query_only", "ON");
+                let pool = SqlitePoolOptions::new().max_connections(options.max_read_connections);
+                Ok(Self::Sqlite(keep_warm(pool, options).connect_lazy_with(connect)))
+            }
+            Location::Server(url) => {
+                let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
+                Ok(Self::Postgres(
+                    keep_warm(pool, options).connect_lazy_with(postgres(url)?),
+                ))
+            }
+        }
+    }
+
+    /// The one connection for writing.
+    pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
+        match location {
+            Location::File(path) => {
+                let connect = sqlite(path, options)
+                    .create_if_missing(true)
+                    .journal_mode(SqliteJournalMode::Wal);
+                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
+                Ok(Self::Sqlite(pool.connect_with(connect).await?))
+            }
+            Location::Server(url) => {
+                let pool = keep_warm(PgPoolOptions::new().max_connections(1), options);
+                Ok(Self::Postgres(pool.connect_with(postgres(url)?).await?))
+            }
+        }
+    }
+
+    pub(crate) async fn acquire(&self) -> Result<Conn> {
+        Ok(match self {
+            Self::Sqlite(pool) => Conn::Sqlite(pool.acquire().await?),
+            Self::Postgres(pool) => Conn::Postgres(pool.acquire().await?),
+        })
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite(_) => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// The channel on which PostgreSQL tells of commits; `None` where there is none.
+    pub(crate) async fn listen(&self) -> Option<PgListener> {
+        let Self::Postgres(pool) = self else { return None };
+        let mut listener = PgListener::connect_with(pool).await.ok()?;
+        listener.listen("spexus").await.ok()?;
+        Some(listener)
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(pool) => pool.close().await,
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+fn keep_warm<DB: sqlx::Database>(
+    pool: sqlx::pool::PoolOptions<DB>,
+    options: &StoreOptions,
+) -> sqlx::pool::PoolOptions<DB> {
+    pool.acquire_timeout(Duration::from_millis(options.acquire_timeout_ms))
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+fn sqlite(path: &std::path::Path, options: &StoreOptions) -> SqliteConnectOptions {
+    let synchronous = match options.durability {
+        Durability::PowerLoss => SqliteSynchronous::Full,
+        Durability::ProcessCrash => SqliteSynchronous::Normal,
+    };
+    SqliteConnectOptions::new()
+        .filename(path)
+        .synchronous(synchronous)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_millis(options.acquire_timeout_ms))
+        .statement_cache_capacity(256)
+        .disable_statement_logging()
+}
+
+fn postgres(url: &str) -> Result<PgConnectOptions> {
+    let options = PgConnectOptions::from_str(url).map_err(|_| {
+        // The parser's own words may repeat the password.
+        let refusal = Refusal::field(
+            Code::InvalidParams,
+            "database",
+            "is not a PostgreSQL URL",
+            "postgres://USER:PASSWORD@HOST:PORT/NAME",
+        );
+        Error::Refused(refusal)
+    })?;
+    Ok(options
+        .application_name("spexus")
+        .statement_cache_capacity(256)
+        .disable_statement_logging())
+}

@@ -1,0 +1,91 @@
+//! The pulse: how far the history has come, for everyone who waits for news, and whether accounts may have changed.
+//!
+//! Listeners never receive changes from here; they learn that there are some and read them from the chain after their
+//! own cursor. So nobody is ever too slow, nothing is lost, and changes made by other processes count like our own.
+
+use crate::chain::Head;
+use crate::pool::Pool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often the chain is looked at for changes of other processes, where nobody tells us.
+const POLL: Duration = Duration::from_millis(50);
+/// The same when the database tells us; only a safety net.
+const SLOW_POLL: Duration = Duration::from_secs(1);
+
+/// How far the history has come.
+pub(crate) struct Pulse {
+    head: watch::Sender<i64>,
+    accounts: AtomicU64,
+}
+
+impl Pulse {
+    pub(crate) fn new(head: i64) -> Arc<Self> {
+        Arc::new(Self {
+            head: watch::Sender::new(head),
+            accounts: AtomicU64::new(0),
+        })
+    }
+
+    /// Follows the number of the last change.
+    pub(crate) fn follow(&self) -> watch::Receiver<i64> {
+        self.head.subscribe()
+    }
+
+    /// A number that differs from an earlier one when users, tokens or projects may have changed in between.
+    pub(crate) fn accounts(&self) -> u64 {
+        self.accounts.load(Ordering::Acquire)
+    }
+
+    /// Our own writer has committed.
+    pub(crate) fn committed(&self, seq: i64, accounts: bool) {
+        if accounts {
+            self.accounts.fetch_add(1, Ordering::AcqRel);
+        }
+        self.advance(seq);
+    }
+
+    /// Someone else may have committed: whatever is remembered about accounts is void.
+    fn observed(&self, seq: i64) {
+        if seq > *self.head.borrow() {
+            self.accounts.fetch_add(1, Ordering::AcqRel);
+            self.advance(seq);
+        }
+    }
+
+    fn advance(&self, seq: i64) {
+        self.head.send_if_modified(|head| {
+            let newer = seq > *head;
+            *head = seq.max(*head);
+            newer
+        });
+    }
+}
+
+/// Watches the chain for changes made by other processes until the store is dropped.
+pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
+    let weak = Arc::downgrade(&pulse);
+    drop(pulse);
+    let mut listener = None;
+    loop {
+        if listener.is_none() {
+            listener = pool.listen().await;
+        }
+        match &mut listener {
+            None => tokio::time::sleep(POLL).await,
+            Some(heard) => match tokio::time::timeout(SLOW_POLL, heard.recv()).await {
+                Ok(Err(_)) => listener = None,
+                Ok(Ok(_)) | Err(_) => {}
+            },
+        }
+        let Some(pulse) = weak.upgrade() else { return };
+        let Ok(mut conn) = pool.acquire().await else {
+            continue;
+        };
+        if let Ok(head) = Head::read(&mut conn).await {
+            pulse.observed(head.seq);
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Full-text search. The domain decides what a query means and produces the words; the engines only look them up: FTS5
+//! in SQLite, a `tsvector` with a GIN index in PostgreSQL. The index is written in the transaction of the change, so it
+//! is never behind.
+
+use crate::comments;
+use crate::cursor;
+use crate::engine::{Conn, Engine, Row, params};
+use crate::error::Result;
+use crate::items::kind;
+use crate::listing::Conditions;
+use crate::tx::Tx;
+use spexus_domain::analysis::{self, Indexed};
+use spexus_domain::comment::Comment;
+use spexus_domain::item::{Item, Priority, heading};
+use spexus_domain::query::{ItemFilter, Page, PageRequest};
+use spexus_domain::search::{Hit, Query, Term};
+use spexus_domain::{Reference, Uuid};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Documents that are ranked at most, the newest first; `total_count` stops here.
+const MAX_RANKED: u32 = 2_000;
+/// Other spellings tried for one word at most.
+const MAX_SPELLINGS: usize = 5;
+/// Length of a snippet.
+const SNIPPET_CHARS: usize = 160;
+
+/// The best places for a query among items that pass the filter, and their comments.
+pub async fn search(
+    conn: &mut Conn,
+    query: &Query,
+    filter: &ItemFilter,
+    page: &PageRequest,
+) -> Result<Page<Hit>> {
+    let mut looked_up = Vec::with_capacity(query.terms.len());
+    for term in &query.terms {
+        looked_up.push(look_up(conn, term).await?);
+    }
+    let offset: u32 = page.cursor.as_deref().map(cursor::read).transpose()?.unwrap_or(0);
+    let rows = match conn.engine() {
+        Engine::Sqlite => {
+            run(
+                conn,
+                filter,
+                SQLITE,
+                match_expression(&looked_up),
+                page.limit,
+                offset,
+            )
+            .await?
+        }
+        Engine::Postgres => run(conn, filter, POSTGRES, ts_query(&looked_up), page.limit, offset).await?,
+    };
+    let total_count = rows.first().map(|row| row.int("total")).transpose()?.unwrap_or(0);
+    let data = rows
+        .iter()
+        .map(|row| hit(row, &looked_up))
+        .collect::<Result<Vec<_>>>()?;
+    let end = offset.saturating_add(page.limit);
+    let next_cursor = (i64::from(end) < total_count).then(|| cursor::write(&end));
+    Ok(Page {
+        data,
+        total_count,
+        next_cursor,
+    })
+}
+
+/// A term with the spellings it stands for.
+struct LookedUp {
+    /// The word as typed; empty for phrases.
+    word: String,
+    /// The stems of which one must be found; for phrases, all of them in order.
+    stems: Vec<String>,
+    phrase: bool,
+}
+
+async fn look_up(conn: &mut Conn, term: &Term) -> Result<LookedUp> {
+    let (word, stem) = match term {
+        Term::Phrase(stems) => {
+            return Ok(LookedUp {
+                word: String::new(),
+                stems: stems.clone(),
+                phrase: true,
+            });
+        }
+        Term::Word { word, stem } => (word.clone(), stem.clone()),
+    };
+    let known = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM search_word WHERE word >= $1 AND word < $2 \
+                 UNION ALL SELECT 1 FROM search_word WHERE stem = $3 LIMIT 1) found";
+    let beyond = format!("{word}\u{10ffff}");
+    let mut stems = vec![stem.clone()];
+    if conn.one(known, params![&word, beyond, stem]).await?.int("n")? == 0 {
+        stems.extend(other_spellings(conn, &word).await?);
+    }
+    Ok(LookedUp {
+        word,
+        stems,
+        phrase: false,
+    })
+}
+
+/// The stems of words in use that are one typing error away.
+async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
+    if word.chars().count() < analysis::MIN_FUZZY_CHARS {
+        return Ok(vec![]);
+    }
+    let forms = serde_json::to_string(&analysis::near_forms(word)).unwrap_or_default();
+    let sql = match conn.engine() {
+        Engine::Sqlite => {
+            "SELECT DISTINCT word FROM search_form WHERE form IN (SELECT value FROM json_each($1)) LIMIT 200"
+        }
+        Engine::Postgres => {
+            "SELECT DISTINCT word FROM search_form WHERE form IN (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) LIMIT 200"
+        }
+    };
+    let rows = conn.all(sql, params![forms]).await?;
+    let found = rows
+        .iter()
+        .map(|row| row.text("word"))
+        .collect::<Result<Vec<_>>>()?;
+    let near = found
+        .iter()
+        .filter(|other| analysis::is_near(word, other))
+        .map(|other| analysis::stem(other));
+    Ok(near
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .take(MAX_SPELLINGS)
+        .collect())
+}
+
+/// What differs between the engines: where documents are matched, and how they are scored.
+struct Dialect {
+    from: &'static str,
+    matches: fn(&str) -> String,
+    score: fn(&str) -> String,
+}
+
+const SQLITE: Dialect = Dialect {
+    from: "search_text t JOIN search_doc d ON d.doc = t.rowid",
+    matches: |bound| format!("search_text MATCH {bound}"),
+    score: |_| "-bm25(search_text, 10.0, 4.0, 1.0)".to_owned(),
+};
+
+const POSTGRES: Dialect = Dialect {
+    from: "search_doc d",
+    matches: |bound| format!("d.text @@ CAST({bound} AS tsquery)"),
+    score: |bound| {
+        format!("CAST(ts_rank('{{0.05,0.1,0.4,1.0}}', d.text, CAST({bound} AS tsquery)) AS float8)")
+    },
+};
+
+async fn run(
+    conn: &mut Conn,
+    filter: &ItemFilter,
+    dialect: Dialect,
+    expression: String,
+    limit: u32,
+    offset: u32,
+) -> Result<Vec<Row>> {
+    let mut conditions = Conditions::of(filter);
+    let matched = conditions.bind(expression);
+    let (limit, offset, ranked) = (
+        conditions.bind(limit),
+        conditions.bind(offset),
+        conditions.bind(MAX_RANKED),
+    );
+    let sql = format!(
+        "SELECT f.score, f.total, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
+         i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS total FROM (SELECT d.doc, d.item_id, d.comment_id, \
+         {score} AS score FROM {from} JOIN item i ON i.id = d.item_id WHERE {matches} AND {filters} \
+         ORDER BY d.doc DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
+         JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
+        score = (dialect.score)(&matched),
+        from = dialect.from,
+        matches = (dialect.matches)(&matched),
+        filters = conditions.text(),
+    );
+    conn.all(sql, conditions.params).await
+}
+
+/// The words consist of letters and digits only, so quoting them is all the escaping there is.
+fn match_expression(terms: &[LookedUp]) -> String {
+    let term = |term: &LookedUp| {
+        if term.phrase {
+            return format!("{{title body}} : \"{}\"", term.stems.join(" "));
+        }
+        let stems: Vec<String> = term.stems.iter().map(|stem| format!("\"{stem}\"")).collect();
+        let prefix = if is_prefix(&term.word) { " *" } else { "" };
+        format!(
+            "({{title body}} : ({}) OR words : \"{}\"{prefix})",
+            stems.join(" OR "),
+            term.word
+        )
+    };
+    terms.iter().map(term).collect::<Vec<_>>().join(" AND ")
+}
+
+fn ts_query(terms: &[LookedUp]) -> String {
+    let term = |term: &LookedUp| {
+        let stems = term.stems.iter().map(|stem| format!("'{stem}':AB"));
+        if term.phrase {
+            return format!("({})", stems.collect::<Vec<_>>().join(" <-> "));
+        }
+        let prefix = if is_prefix(&term.word) { "*" } else { "" };
+        format!(
+            "({} | '{}':{prefix}C)",
+            stems.collect::<Vec<_>>().join(" | "),
+            term.word
+        )
+    };
+    terms.iter().map(term).collect::<Vec<_>>().join(" & ")
+}
+
+/// One letter begins too many words to mean any of them.
+fn is_prefix(word: &str) -> bool {
+    word.chars().nth(1).is_some()
+}
+
+fn hit(row: &Row, terms: &[LookedUp]) -> Result<Hit> {
+    let kind = kind(row, "kind")?;
+    let (title, description) = (row.text("title")?, row.text("description")?);
+    let found = |folded: &str| {
+        let stem = analysis::stem(folded);
+        terms.iter().any(|term| {
+            term.stems.contains(&stem) || (is_prefix(&term.word) && folded.starts_with(term.word.as_str()))
+        })
+    };
+    let text = match row.opt_text("content")? {
+        Some(content) => content,
+        None if analysis::words(&description).any(|word| found(&word.folded)) => description.clone(),
+        None => heading(&title, &description),
+    };
+    Ok(Hit {
+        id: row.id("id")?,
+        reference_id: Reference::of_kind(kind, row.int("number")?),
+        kind,
+        title: heading(&title, &description),
+        status: row.opt_text("status")?,
+        priority: row.opt_int("priority")?.and_then(Priority::from_number),
+        comment_id: row.opt_id("comment_id")?,
+        snippet: analysis::snippet(&text, found, SNIPPET_CHARS),
+        score: row.float("score")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+/// Puts an item into the index, or writes it anew; with its comments when it comes back.
+pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
+    put(tx, item.id, None, &item.title, &item.description).await?;
+    if item.deleted_at.is_some() {
+        for (id, content) in comments::contents(&mut tx.conn, item.id).await? {
+            put(tx, item.id, Some(id), "", &content).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts a comment into the index, or writes it anew.
+pub(crate) async fn index_comment(tx: &mut Tx, comment: &Comment) -> Result<()> {
+    put(tx, comment.item_id, Some(comment.id), "", &comment.content).await
+}
+
+/// Takes an item and its comments out of the index.
+pub(crate) async fn remove_item(tx: &mut Tx, item_id: Uuid) -> Result<()> {
+    let docs = tx
+        .conn
+        .all("SELECT doc FROM search_doc WHERE item_id = $1", params![item_id])
+        .await?;
+    remove(tx, &docs).await
+}
+
+/// Takes a comment out of the index.
+pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> {
+    let docs = tx
+        .conn
+        .all(
+            "SELECT doc FROM search_doc WHERE comment_id = $1",
+            params![comment_id],
+        )
+        .await?;
+    remove(tx, &docs).await
+}
+
+/// Builds the whole index anew, for databases that were copied.
+pub async fn rebuild(tx: &mut Tx) -> Result<()> {
+    let clear = match tx.conn.engine() {
+        Engine::Sqlite => {
+            "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_word; DELETE FROM search_form"
+        }
+        Engine::Postgres => "TRUNCATE search_doc, search_word, search_form",
+    };
+    tx.conn.script(clear).await?;
+    let mut after = Uuid::nil();
+    loop {
+        let sql = "SELECT id, title, description FROM item WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT 500";
+        let rows = tx.conn.all(sql, params![after]).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.id("id")?;
+        for row in &rows {
+            let id = row.id("id")?;
+            put(tx, id, None, &row.text("title")?, &row.text("description")?).await?;
+            for (comment, content) in comments::contents(&mut tx.conn, id).await? {
+                put(tx, id, Some(comment), "", &content).await?;
+            }
+        }
+    }
+}
+
+async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
+    for row in docs {
+        let doc = row.int("doc")?;
+        if tx.conn.engine() == Engine::Sqlite {
+            tx.conn
+                .run("DELETE FROM search_text WHERE rowid = $1", params![doc])
+                .await?;
+        }
+        tx.conn
+            .run("DELETE FROM search_doc WHERE doc = $1", params![doc])
+            .await?;
+    }
+    Ok(())
+}
+
+async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+    let known = match comment_id {
+        None => {
+            tx.conn
+                .all(
+                    "SELECT doc FROM search_doc WHERE item_id = $1 AND comment_id IS NULL",
+                    params![item_id],
+                )
+                .await?
+        }
+        Some(id) => {
+            tx.conn
+                .all("SELECT doc FROM search_doc WHERE comment_id = $1", params![id])
+                .await?
+        }
+    };
+    remove(tx, &known).await?;
+    let (title, body) = (analysis::index(title), analysis::index(body));
+    match tx.conn.engine() {
+        Engine::Sqlite => {
+            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2) RETURNING doc";
+            let doc = tx.conn.one(sql, params![item_id, comment_id]).await?.int("doc")?;
+            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES ($1, $2, $3, $4)";
+            let words = format!("{}{}", title.words, body.words);
+            tx.conn
+                .run(sql, params![doc, &title.stems, &body.stems, words])
+                .await?;
+        }
+        Engine::Postgres => {
+            let sql =
+                "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))";
+            tx.conn
+                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .await?;
+        }
+    }
+    learn_words(&mut tx.conn, &title, &body).await
+}
+
+/// A document as PostgreSQL reads it: every word with its place and weight.
+fn ts_vector(title: &Indexed, body: &Indexed) -> String {
+    /// PostgreSQL keeps no place beyond this one.
+    const MAX_PLACE: usize = 16_383;
+    let mut vector = String::new();
+    let mut place = 0;
+    for (text, weight) in [
+        (&title.stems, 'A'),
+        (&body.stems, 'B'),
+        (&title.words, 'C'),
+        (&body.words, 'C'),
+    ] {
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            place = (place + 1).min(MAX_PLACE);
+            // Writing to a string cannot fail.
+            let _ = write!(vector, "'{word}':{place}{weight} ");
+        }
+        place = (place + 1).min(MAX_PLACE);
+    }
+    vector
+}
+
+/// Remembers new words, and their forms with one letter left out.
+async fn learn_words(conn: &mut Conn, title: &Indexed, body: &Indexed) -> Result<()> {
+    let words: BTreeSet<&str> = title
+        .words
+        .split(' ')
+        .chain(body.words.split(' '))
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    let pairs: Vec<[String; 2]> = words
+        .into_iter()
+        .map(|word| [word.to_owned(), analysis::stem(word)])
+        .collect();
+    let sql = match conn.engine() {
+        Engine::Sqlite => {
+            "INSERT INTO search_word (word, stem) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
+             ON CONFLICT DO NOTHING RETURNING word"
+        }
+        Engine::Postgres => {
+            "INSERT INTO search_word (word, stem) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
+             ON CONFLICT DO NOTHING RETURNING word"
+        }
+    };
+    let json = serde_json::to_string(&pairs).unwrap_or_default();
+    let new = conn.all(sql, params![json]).await?;
+    let mut forms: Vec<[String; 2]> = Vec::new();
+    for row in &new {
+        let word = row.text("word")?;
+        if word.chars().count() + 1 >= analysis::MIN_FUZZY_CHARS {
+            forms.extend(
+                analysis::near_forms(&word)
+                    .into_iter()
+                    .map(|form| [form, word.clone()]),
+            );
+        }
+    }
+    if forms.is_empty() {
+        return Ok(());
+    }
+    let sql = match conn.engine() {
+        Engine::Sqlite => {
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true ON CONFLICT DO NOTHING"
+        }
+        Engine::Postgres => {
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
+             ON CONFLICT DO NOTHING"
+        }
+    };
+    conn.run(sql, params![serde_json::to_string(&forms).unwrap_or_default()])
+        .await
+        .map(drop)
+}

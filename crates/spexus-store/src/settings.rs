@@ -1,0 +1,135 @@
+//! Requirement types, link types and workflows: data that every user reads by name and administrators change.
+
+use crate::engine::{Conn, params};
+use crate::error::{Error, Result};
+use crate::tx::Tx;
+use serde::Serialize;
+use spexus_domain::Kind;
+use spexus_domain::link::LinkType;
+use spexus_domain::workflow::Workflow;
+
+/// A type of requirement: its name and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequirementType {
+    /// Its name.
+    pub name: String,
+    /// What it means.
+    pub description: String,
+}
+
+/// The requirement types, in the order they were made.
+pub async fn requirement_types(conn: &mut Conn) -> Result<Vec<RequirementType>> {
+    let rows = conn
+        .all(
+            "SELECT name, description FROM requirement_type ORDER BY ordinal, name",
+            params![],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(RequirementType {
+                name: row.text("name")?,
+                description: row.text("description")?,
+            })
+        })
+        .collect()
+}
+
+/// Writes a requirement type, new or changed.
+pub async fn put_requirement_type(tx: &mut Tx, wanted: &RequirementType) -> Result<()> {
+    let sql = "INSERT INTO requirement_type (name, description, ordinal) VALUES ($1, $2, (SELECT count(*) FROM requirement_type)) \
+               ON CONFLICT (name) DO UPDATE SET description = excluded.description";
+    tx.conn
+        .run(sql, params![&wanted.name, &wanted.description])
+        .await
+        .map(drop)
+}
+
+/// Removes a requirement type.
+pub async fn remove_requirement_type(tx: &mut Tx, name: &str) -> Result<()> {
+    tx.conn
+        .run("DELETE FROM requirement_type WHERE name = $1", params![name])
+        .await
+        .map(drop)
+}
+
+/// How many items, deleted ones included, are of a requirement type.
+pub async fn count_of_requirement_type(conn: &mut Conn, name: &str) -> Result<i64> {
+    conn.one("SELECT count(*) AS n FROM item WHERE type = $1", params![name])
+        .await?
+        .int("n")
+}
+
+/// The link types, in the order they were made.
+pub async fn link_types(conn: &mut Conn) -> Result<Vec<LinkType>> {
+    let rows = conn
+        .all(
+            "SELECT definition FROM link_type ORDER BY ordinal, name",
+            params![],
+        )
+        .await?;
+    rows.iter().map(|row| row.json("definition")).collect()
+}
+
+/// Writes a link type, new or changed.
+pub async fn put_link_type(tx: &mut Tx, wanted: &LinkType) -> Result<()> {
+    let sql = "INSERT INTO link_type (name, definition, ordinal) VALUES ($1, $2, (SELECT count(*) FROM link_type)) \
+               ON CONFLICT (name) DO UPDATE SET definition = excluded.definition";
+    tx.conn
+        .run(sql, params![&wanted.name, json(wanted)?])
+        .await
+        .map(drop)
+}
+
+/// Removes a link type.
+pub async fn remove_link_type(tx: &mut Tx, name: &str) -> Result<()> {
+    tx.conn
+        .run("DELETE FROM link_type WHERE name = $1", params![name])
+        .await
+        .map(drop)
+}
+
+/// How many links, deleted ones included, are of a type.
+pub async fn count_of_link_type(conn: &mut Conn, name: &str) -> Result<i64> {
+    conn.one("SELECT count(*) AS n FROM link WHERE type = $1", params![name])
+        .await?
+        .int("n")
+}
+
+/// The workflow of a kind; `None` for kinds without a status.
+pub async fn workflow(conn: &mut Conn, kind: Kind) -> Result<Option<Workflow>> {
+    let row = conn
+        .optional(
+            "SELECT definition, rev FROM workflow WHERE kind = $1",
+            params![kind.name()],
+        )
+        .await?;
+    row.map(|row| {
+        Ok(Workflow {
+            rev: row.int("rev")?,
+            ..row.json("definition")?
+        })
+    })
+    .transpose()
+}
+
+/// Writes the workflow of a kind.
+pub async fn put_workflow(tx: &mut Tx, workflow: &Workflow) -> Result<()> {
+    let sql = "INSERT INTO workflow (kind, definition, rev) VALUES ($1, $2, $3) \
+               ON CONFLICT (kind) DO UPDATE SET definition = excluded.definition, rev = excluded.rev";
+    tx.conn
+        .run(sql, params![workflow.kind.name(), json(workflow)?, workflow.rev])
+        .await
+        .map(drop)
+}
+
+/// The statuses living items of a kind have now, in any project.
+pub async fn statuses_in_use(conn: &mut Conn, kind: Kind) -> Result<Vec<String>> {
+    let sql = "SELECT DISTINCT status FROM item WHERE kind = $1 AND status IS NOT NULL ORDER BY status";
+    let rows = conn.all(sql, params![kind.name()]).await?;
+    rows.iter().map(|row| row.text("status")).collect()
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::Broken(error.to_string()))
+}
