@@ -74,8 +74,9 @@ fn ci(root: &Path) -> Result<bool> {
     Ok(status.success())
 }
 
-/// The repository this program was built in.
+/// The repository: the one cargo runs us in, which may not be the one we were built in when worktrees share a target.
 fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let here = Path::new(&here);
     here.parent().unwrap_or(here).to_owned()
 }
