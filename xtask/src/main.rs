@@ -1,2 +1,82 @@
-//! xtask
-fn main() {}
+//! Repository chores, as `cargo xtask COMMAND`.
+//!
+//! What a reviewer would say twice is said by a program the third time: `tidy` holds the house rules, `gen` writes the
+//! references that can be derived from code, `bench` measures what we promise, and `ci` runs what CI runs. The decision
+//! that shaped it: rules and generators look at a [`tree::Tree`], the repository as text in memory, so that each of them
+//! is a plain function and its test is three lines.
+//!
+//! It knows the layout of the repository and nothing of the product, except for what the generators ask of it.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for terminals"
+)]
+
+mod bench;
+mod criteria;
+mod generate;
+mod rust;
+mod tidy;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result};
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  tidy                      check the house rules
+  gen [--check] [NAME…]     write the generated references, or fail when one is out of date
+  bench [--strict] [NAME…]  run the benchmark suites; --strict fails on a missed target
+  ci                        run what CI runs";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("xtask: {why:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `Ok(false)` when the chore ran and found something to complain about, which it has printed.
+fn run(arguments: &[String]) -> Result<bool> {
+    let (flags, names): (Vec<&str>, Vec<&str>) = arguments
+        .iter()
+        .skip(1)
+        .map(String::as_str)
+        .partition(|a| a.starts_with('-'));
+    match (arguments.first().map(String::as_str), flags.as_slice()) {
+        (Some("tidy"), []) => tidy::run(&root()),
+        (Some("gen"), []) => generate::write(&root(), &names),
+        (Some("gen"), ["--check"]) => generate::check(&root(), &names),
+        (Some("bench"), []) => bench::run(&root(), &names, bench::Missed::Shown),
+        (Some("bench"), ["--strict"]) => bench::run(&root(), &names, bench::Missed::Fails),
+        (Some("ci"), []) => ci(&root()),
+        _ => {
+            eprintln!("{USAGE}");
+            Ok(false)
+        }
+    }
+}
+
+fn ci(root: &Path) -> Result<bool> {
+    let status = Command::new("bash")
+        .arg(".ci/run")
+        .current_dir(root)
+        .status()
+        .context("bash .ci/run")?;
+    Ok(status.success())
+}
+
+/// The repository: the one cargo runs us in, which may not be the one we were built in when worktrees share a target.
+fn root() -> PathBuf {
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let here = Path::new(&here);
+    here.parent().unwrap_or(here).to_owned()
+}

@@ -1,1 +1,14 @@
-//! test-support
+//! What the tests of several crates share.
+//!
+//! Tests here meet real things: a real PostgreSQL beside SQLite, not a double that agrees with us. So the first thing a
+//! store test needs is an empty database that costs little to get and leaves nothing behind, and [`fresh_database`] is
+//! that: a line in a test, one cluster for a whole run, and no trace of it afterwards, however the run ended.
+//!
+//! The decision that shaped this crate: whatever must be cleaned up is cleaned up by *another process* that waits for
+//! ours to end. Destructors do not run when a test is killed or aborts, and clusters left behind fill a machine.
+//!
+//! Nothing of the product may depend on it, except as a dev-dependency.
+
+mod postgres;
+
+pub use postgres::{ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, fresh_database, postgres};

@@ -1,0 +1,77 @@
+//! The house rules, as a table of functions over the repository's text.
+//!
+//! Each finding is a place and a sentence that says what to do. A rule is added by writing its function, its row below
+//! and one test that provokes it. Files under `xtask/src/tidy/` quote what they forbid and are not read for it.
+
+mod arrows;
+mod manifests;
+mod marks;
+mod shape;
+mod source;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::tree::Tree;
+
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    arrows::crates_point_one_way,
+    arrows::libraries_stay_at_home,
+    manifests::lints_are_the_workspaces,
+    manifests::crates_open_with_an_essay,
+    source::the_world_stays_at_the_rim,
+    source::nothing_is_unfinished,
+    shape::rooms_have_names,
+    shape::files_are_short,
+    text::no_word_of_this_machine,
+    marks::proven_criteria_exist,
+];
+
+/// Where, and what to do about it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    /// From 1.
+    line: usize,
+    sentence: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, sentence: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            sentence: sentence.into(),
+        }
+    }
+}
+
+/// Prints every finding; true when there is none.
+pub(crate) fn run(root: &Path) -> Result<bool> {
+    let findings = findings(&Tree::read(root)?);
+    for Finding { path, line, sentence } in &findings {
+        println!("{path}:{line}: {sentence}");
+    }
+    match findings.len() {
+        0 => println!("tidy: {} rules, nothing to complain about", RULES.len()),
+        count => println!("tidy: {count} findings"),
+    }
+    Ok(findings.is_empty())
+}
+
+fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    findings.sort();
+    findings
+}
+
+/// The rules' own files quote what they forbid.
+fn quotes_rules(path: &str) -> bool {
+    path.starts_with("xtask/src/tidy/")
+}

@@ -1,0 +1,168 @@
+//! Which crate may use which, and which library lives where.
+
+use std::collections::BTreeSet;
+
+use toml::{Table, Value};
+
+use super::Finding;
+use crate::tree::Tree;
+
+/// The arrows of ARCHITECTURE.md. A crate may use what its arrows reach, at any distance.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("spexus", &["spexus-http", "mcp-apps", "duvet"]),
+    ("spexus-http", &["spexus-mcp"]),
+    ("spexus-mcp", &["spexus-service", "mcp-runtime"]),
+    ("spexus-service", &["spexus-store"]),
+    ("spexus-store", &["spexus-domain"]),
+    ("spexus-domain", &["refusal"]),
+    ("mcp-apps", &["mcp-runtime"]),
+    ("duvet", &["mcp-runtime"]),
+    ("mcp-runtime", &["refusal"]),
+    ("refusal", &[]),
+    ("test-support", &["spexus-service"]),
+    // Chores and benchmarks stand outside and may look at everything.
+    ("xtask", &["spexus", "test-support"]),
+];
+
+/// Libraries that only one crate knows. Chores are outside of the product and may compare us with the bare library.
+const HOMES: &[Home] = &[
+    Home {
+        library: "sqlx",
+        crates: &["spexus-store", "xtask"],
+        tests_of: Some(&["spexus-store", "test-support"]),
+    },
+    Home {
+        library: "axum",
+        crates: &["spexus-http", "xtask"],
+        tests_of: None,
+    },
+];
+
+struct Home {
+    library: &'static str,
+    crates: &'static [&'static str],
+    /// Whose tests may use it beside its home; `None` for every crate's.
+    tests_of: Option<&'static [&'static str]>,
+}
+
+pub(super) fn crates_point_one_way(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.manifests() {
+        let name = crate_name(path);
+        let Some(allowed) = reach(name) else {
+            let sentence =
+                format!("crate {name} is not on the map: add it to the arrows in xtask/src/tidy/arrows.rs");
+            findings.push(Finding::new(path, 1, sentence));
+            continue;
+        };
+        for used in dependencies(text) {
+            let ours = ARROWS.iter().any(|(name, _)| *name == used.name);
+            let by_tests = used.in_tests && used.name == "test-support";
+            if ours && !by_tests && !allowed.contains(used.name.as_str()) {
+                let sentence = format!(
+                    "{name} must not use {}: no arrow of ARCHITECTURE.md leads there",
+                    used.name
+                );
+                findings.push(Finding::new(path, used.line, sentence));
+            }
+        }
+    }
+    findings
+}
+
+pub(super) fn libraries_stay_at_home(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.manifests() {
+        let name = crate_name(path);
+        for used in dependencies(text) {
+            let Some(home) = HOMES.iter().find(|home| home.library == used.name) else {
+                continue;
+            };
+            let fine = match (used.in_tests, home.tests_of) {
+                (true, Some(crates)) => crates.contains(&name),
+                (true, None) => true,
+                (false, _) => home.crates.contains(&name),
+            };
+            if !fine {
+                let sentence = format!("{} belongs to {}; ask it instead", home.library, home.crates[0]);
+                findings.push(Finding::new(path, used.line, sentence));
+            }
+        }
+    }
+    findings
+}
+
+/// Everything the arrows of a crate lead to; `None` for a crate without a row.
+fn reach(name: &str) -> Option<BTreeSet<&'static str>> {
+    let row = |name: &str| ARROWS.iter().find(|(from, _)| *from == name).map(|(_, to)| *to);
+    let mut reached = BTreeSet::new();
+    let mut next = row(name)?.to_vec();
+    while let Some(name) = next.pop() {
+        if reached.insert(name) {
+            next.extend(row(name).unwrap_or_default());
+        }
+    }
+    Some(reached)
+}
+
+fn crate_name(manifest: &str) -> &str {
+    manifest
+        .trim_end_matches("/Cargo.toml")
+        .rsplit('/')
+        .next()
+        .unwrap_or(manifest)
+}
+
+struct Used {
+    name: String,
+    in_tests: bool,
+    line: usize,
+}
+
+/// Every dependency a manifest names, also those of one platform only.
+fn dependencies(text: &str) -> Vec<Used> {
+    let manifest: Table = text.parse().unwrap_or_default();
+    let platforms = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flat_map(Table::values);
+    let places = platforms.filter_map(Value::as_table).chain([&manifest]);
+    places.flat_map(|place| sections(place, text)).collect()
+}
+
+fn sections(place: &Table, text: &str) -> Vec<Used> {
+    let mut found = Vec::new();
+    for section in ["dependencies", "build-dependencies", "dev-dependencies"] {
+        let in_tests = section == "dev-dependencies";
+        for (key, value) in place.get(section).and_then(Value::as_table).into_iter().flatten() {
+            let renamed = value.get("package").and_then(Value::as_str);
+            let name = renamed.unwrap_or(key).to_owned();
+            found.push(Used {
+                name,
+                in_tests,
+                line: line_of(text, section, key),
+            });
+        }
+    }
+    found
+}
+
+/// The line of a key below the heading of its section, from 1.
+fn line_of(text: &str, section: &str, key: &str) -> usize {
+    let mut inside = false;
+    for (line, text) in text.lines().enumerate() {
+        if text.starts_with('[') {
+            let heading = text.trim_matches(['[', ']']);
+            inside = heading.ends_with(section) && !(section == "dependencies" && heading.contains("-dep"));
+            inside |= heading.ends_with(&format!("{section}.{key}"));
+        }
+        let is_key = text
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
+        if inside && (is_key || text.contains(&format!(".{key}]"))) {
+            return line + 1;
+        }
+    }
+    1
+}

@@ -1,0 +1,271 @@
+//! Every rule is provoked once, and once kept.
+
+use super::{Finding, findings};
+use crate::tree::Tree;
+
+/// A tree with one file more than a tidy crate, and what tidy says of it.
+fn check(path: &str, text: &str, expect: &[&str]) {
+    let tree = Tree::from([
+        (path, text),
+        ("docs/criteria.tsv", "id\tcriterion\n000 R1.1\tit works\n"),
+    ]);
+    let said: Vec<String> = findings(&tree).iter().map(line).collect();
+    assert_eq!(said, expect, "{path}: {text}");
+}
+
+fn line(finding: &Finding) -> String {
+    format!("{}:{}: {}", finding.path, finding.line, finding.sentence)
+}
+
+fn manifest(dependencies: &str) -> String {
+    format!("[package]\nname = \"x\"\n\n{dependencies}\n[lints]\nworkspace = true\n")
+}
+
+#[test]
+fn an_arrow_that_points_back_is_found() {
+    let backwards = manifest("[dependencies]\nserde.workspace = true\nspexus-store.workspace = true\n");
+    let sentence = "spexus-domain must not use spexus-store: no arrow of ARCHITECTURE.md leads there";
+    check(
+        "crates/spexus-domain/Cargo.toml",
+        &backwards,
+        &[&format!("crates/spexus-domain/Cargo.toml:6: {sentence}")],
+    );
+    check("crates/spexus-http/Cargo.toml", &backwards, &[]);
+}
+
+#[test]
+fn a_renamed_or_platform_dependency_is_still_an_arrow() {
+    let sentence =
+        "crates/refusal/Cargo.toml:5: refusal must not use duvet: no arrow of ARCHITECTURE.md leads there";
+    let renamed = manifest("[dependencies]\nd = { package = \"duvet\", path = \"../duvet\" }\n");
+    check("crates/refusal/Cargo.toml", &renamed, &[sentence]);
+    let platform = manifest("[target.'cfg(unix)'.dependencies]\nduvet.workspace = true\n");
+    check("crates/refusal/Cargo.toml", &platform, &[sentence]);
+}
+
+#[test]
+fn test_support_is_for_tests_alone() {
+    let tests = manifest("[dev-dependencies]\ntest-support.workspace = true\n");
+    check("crates/spexus-store/Cargo.toml", &tests, &[]);
+    let product = manifest("[dependencies]\ntest-support.workspace = true\n");
+    let sentence = "spexus-store must not use test-support: no arrow of ARCHITECTURE.md leads there";
+    check(
+        "crates/spexus-store/Cargo.toml",
+        &product,
+        &[&format!("crates/spexus-store/Cargo.toml:5: {sentence}")],
+    );
+}
+
+#[test]
+fn a_crate_off_the_map_is_found() {
+    let sentence = "crate new is not on the map: add it to the arrows in xtask/src/tidy/arrows.rs";
+    check(
+        "crates/new/Cargo.toml",
+        &manifest(""),
+        &[&format!("crates/new/Cargo.toml:1: {sentence}")],
+    );
+}
+
+#[test]
+fn libraries_have_one_home() {
+    let sqlx = manifest("[dependencies]\nsqlx = { workspace = true }\n");
+    check("crates/spexus-store/Cargo.toml", &sqlx, &[]);
+    let away = "crates/duvet/Cargo.toml:5: sqlx belongs to spexus-store; ask it instead";
+    check("crates/duvet/Cargo.toml", &sqlx, &[away]);
+    check(
+        "crates/duvet/Cargo.toml",
+        &manifest("[dev-dependencies]\nsqlx = \"0.9\"\n"),
+        &[away],
+    );
+    check(
+        "crates/duvet/Cargo.toml",
+        &manifest("[dev-dependencies]\naxum = \"0.8\"\n"),
+        &[],
+    );
+    let axum = manifest("[dependencies]\naxum = \"0.8\"\n");
+    check(
+        "crates/duvet/Cargo.toml",
+        &axum,
+        &["crates/duvet/Cargo.toml:5: axum belongs to spexus-http; ask it instead"],
+    );
+}
+
+#[test]
+fn a_crate_without_the_workspaces_lints_is_found() {
+    let expect = "crates/duvet/Cargo.toml:1: add `[lints] workspace = true`";
+    check(
+        "crates/duvet/Cargo.toml",
+        "[package]\nname = \"duvet\"\n",
+        &[expect],
+    );
+}
+
+#[test]
+fn a_crate_without_an_essay_is_found() {
+    let tree = |essay: &str| {
+        Tree::from([
+            ("crates/duvet/Cargo.toml", &*manifest("")),
+            ("crates/duvet/src/lib.rs", essay),
+        ])
+    };
+    let said = findings(&tree("//! duvet\n"));
+    assert_eq!(
+        said.iter().map(line).collect::<Vec<_>>(),
+        ["crates/duvet/src/lib.rs:1: say in 5 or more `//!` lines what this crate is for and what shaped it"]
+    );
+    assert_eq!(findings(&tree("//! 1\n//!\n//! 3\n//! 4\n//! 5\n")), []);
+}
+
+#[test]
+fn the_world_is_touched_at_the_rim_only() {
+    let inner = "crates/duvet/src/lib.rs";
+    let env = "`std::env`: take it as a setting; only binaries read the environment";
+    check(
+        inner,
+        "fn a() {\n    std::env::var(\"A\");\n}\n",
+        &[&format!("{inner}:2: {env}")],
+    );
+    let print = "return it or use tracing; only binaries print";
+    check(
+        inner,
+        "println!(\"a\");\n",
+        &[&format!("{inner}:1: `println!`: {print}")],
+    );
+    check(
+        inner,
+        "eprintln!(\"a\");\n",
+        &[&format!("{inner}:1: `eprintln!`: {print}")],
+    );
+    let exit = "`process::exit`: return an error; only binaries end the process";
+    check(
+        inner,
+        "std::process::exit(1);\n",
+        &[&format!("{inner}:1: {exit}")],
+    );
+
+    check(
+        inner,
+        "// println!\nlet a = \"println!\";\nlet b = env!(\"CARGO_PKG_VERSION\");\n",
+        &[],
+    );
+    check(
+        inner,
+        "#[cfg(test)]\nmod tests {\n    fn a() { println!(\"a\") }\n}\n",
+        &[],
+    );
+    for rim in [
+        "crates/duvet/src/bin/duvet.rs",
+        "crates/spexus/src/config.rs",
+        "crates/duvet/tests/it.rs",
+    ] {
+        check(rim, "println!(\"a\");\n", &[]);
+    }
+}
+
+#[test]
+fn unfinished_work_is_found() {
+    let file = "crates/duvet/src/a.rs";
+    check(file, "todo!()\n", &[&format!("{file}:1: `todo!`: finish it")]);
+    check(
+        file,
+        "unimplemented!()\n",
+        &[&format!("{file}:1: `unimplemented!`: finish it")],
+    );
+    check(
+        file,
+        "#[allow(dead_code)]\n",
+        &[&format!("{file}:1: `allow(dead_code`: remove what nobody calls")],
+    );
+    check(
+        file,
+        "#[ignore = \"slow\"]\n",
+        &[&format!("{file}:1: `#[ignore`: mend the test or remove it")],
+    );
+    check(
+        file,
+        "// TODO later\n",
+        &[&format!("{file}:1: `TODO`: do it or file an issue")],
+    );
+    check(
+        file,
+        "a(); // see FIXME(me)\n",
+        &[&format!("{file}:1: `FIXME`: do it or file an issue")],
+    );
+    check(
+        file,
+        "/// Annotations of type TODO are counted.\nlet a = \"// TODO: b\";\n",
+        &[],
+    );
+}
+
+#[test]
+fn rooms_without_a_name_are_found() {
+    let sentence = "says nothing: name the file after what is in it";
+    for (path, name) in [
+        ("crates/duvet/src/utils.rs", "utils"),
+        ("crates/duvet/tests/common/mod.rs", "common"),
+    ] {
+        check(path, "", &[&format!("{path}:1: `{name}` {sentence}")]);
+    }
+}
+
+#[test]
+fn long_files_are_found() {
+    let sentence = "cut the file along its sense";
+    let file = "crates/duvet/src/a.rs";
+    check(
+        file,
+        &"a\n".repeat(701),
+        &[&format!("{file}:701: 701 lines, 700 at most: {sentence}")],
+    );
+    check(file, &"a\n".repeat(700), &[]);
+    let test = "crates/duvet/tests/it.rs";
+    check(
+        test,
+        &"a\n".repeat(1201),
+        &[&format!("{test}:1201: 1201 lines, 1200 at most: {sentence}")],
+    );
+    check(test, &"a\n".repeat(1200), &[]);
+}
+
+#[test]
+fn words_about_one_machine_are_found() {
+    let path = "is a path of one machine: name it relative to the repository";
+    check(
+        "README.md",
+        "run `/work/main/x`\n",
+        &[&format!("README.md:1: `/work/` {path}")],
+    );
+    check(
+        "a.toml",
+        "\na = \"/root/x\"\n",
+        &[&format!("a.toml:2: `/root/` {path}")],
+    );
+    check(
+        "README.md",
+        "http://host/work/ and file:///root/a and $X/work/b\n",
+        &[],
+    );
+    let host = "is a package registry's host: name packages, not hosts";
+    check(
+        "README.md",
+        "from https://pypi.org/x\n",
+        &[&format!("README.md:1: `pypi.org` {host}")],
+    );
+    check(
+        "Cargo.lock",
+        "source = \"registry+https://index.crates.io\"\n",
+        &[],
+    );
+}
+
+#[test]
+fn a_mark_without_a_criterion_is_found() {
+    let file = "crates/duvet/tests/it.rs";
+    check(file, "// proves 000 R1.1\nfn a() {}\n", &[]);
+    check(
+        file,
+        "// proves 000 R1.1, 000 R9.9\nfn a() {}\n",
+        &[&format!("{file}:1: `000 R9.9` is not an id of docs/criteria.tsv")],
+    );
+}
