@@ -5,29 +5,9 @@ use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::listing::page_of;
 use crate::tx::Tx;
+use spexus_domain::Uuid;
+use spexus_domain::audit::Event;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Timestamp, Uuid};
-
-/// One thing that happened at the door.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Its id.
-    pub id: Uuid,
-    /// When.
-    pub at: Timestamp,
-    /// What: `login`, `login_failed`, `logout`, `token_used`, `token_refused`, …
-    pub event: String,
-    /// The name given, which need not exist.
-    pub username: String,
-    /// The token, when one was recognised.
-    pub token_id: Option<Uuid>,
-    /// Where it came from.
-    pub address: String,
-    /// With which program.
-    pub client: String,
-    /// What else there is to say.
-    pub detail: String,
-}
 
 /// Writes an event.
 pub async fn insert(tx: &mut Tx, event: &Event) -> Result<()> {

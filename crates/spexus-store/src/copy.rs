@@ -40,6 +40,11 @@ const TABLES: &[Table] = &[
         columns: "id:u user_id:u name:t hash:b scopes:t project_id:u expires_at:i last_used_at:i created_at:i",
     },
     Table {
+        name: "secret",
+        order: "name",
+        columns: "name:t value:b",
+    },
+    Table {
         name: "web_session",
         order: "id",
         columns: "id:u user_id:u hash:b created_at:i expires_at:i",

@@ -1,4 +1,5 @@
-//! Requirement types, link types and workflows: data that every user reads by name and administrators change.
+//! Requirement types, link types and workflows: data that every user reads by name and administrators change; and the
+//! installation's own keys.
 
 use crate::engine::{Conn, params};
 use crate::error::{Error, Result};
@@ -6,15 +7,21 @@ use crate::tx::Tx;
 use serde::Serialize;
 use spexus_domain::Kind;
 use spexus_domain::link::LinkType;
+use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::workflow::Workflow;
 
-/// A type of requirement: its name and what it means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequirementType {
-    /// Its name.
-    pub name: String,
-    /// What it means.
-    pub description: String,
+/// A key the installation made for itself.
+pub async fn secret(conn: &mut Conn, name: &str) -> Result<Option<Vec<u8>>> {
+    let row = conn
+        .optional("SELECT value FROM secret WHERE name = $1", params![name])
+        .await?;
+    row.map(|row| row.bytes("value")).transpose()
+}
+
+/// Keeps a key, unless there is one of that name already.
+pub async fn put_secret(tx: &mut Tx, name: &str, value: [u8; 32]) -> Result<()> {
+    let sql = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    tx.conn.run(sql, params![name, value]).await.map(drop)
 }
 
 /// The requirement types, in the order they were made.

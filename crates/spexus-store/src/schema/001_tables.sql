@@ -48,6 +48,12 @@ CREATE TABLE token (
     UNIQUE (user_id, name)
 ) {strict};
 
+-- Keys the installation made for itself, such as the one that token hashes are keyed with.
+CREATE TABLE secret (
+    name {text} PRIMARY KEY NOT NULL,
+    value {bytes} NOT NULL
+) {strict};
+
 CREATE TABLE web_session (
     id {id} PRIMARY KEY NOT NULL,
     user_id {id} NOT NULL REFERENCES account (id),
