@@ -54,7 +54,13 @@ impl From<Refusal> for ErrorEnvelope {
             name: refusal.code.name(),
             message: refusal.message,
             hint: refusal.hint,
-            fields: fields.map(|f| FieldFault { field: f.field, problem: f.problem, allowed: f.allowed }).collect(),
+            fields: fields
+                .map(|f| FieldFault {
+                    field: f.field,
+                    problem: f.problem,
+                    allowed: f.allowed,
+                })
+                .collect(),
             facts: refusal.facts.into_iter().collect(),
             request_id: None,
         };
