@@ -1,7 +1,7 @@
 //! The history: an append-only list of changes, each chained to the one before by a hash, so that a row that was
 //! altered, removed or slipped in shows. Per-item history, the project feed, audits and baselines all read it.
 
-use crate::{Reference, Timestamp, attribute::Attributes};
+use crate::{Timestamp, attribute::Attributes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -118,6 +118,51 @@ pub struct NewChange {
     pub before: Attributes,
     /// The fields after; only those that changed.
     pub after: Attributes,
+}
+
+impl NewChange {
+    /// A change without a project, an item or fields.
+    pub fn new(entity: Entity, entity_id: Uuid, label: impl Into<String>, action: Action, rev: i64) -> Self {
+        Self {
+            project_id: None,
+            entity,
+            entity_id,
+            item_id: None,
+            other_item_id: None,
+            label: label.into(),
+            action,
+            rev,
+            before: Attributes::new(),
+            after: Attributes::new(),
+        }
+    }
+
+    /// In this project.
+    #[must_use]
+    pub fn in_project(mut self, project_id: Uuid) -> Self {
+        self.project_id = Some(project_id);
+        self
+    }
+
+    /// In the history of this item, and of the other one for links.
+    #[must_use]
+    pub fn on_item(mut self, item_id: Uuid, other: Option<Uuid>) -> Self {
+        (self.item_id, self.other_item_id) = (Some(item_id), other);
+        self
+    }
+
+    /// With the fields as they were and as they are; what did not change is left out, and what was deleted has no
+    /// fields any more.
+    #[must_use]
+    pub fn fields(mut self, before: Option<Attributes>, after: Attributes) -> Self {
+        let after = if self.action == Action::Deleted {
+            Attributes::new()
+        } else {
+            after
+        };
+        (self.before, self.after) = difference(before.unwrap_or_default(), after);
+        self
+    }
 }
 
 /// A change in its place in the chain.
@@ -275,11 +320,6 @@ pub fn field_changes(mut before: Attributes, after: Attributes) -> Vec<FieldChan
     }));
     changes.sort_by(|a, b| a.field.cmp(&b.field));
     changes
-}
-
-/// What the history calls an item.
-pub fn label(reference: &Reference) -> String {
-    reference.to_string()
 }
 
 #[cfg(test)]

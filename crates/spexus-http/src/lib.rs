@@ -1,1 +1,35 @@
-//! spexus-http
+//! The product as HTTP: REST under `/api/v1`, its description, health and metrics.
+//!
+//! Handlers hold no rule. Each one reads its input, calls one function of the service and renders what comes back; a
+//! refusal is rendered in one place. The decision that shaped this crate: what is alike for every kind of item is
+//! written once and mounted once for each kind, and the OpenAPI description is expanded the same way, so the surface
+//! cannot differ between kinds by accident.
+//!
+//! The crate reads no environment and no files; the binary tells it everything through [`HttpOptions`].
+
+mod account;
+mod app;
+mod audit;
+mod baseline;
+mod batch;
+mod changes;
+mod comment;
+mod extract;
+mod health;
+mod item;
+mod limits;
+mod link;
+mod middleware;
+mod openapi;
+mod options;
+mod project;
+mod prompt;
+mod respond;
+mod router;
+mod search;
+mod server;
+mod settings;
+
+pub use openapi::openapi;
+pub use options::HttpOptions;
+pub use server::serve;

@@ -99,6 +99,12 @@ impl Tx {
         ordered_id(micros, count, random)
     }
 
+    /// Goes on as another user, for the setup that makes the first one.
+    pub fn act_as(&mut self, user_id: Uuid, username: &str) {
+        self.actor.user_id = user_id;
+        self.actor.username = username.to_owned();
+    }
+
     /// Lets the job answer while nothing of it is kept: a trial.
     pub fn discard(&mut self) {
         self.discarded = true;

@@ -1,0 +1,48 @@
+//! What the HTTP surface can be told, with its limits.
+
+use std::sync::Arc;
+
+/// How the HTTP surface works. Every limit has its unit in its name.
+#[derive(Clone)]
+pub struct HttpOptions {
+    /// The largest body accepted.
+    pub max_body_bytes: usize,
+    /// The most headers accepted, all together.
+    pub max_header_bytes: usize,
+    /// How long a request may take to arrive, head and body each.
+    pub read_timeout_ms: u64,
+    /// How long a request may take to be answered.
+    pub request_timeout_ms: u64,
+    /// Requests answered at once; more are refused.
+    pub max_concurrent_requests: usize,
+    /// Open connections; more wait to be accepted.
+    pub max_connections: usize,
+    /// Requests a minute for one token or session.
+    pub max_requests_per_minute: u32,
+    /// Requests a minute for one address without a valid token.
+    pub max_anonymous_requests_per_minute: u32,
+    /// How long running requests may take after the server was told to stop.
+    pub drain_timeout_ms: u64,
+    /// Whether browsers may be told to use HTTPS only, because they reach us that way.
+    pub secure_cookies: bool,
+    /// Writes the metrics in Prometheus' text form.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 1 << 20,
+            max_header_bytes: 32 << 10,
+            read_timeout_ms: 15_000,
+            request_timeout_ms: 30_000,
+            max_concurrent_requests: 1_024,
+            max_connections: 4_096,
+            max_requests_per_minute: 6_000,
+            max_anonymous_requests_per_minute: 300,
+            drain_timeout_ms: 10_000,
+            secure_cookies: false,
+            metrics: Arc::new(String::new),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Comments: threads on items, settled or open, and anchored to a piece of text.
+
+use crate::context::{Context, check_rev, reading};
+use crate::{Service, told};
+use spexus_domain::account::Caller;
+use spexus_domain::anchor::Anchor;
+use spexus_domain::attribute::Attributes;
+use spexus_domain::batch::Locals;
+use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::comment::{self, Comment, CommentPatch, NewComment};
+use spexus_domain::limits::MAX_COMMENT_DEPTH;
+use spexus_domain::permission::Operation;
+use spexus_domain::query::{Page, PageRequest};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_store::{Actor, Conn, Result, Tx, comments, items};
+
+/// One page of the comments of an item, oldest first; all, or only settled or open ones.
+pub async fn list(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+    resolved: Option<bool>,
+    page: PageRequest,
+) -> Ruled<Page<Comment>> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
+    comments::of_item(&mut conn, item.id, resolved, &page)
+        .await
+        .map_err(told)
+}
+
+/// One comment.
+pub async fn get(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    Ok(find(&mut conn, caller, id).await.map_err(told)?.0)
+}
+
+/// Writes a comment on an item, or an answer to another comment of it.
+pub async fn create(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+    input: NewComment,
+) -> Ruled<Comment> {
+    caller.may(Operation::Comment)?;
+    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+            create_in(tx, &context, &Locals::default(), kind, &id, input).await
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Changes what a comment says, or settles its thread. People edit their own words; administrators anyone's.
+pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: CommentPatch) -> Ruled<Comment> {
+    caller.may(Operation::Comment)?;
+    let caller = caller.clone();
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let (before, project_id) = find(&mut tx.conn, &caller, id).await?;
+            check_rev("this comment", before.rev, patch.expect_rev)?;
+            let mut comment = before.clone();
+            if let Some(content) = &patch.content {
+                check_author(&caller, &before, Operation::ModerateComment)?;
+                comment.content = comment::content(content)?;
+            }
+            if let Some(resolved) = patch.resolved {
+                check_author(&caller, &before, Operation::ResolveComment)?;
+                comment.resolved = resolved;
+            }
+            if comment == before {
+                return Ok(before);
+            }
+            comment.rev += 1;
+            comment.updated_at = tx.now();
+            comments::update(tx, &comment).await?;
+            record(tx, Action::Updated, Some(&before), &comment, project_id).await?;
+            Ok(comment)
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Removes a comment that nobody answered.
+pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
+    caller.may(Operation::Comment)?;
+    let caller = caller.clone();
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let (comment, project_id) = find(&mut tx.conn, &caller, id).await?;
+            check_author(&caller, &comment, Operation::ModerateComment)?;
+            let replies = comments::count_replies(&mut tx.conn, id).await?;
+            if replies > 0 {
+                let message = format!("this comment has {replies} answer(s)");
+                let hint = "Delete the answers first, or edit the comment instead.";
+                return Err(Refusal::new(Code::RuleViolated, message).hint(hint).into());
+            }
+            comments::bury(tx, id).await?;
+            let gone = Comment {
+                rev: comment.rev + 1,
+                ..comment.clone()
+            };
+            record(tx, Action::Deleted, Some(&comment), &gone, project_id).await?;
+            Ok(comment)
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Writes a comment as part of a larger transaction.
+pub(crate) async fn create_in(
+    tx: &mut Tx,
+    context: &Context,
+    locals: &Locals,
+    kind: Option<Kind>,
+    id: &str,
+    input: NewComment,
+) -> Result<Comment> {
+    let item = context.local_item(&mut tx.conn, locals, "item", id, kind).await?;
+    let content = comment::content(&input.content)?;
+    let depth = match input.parent_id {
+        Some(parent) => depth_below(&mut tx.conn, &context.caller, parent, item.id).await?,
+        None => 0,
+    };
+    let anchor = match &input.anchor {
+        Some(wanted) => Some(Anchor::place(&item.description, &wanted.quote, wanted.start)?),
+        None => None,
+    };
+    let comment = Comment {
+        id: tx.new_id(),
+        item_id: item.id,
+        item: item.reference_id,
+        parent_id: input.parent_id,
+        depth,
+        author: tx.actor().username.clone(),
+        author_id: tx.actor().user_id,
+        content,
+        resolved: false,
+        anchor,
+        rev: 1,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+    };
+    comments::insert(tx, &comment).await?;
+    record(tx, Action::Created, None, &comment, item.project_id).await?;
+    Ok(comment)
+}
+
+async fn depth_below(conn: &mut Conn, caller: &Caller, parent: Uuid, item_id: Uuid) -> Result<usize> {
+    let (parent, _) = find(conn, caller, parent).await?;
+    if parent.item_id != item_id {
+        let problem = format!("that comment is on {}", parent.item);
+        return Err(Refusal::field(
+            Code::RuleViolated,
+            "parent_id",
+            problem,
+            "a comment on the same item",
+        )
+        .into());
+    }
+    if parent.depth + 1 > MAX_COMMENT_DEPTH {
+        let problem = format!("the thread is {MAX_COMMENT_DEPTH} answers deep");
+        return Err(Refusal::field(Code::RuleViolated, "parent_id", problem, "a new thread").into());
+    }
+    Ok(parent.depth + 1)
+}
+
+/// What is not one's own needs a further right.
+fn check_author(caller: &Caller, comment: &Comment, otherwise: Operation) -> Ruled<()> {
+    if comment.author_id == caller.user_id {
+        Ok(())
+    } else {
+        caller.may(otherwise)
+    }
+}
+
+/// A living comment the caller can see, and its project.
+async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<(Comment, Uuid)> {
+    let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no comment {id}"));
+    let comment = comments::by_id(conn, id).await?.ok_or_else(missing)?;
+    let item = items::by_id(conn, comment.item_id).await?.ok_or_else(missing)?;
+    if caller.bound_project.is_some_and(|bound| bound != item.project_id) {
+        return Err(missing().into());
+    }
+    Ok((comment, item.project_id))
+}
+
+async fn record(
+    tx: &mut Tx,
+    action: Action,
+    before: Option<&Comment>,
+    after: &Comment,
+    project_id: Uuid,
+) -> Result<()> {
+    let fields = |comment: &Comment| {
+        Attributes::from_iter([
+            ("content".to_owned(), comment.content.clone().into()),
+            ("resolved".to_owned(), comment.resolved.into()),
+        ])
+    };
+    let change = NewChange::new(
+        Entity::Comment,
+        after.id,
+        format!("comment on {}", after.item),
+        action,
+        after.rev,
+    )
+    .in_project(project_id)
+    .on_item(after.item_id, None)
+    .fields(before.map(fields), fields(after));
+    tx.record(change).await.map(drop)
+}

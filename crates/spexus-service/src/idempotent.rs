@@ -1,0 +1,50 @@
+//! Doing a thing once, however often it is asked for: the answer of a request with a key is kept in the transaction
+//! that did the work, and given again.
+
+use serde_json::Value;
+use spexus_domain::{Code, Refusal, Ruled, limits};
+use spexus_store::{Result, Tx, idempotency};
+
+/// A key with the hash of the request it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    key: String,
+    request: [u8; 32],
+}
+
+impl Key {
+    /// Refuses a key that is empty or too long.
+    pub(crate) fn new(key: Option<&str>, request: &impl serde::Serialize) -> Ruled<Option<Self>> {
+        let Some(key) = key else { return Ok(None) };
+        let chars = key.chars().count();
+        if !(1..=limits::MAX_IDEMPOTENCY_KEY_CHARS).contains(&chars) || key.chars().any(char::is_control) {
+            let allowed = format!("1 to {} characters", limits::MAX_IDEMPOTENCY_KEY_CHARS);
+            return Err(Refusal::field(
+                Code::InvalidHeader,
+                "Idempotency-Key",
+                format!("has {chars} characters"),
+                allowed,
+            ));
+        }
+        let bytes = serde_json::to_vec(request).unwrap_or_default();
+        Ok(Some(Self {
+            key: key.to_owned(),
+            request: *blake3::hash(&bytes).as_bytes(),
+        }))
+    }
+}
+
+/// The answer given before, if there was one.
+pub(crate) async fn recall(tx: &mut Tx, key: Option<&Key>) -> Result<Option<Value>> {
+    let Some(key) = key else { return Ok(None) };
+    let kept = idempotency::recall(tx, &key.key, key.request).await?;
+    Ok(kept.and_then(|answer| serde_json::from_str(&answer).ok()))
+}
+
+/// Keeps an answer.
+pub(crate) async fn remember(tx: &mut Tx, key: Option<&Key>, answer: &Value) -> Result<()> {
+    match key {
+        Some(key) => idempotency::remember(tx, &key.key, key.request, &answer.to_string()).await,
+        None => Ok(()),
+    }
+}

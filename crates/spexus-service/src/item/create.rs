@@ -1,0 +1,148 @@
+//! Making an item.
+
+use super::apply::{assignee, criterion, pointer, requirement_type, workflow};
+use super::record;
+use crate::context::Context;
+use crate::idempotent::{Key, recall, remember};
+use crate::{Service, told};
+use serde_json::json;
+use spexus_domain::account::Caller;
+use spexus_domain::batch::Locals;
+use spexus_domain::change::Action;
+use spexus_domain::item::{Item, NewItem, Person, Priority};
+use spexus_domain::permission::Operation;
+use spexus_domain::{Kind, Reference, Ruled, Uuid, attribute};
+use spexus_store::{Actor, Error, Result, Tx, items, projects};
+
+/// Makes an item. With an idempotency key the same request makes it once and is answered alike every time.
+pub async fn create(
+    service: &Service,
+    caller: &Caller,
+    kind: Kind,
+    input: NewItem,
+    key: Option<&str>,
+) -> Ruled<Item> {
+    caller.may(Operation::CreateItem)?;
+    let key = Key::new(key, &(kind, &input))?;
+    let caller = caller.clone();
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            if let Some(kept) = recall(tx, key.as_ref()).await? {
+                return again(tx, &kept).await;
+            }
+            let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
+            let item = create_in(tx, &context, &Locals::default(), kind, input).await?;
+            remember(tx, key.as_ref(), &json!({"id": item.id})).await?;
+            Ok(item)
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Makes an item as part of a larger transaction.
+pub(crate) async fn create_in(
+    tx: &mut Tx,
+    context: &Context,
+    locals: &Locals,
+    kind: Kind,
+    input: NewItem,
+) -> Result<Item> {
+    let rules = kind.rules();
+    input.check(kind)?;
+    let parent = match &input.parent {
+        Some(id) => Some(
+            context
+                .local_item(&mut tx.conn, locals, parent_field(kind), id, None)
+                .await?,
+        ),
+        None => None,
+    };
+    kind.check_parent(parent.as_ref().map(|parent| parent.kind))?;
+    let project_id = parent
+        .as_ref()
+        .map_or(context.project.id, |parent| parent.project_id);
+    let project = match project_id == context.project.id {
+        true => context.project.clone(),
+        false => projects::by_id(&mut tx.conn, project_id)
+            .await?
+            .ok_or_else(|| Error::Broken("an item has no project".into()))?,
+    };
+    let status = match rules.has_status {
+        true => Some(
+            workflow(&mut tx.conn, kind)
+                .await?
+                .start(input.status.as_deref())?,
+        ),
+        false => None,
+    };
+    let requirement_type = match rules.has_type {
+        true => requirement_type(&mut tx.conn, input.requirement_type.as_deref()).await?,
+        false => None,
+    };
+    let parent_id = parent.as_ref().map(|parent| parent.id);
+    let acceptance_criterion = match &input.acceptance_criterion {
+        Some(wanted) => Some(criterion(&mut tx.conn, context, locals, wanted, parent_id).await?),
+        None => None,
+    };
+    let assignee = match &input.assignee {
+        Some(wanted) => Some(assignee(&mut tx.conn, context, wanted).await?),
+        None => None,
+    };
+    attribute::check(&project.attributes, kind, &input.attributes)?;
+    let number = items::next_number(&mut tx.conn, project.id, rules.prefix).await?;
+    let position = items::last_position(&mut tx.conn, project.id, kind, parent_id).await?;
+    let title = input.title.trim().to_owned();
+    let item = Item {
+        id: tx.new_id(),
+        reference_id: Reference::of_kind(kind, number),
+        content_hash: Item::hash(
+            &title,
+            &input.description,
+            requirement_type.as_deref(),
+            &input.attributes,
+        ),
+        project: project.key,
+        project_id: project.id,
+        kind,
+        title,
+        description: input.description,
+        status,
+        priority: rules
+            .has_priority
+            .then(|| input.priority.unwrap_or(Priority::MEDIUM)),
+        requirement_type,
+        parent: parent.as_ref().map(pointer),
+        acceptance_criterion,
+        assignee,
+        creator: Person {
+            id: tx.actor().user_id,
+            username: tx.actor().username.clone(),
+        },
+        position,
+        attributes: input.attributes,
+        rev: 1,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        deleted_at: None,
+    };
+    items::insert(tx, &item).await?;
+    record(tx, Action::Created, None, &item).await?;
+    Ok(item)
+}
+
+fn parent_field(kind: Kind) -> &'static str {
+    match kind.rules().parent_field {
+        "" => "parent",
+        field => field,
+    }
+}
+
+/// The item an earlier request with the same key made, as it is now.
+async fn again(tx: &mut Tx, kept: &serde_json::Value) -> Result<Item> {
+    let id = kept["id"]
+        .as_str()
+        .and_then(|id| Uuid::try_parse(id).ok())
+        .unwrap_or_default();
+    let item = items::by_id(&mut tx.conn, id).await?;
+    item.ok_or_else(|| Error::Broken("a kept answer names an item that does not exist".into()))
+}

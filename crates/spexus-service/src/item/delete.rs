@@ -1,0 +1,235 @@
+//! Deleting an item with what falls with it, telling so before, and bringing it all back.
+
+use super::record;
+use crate::context::Context;
+use crate::link;
+use crate::{Service, told};
+use spexus_domain::account::Caller;
+use spexus_domain::batch::Locals;
+use spexus_domain::change::Action;
+use spexus_domain::deletion::{DeletionPreview, Falling};
+use spexus_domain::item::Item;
+use spexus_domain::limits::MAX_TREE_NODES;
+use spexus_domain::link::Link;
+use spexus_domain::permission::Operation;
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
+use spexus_store::{Actor, Conn, Error, Result, Tx, comments, items, links, tree};
+use std::collections::BTreeMap;
+
+/// What deleting an item would do.
+pub async fn preview(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+) -> Ruled<DeletionPreview> {
+    caller.may(Operation::Read)?;
+    let mut conn = service.store.read().await.map_err(told)?;
+    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
+    Ok(consequences(&mut conn, &item).await.map_err(told)?.preview)
+}
+
+/// Deletes an item and what falls with it; without `force` only when nothing does.
+pub async fn delete(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+    force: bool,
+    expect_rev: Option<i64>,
+) -> Ruled<DeletionPreview> {
+    caller.may(Operation::DeleteItem)?;
+    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+            let item = context.item(&mut tx.conn, "id", &id, kind).await?;
+            super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
+            delete_in(tx, &item, force).await
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Brings a deleted item back, with everything that fell with it.
+pub async fn restore(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+) -> Ruled<Item> {
+    caller.may(Operation::RestoreItem)?;
+    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+            restore_in(tx, &context, &Locals::default(), kind, &id).await
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Deletes an item as part of a larger transaction.
+pub(crate) async fn delete_in(tx: &mut Tx, item: &Item, force: bool) -> Result<DeletionPreview> {
+    let found = consequences(&mut tx.conn, item).await?;
+    found.preview.check(force)?;
+    let deletion_id = tx.new_id();
+    for link in &found.links {
+        links::bury(tx, link.id, Some(deletion_id)).await?;
+        link::record(tx, Action::Deleted, link, item.project_id).await?;
+    }
+    for requirement in &found.unpointed {
+        let mut freed = requirement.clone();
+        freed.acceptance_criterion = None;
+        freed.rev += 1;
+        freed.updated_at = tx.now();
+        items::update(tx, requirement, &freed).await?;
+        record(tx, Action::Updated, Some(requirement), &freed).await?;
+    }
+    // The deepest first, so that the history never shows a child without its container.
+    for falling in found.items.iter().rev() {
+        items::bury(tx, falling, deletion_id).await?;
+        let gone = Item {
+            rev: falling.rev + 1,
+            ..falling.clone()
+        };
+        record(tx, Action::Deleted, Some(falling), &gone).await?;
+    }
+    Ok(found.preview)
+}
+
+/// Brings an item back as part of a larger transaction.
+pub(crate) async fn restore_in(
+    tx: &mut Tx,
+    context: &Context,
+    locals: &Locals,
+    kind: Option<Kind>,
+    id: &str,
+) -> Result<Item> {
+    let id = locals.resolve("id", id)?;
+    let item = context.any_item(&mut tx.conn, &id).await?;
+    let of_kind = kind.is_none_or(|kind| kind == item.kind);
+    let deletion = items::deletion_of(&mut tx.conn, item.id)
+        .await?
+        .filter(|_| of_kind);
+    let Some(deletion_id) = deletion else {
+        let message = format!("{} is not deleted", item.reference_id);
+        return Err(Refusal::new(Code::RuleViolated, message)
+            .hint("There is nothing to restore.")
+            .into());
+    };
+    let fallen = items::fallen_with(&mut tx.conn, deletion_id).await?;
+    check_container(&mut tx.conn, &fallen).await?;
+    for gone in &fallen {
+        items::raise(tx, gone).await?;
+        let back = Item {
+            rev: gone.rev + 1,
+            deleted_at: None,
+            ..gone.clone()
+        };
+        record(tx, Action::Restored, None, &back).await?;
+    }
+    for link in links::raise_fallen(tx, deletion_id).await? {
+        link::record(tx, Action::Restored, &link, item.project_id).await?;
+    }
+    items::by_id(&mut tx.conn, item.id)
+        .await?
+        .ok_or_else(|| Error::Broken("a restored item is gone".into()))
+}
+
+/// What falls together must not come back into a container that is itself deleted.
+async fn check_container(conn: &mut Conn, fallen: &[Item]) -> Result<()> {
+    for parent in fallen.iter().filter_map(|item| item.parent.as_ref()) {
+        if fallen.iter().any(|item| item.id == parent.id) {
+            continue;
+        }
+        let container = items::by_any_id(conn, Uuid::nil(), &AnyId::Uuid(parent.id)).await?;
+        if container.is_none_or(|container| container.deleted_at.is_some()) {
+            let message = format!("{} contains it and is deleted", parent.reference_id);
+            return Err(Refusal::new(Code::RuleViolated, message)
+                .hint(format!("Restore {} first.", parent.reference_id))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+struct Consequences {
+    preview: DeletionPreview,
+    /// The item and everything below it, containers first.
+    items: Vec<Item>,
+    links: Vec<Link>,
+    unpointed: Vec<Item>,
+}
+
+async fn consequences(conn: &mut Conn, item: &Item) -> Result<Consequences> {
+    let nodes = tree::below(conn, item.id, u32::MAX, MAX_TREE_NODES + 1).await?;
+    if nodes.len() > MAX_TREE_NODES as usize {
+        let message = format!("{} contains more than {MAX_TREE_NODES} items", item.reference_id);
+        return Err(Refusal::new(Code::RuleViolated, message)
+            .hint("Delete its parts first.")
+            .into());
+    }
+    let items: Vec<Item> = nodes.into_iter().map(|node| node.item).collect();
+    let mut ending: BTreeMap<Uuid, Link> = BTreeMap::new();
+    let mut unpointed: Vec<Item> = Vec::new();
+    for falling in &items {
+        ending.extend(
+            links::of_item(conn, falling.id)
+                .await?
+                .into_iter()
+                .map(|link| (link.id, link)),
+        );
+        if falling.kind == Kind::AcceptanceCriterion {
+            let pointing = items::pointing_to(conn, falling.id).await?;
+            unpointed.extend(
+                pointing
+                    .into_iter()
+                    .filter(|other| !items.iter().any(|gone| gone.id == other.id)),
+            );
+        }
+    }
+    let last_criterion = match (&item.parent, item.kind) {
+        (Some(story), Kind::AcceptanceCriterion)
+            if items::count_children(conn, story.id, item.kind).await? <= 1 =>
+        {
+            Some(story.reference_id.clone())
+        }
+        _ => None,
+    };
+    let ids: Vec<Uuid> = items.iter().map(|falling| falling.id).collect();
+    let comments = comments::count_on(conn, &ids).await?;
+    let falling = items.iter().skip(1).map(falling).collect();
+    let losing = unpointed
+        .iter()
+        .map(|requirement| requirement.reference_id.clone())
+        .collect();
+    let ended = i64::try_from(ending.len()).unwrap_or(i64::MAX);
+    let preview = DeletionPreview::decide(
+        item.reference_id.clone(),
+        falling,
+        ended,
+        comments,
+        losing,
+        last_criterion,
+    );
+    Ok(Consequences {
+        preview,
+        items,
+        links: ending.into_values().collect(),
+        unpointed,
+    })
+}
+
+fn falling(item: &Item) -> Falling {
+    Falling {
+        id: item.id,
+        reference_id: item.reference_id.clone(),
+        kind: item.kind,
+        title: item.heading(),
+    }
+}

@@ -1,0 +1,182 @@
+//! Listing items: filters by name, orders from a fixed list.
+
+use crate::context::{Context, reading};
+use crate::{Service, people, told};
+use serde::Deserialize;
+use spexus_domain::account::Caller;
+use spexus_domain::item::{Item, Priority};
+use spexus_domain::permission::Operation;
+use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
+use spexus_domain::{Kind, Ruled, Timestamp, nearest};
+use spexus_store::{Conn, Result, listing, settings};
+use utoipa::IntoParams;
+
+/// What a list is asked for, in the words of a client. Several values of one field are separated by commas.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ItemQuery {
+    /// The key of the project; the token's or the default one when left out.
+    pub project: Option<String>,
+    /// Status names.
+    pub status: Option<String>,
+    /// Priorities, 1 to 4 or by word.
+    pub priority: Option<String>,
+    /// Requirement types, by name.
+    #[serde(rename = "type")]
+    #[param(rename = "type")]
+    pub requirement_type: Option<String>,
+    /// Who works on it: a user name, `me` or `none`.
+    pub assignee: Option<String>,
+    /// Who made it: a user name or `me`.
+    pub creator: Option<String>,
+    /// What directly contains it: any id.
+    #[serde(alias = "epic_id", alias = "user_story_id")]
+    pub parent: Option<String>,
+    /// What contains it, at any depth: any id.
+    pub under: Option<String>,
+    /// The criterion a requirement serves: any id.
+    pub acceptance_criterion: Option<String>,
+    /// Made at or after.
+    pub created_from: Option<String>,
+    /// Made before.
+    pub created_to: Option<String>,
+    /// Changed at or after.
+    pub updated_from: Option<String>,
+    /// Changed before.
+    pub updated_to: Option<String>,
+    /// Deleted items instead of living ones.
+    pub deleted: Option<bool>,
+    /// `created_at`, `updated_at`, `priority`, `title`, `status` or `position`; a leading `-` turns it around.
+    pub order_by: Option<String>,
+    /// Rows of the page, 1 to 200.
+    pub limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// Only these fields, separated by commas; read by the surface that shows the answer.
+    pub fields: Option<String>,
+}
+
+/// One page of the items of a kind, or of all kinds.
+pub async fn list(
+    service: &Service,
+    caller: &Caller,
+    kind: Option<Kind>,
+    query: &ItemQuery,
+) -> Ruled<Page<Item>> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    let page = PageRequest::new(query.limit, query.cursor.clone())?;
+    let order = query
+        .order_by
+        .as_deref()
+        .map(Order::parse)
+        .transpose()?
+        .unwrap_or_default();
+    let filter = filter(&mut conn, caller, kind.into_iter().collect(), query)
+        .await
+        .map_err(told)?;
+    listing::items(&mut conn, &filter, order, &page)
+        .await
+        .map_err(told)
+}
+
+/// Turns the words of a client into a filter; a name that does not exist is refused with those that do.
+pub(crate) async fn filter(
+    conn: &mut Conn,
+    caller: &Caller,
+    kinds: Vec<Kind>,
+    query: &ItemQuery,
+) -> Result<ItemFilter> {
+    let context = Context::new(conn, caller, query.project.as_deref()).await?;
+    let time = |field: &'static str, text: &Option<String>| -> Ruled<Option<Timestamp>> {
+        text.as_deref()
+            .map(|text| Timestamp::parse(field, text))
+            .transpose()
+    };
+    let mut filter = ItemFilter {
+        project_id: Some(context.project.id),
+        statuses: statuses(conn, &kinds, query.status.as_deref()).await?,
+        priorities: listed(query.priority.as_deref())
+            .map(|text| Priority::parse("priority", text))
+            .collect::<Ruled<_>>()?,
+        types: types(conn, query.requirement_type.as_deref()).await?,
+        created_from: time("created_from", &query.created_from)?,
+        created_to: time("created_to", &query.created_to)?,
+        updated_from: time("updated_from", &query.updated_from)?,
+        updated_to: time("updated_to", &query.updated_to)?,
+        deleted: query.deleted.unwrap_or(false),
+        kinds,
+        ..ItemFilter::default()
+    };
+    filter.assignee = match query.assignee.as_deref() {
+        None => None,
+        Some(nobody) if nobody.eq_ignore_ascii_case("none") => Some(None),
+        Some(name) => Some(Some(people::find(conn, caller, "assignee", name).await?.id)),
+    };
+    if let Some(name) = &query.creator {
+        filter.creator = Some(people::find(conn, caller, "creator", name).await?.id);
+    }
+    if let Some(id) = &query.parent {
+        filter.parent = Some(context.item(conn, "parent", id, None).await?.id);
+    }
+    if let Some(id) = &query.under {
+        filter.under = Some(context.item(conn, "under", id, None).await?.id);
+    }
+    if let Some(id) = &query.acceptance_criterion {
+        let kind = Some(Kind::AcceptanceCriterion);
+        filter.acceptance_criterion = Some(context.item(conn, "acceptance_criterion", id, kind).await?.id);
+    }
+    Ok(filter)
+}
+
+fn listed(text: Option<&str>) -> impl Iterator<Item = &str> {
+    text.unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+}
+
+async fn statuses(conn: &mut Conn, kinds: &[Kind], wanted: Option<&str>) -> Result<Vec<String>> {
+    let wanted: Vec<&str> = listed(wanted).collect();
+    if wanted.is_empty() {
+        return Ok(vec![]);
+    }
+    let asked: Vec<Kind> = if kinds.is_empty() {
+        Kind::ALL.to_vec()
+    } else {
+        kinds.to_vec()
+    };
+    let mut known: Vec<String> = Vec::new();
+    for kind in asked {
+        let workflow = settings::workflow(conn, kind).await?;
+        known.extend(
+            workflow
+                .into_iter()
+                .flat_map(|workflow| workflow.statuses)
+                .map(|status| status.name),
+        );
+    }
+    known.dedup();
+    let find = |name: &str| match nearest::find(&known, |status| status, name) {
+        Some(status) => Ok(status.clone()),
+        None => Err(nearest::miss("status", name, known.iter().map(String::as_str))),
+    };
+    Ok(wanted.into_iter().map(find).collect::<Ruled<_>>()?)
+}
+
+async fn types(conn: &mut Conn, wanted: Option<&str>) -> Result<Vec<String>> {
+    let wanted: Vec<&str> = listed(wanted).collect();
+    if wanted.is_empty() {
+        return Ok(vec![]);
+    }
+    let known = settings::requirement_types(conn).await?;
+    let find = |name: &str| match nearest::find(&known, |known| &known.name, name) {
+        Some(found) => Ok(found.name.clone()),
+        None => Err(nearest::miss(
+            "type",
+            name,
+            known.iter().map(|known| known.name.as_str()),
+        )),
+    };
+    Ok(wanted.into_iter().map(find).collect::<Ruled<_>>()?)
+}

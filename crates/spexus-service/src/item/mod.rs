@@ -1,0 +1,37 @@
+//! Items: making, reading, listing, changing, moving, deleting and bringing them back.
+
+mod apply;
+pub mod create;
+pub mod delete;
+pub mod history;
+pub mod list;
+pub mod placement;
+pub mod read;
+pub mod update;
+
+pub use create::create;
+pub use delete::{delete, preview, restore};
+pub use history::history;
+pub use list::{ItemQuery, list};
+pub use placement::move_to;
+pub use read::{children, get, hierarchy, path};
+pub use update::update;
+
+use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::item::Item;
+use spexus_store::{Result, Tx};
+
+/// Writes a change of an item into the history; only what differs.
+pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, after: &Item) -> Result<()> {
+    let change = NewChange::new(
+        Entity::Item,
+        after.id,
+        after.reference_id.to_string(),
+        action,
+        after.rev,
+    )
+    .in_project(after.project_id)
+    .on_item(after.id, None)
+    .fields(before.map(Item::fields), after.fields());
+    tx.record(change).await.map(drop)
+}

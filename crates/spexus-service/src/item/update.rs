@@ -1,0 +1,164 @@
+//! Changing an item.
+
+use super::apply::{assignee, criterion, requirement_type, workflow};
+use super::record;
+use crate::context::Context;
+use crate::{Service, told};
+use spexus_domain::account::Caller;
+use spexus_domain::attribute::{self, Attributes};
+use spexus_domain::batch::Locals;
+use spexus_domain::change::Action;
+use spexus_domain::item::{Item, ItemPatch};
+use spexus_domain::permission::Operation;
+use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text};
+use spexus_store::{Actor, Conn, Error, Result, Tx, changes, comments, items, projects};
+
+/// Changes the fields that are given; a stale `expect_rev` is refused with who changed what.
+pub async fn update(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Option<Kind>,
+    id: &str,
+    patch: ItemPatch,
+) -> Ruled<Item> {
+    caller.may(Operation::UpdateItem)?;
+    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+            update_in(tx, &context, &Locals::default(), kind, &id, patch).await
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Changes an item as part of a larger transaction.
+pub(crate) async fn update_in(
+    tx: &mut Tx,
+    context: &Context,
+    locals: &Locals,
+    kind: Option<Kind>,
+    id: &str,
+    patch: ItemPatch,
+) -> Result<Item> {
+    let before = context.local_item(&mut tx.conn, locals, "id", id, kind).await?;
+    check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
+    patch.check(before.kind)?;
+    let mut item = patched(&mut tx.conn, context, locals, &before, patch).await?;
+    if item == before {
+        return Ok(before);
+    }
+    item.content_hash = Item::hash(
+        &item.title,
+        &item.description,
+        item.requirement_type.as_deref(),
+        &item.attributes,
+    );
+    item.rev += 1;
+    item.updated_at = tx.now();
+    items::update(tx, &before, &item).await?;
+    if before.description != item.description {
+        follow_anchors(tx, &before, &item).await?;
+    }
+    record(tx, Action::Updated, Some(&before), &item).await?;
+    Ok(item)
+}
+
+/// Refuses a stale revision: one fault for each field, telling who changed it, when, and to what.
+pub(crate) async fn check_rev(conn: &mut Conn, item: &Item, expected: Option<i64>) -> Result<()> {
+    let Some(expected) = expected.filter(|expected| *expected != item.rev) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} has revision {} now, not {expected}",
+        item.reference_id, item.rev
+    );
+    let mut refusal = Refusal::new(Code::StaleRevision, message).fact("current_rev", item.rev);
+    for change in changes::since_rev(conn, item.id, item.id, expected).await? {
+        for field in change.fields {
+            let to = field
+                .after
+                .map_or_else(|| "nothing".into(), |value| text::excerpt(&value.to_string(), 80));
+            let problem = format!(
+                "changed to {to} by {} at {} (revision {})",
+                change.user, change.at, change.rev
+            );
+            refusal.faults.push(Fault {
+                field: field.field,
+                problem,
+                allowed: format!("expect_rev {}", item.rev),
+            });
+        }
+    }
+    Err(refusal.into())
+}
+
+async fn patched(
+    conn: &mut Conn,
+    context: &Context,
+    locals: &Locals,
+    before: &Item,
+    patch: ItemPatch,
+) -> Result<Item> {
+    let mut item = before.clone();
+    if let Some(title) = patch.title {
+        item.title = title.trim().to_owned();
+    }
+    if let Some(description) = patch.description {
+        item.description = description;
+    }
+    if let Some(priority) = patch.priority {
+        item.priority = Some(priority);
+    }
+    if let (Some(wanted), Some(from)) = (&patch.status, &before.status) {
+        item.status = Some(workflow(conn, item.kind).await?.step(from, wanted)?);
+    }
+    if let Some(wanted) = &patch.requirement_type {
+        item.requirement_type = requirement_type(conn, Some(wanted)).await?;
+    }
+    match &patch.acceptance_criterion {
+        Some(Some(wanted)) => {
+            let story = before.parent.as_ref().map(|parent| parent.id);
+            item.acceptance_criterion = Some(criterion(conn, context, locals, wanted, story).await?);
+        }
+        Some(None) => item.acceptance_criterion = None,
+        None => {}
+    }
+    match &patch.assignee {
+        Some(Some(wanted)) => item.assignee = Some(assignee(conn, context, wanted).await?),
+        Some(None) => item.assignee = None,
+        None => {}
+    }
+    if let Some(attributes) = patch.attributes {
+        merge(&mut item.attributes, attributes);
+        let project = projects::by_id(conn, item.project_id).await?;
+        let rules = project
+            .ok_or_else(|| Error::Broken("an item has no project".into()))?
+            .attributes;
+        attribute::check(&rules, item.kind, &item.attributes)?;
+    }
+    Ok(item)
+}
+
+/// Sets the attributes given and removes those given as `null`.
+fn merge(attributes: &mut Attributes, given: Attributes) {
+    for (name, value) in given {
+        if value.is_null() {
+            attributes.remove(&name);
+        } else {
+            attributes.insert(name, value);
+        }
+    }
+}
+
+/// Lets anchored comments follow their quote into the edited text.
+async fn follow_anchors(tx: &mut Tx, before: &Item, after: &Item) -> Result<()> {
+    for (id, anchor) in comments::anchored(&mut tx.conn, after.id).await? {
+        let moved = anchor.follow(&before.description, &after.description);
+        if moved != anchor {
+            comments::move_anchor(tx, id, &moved).await?;
+        }
+    }
+    Ok(())
+}

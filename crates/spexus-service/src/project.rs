@@ -1,0 +1,110 @@
+//! Projects.
+
+use crate::context::{check_rev, project_of, reading};
+use crate::{Service, told};
+use spexus_domain::account::Caller;
+use spexus_domain::attribute::{self, Attributes};
+use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::permission::Operation;
+use spexus_domain::project::{NewProject, Project, ProjectPatch, key};
+use spexus_domain::query::Page;
+use spexus_domain::{Code, Refusal, Ruled, text};
+use spexus_store::{Actor, Result, Tx, projects};
+
+/// The projects a caller can see.
+pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Project>> {
+    let mut conn = reading(service, caller, Operation::ReadSettings).await?;
+    let mut all = projects::all(&mut conn).await.map_err(told)?;
+    all.retain(|project| caller.bound_project.is_none_or(|bound| bound == project.id));
+    Ok(Page::whole(all))
+}
+
+/// One project by its key.
+pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<Project> {
+    let mut conn = reading(service, caller, Operation::ReadSettings).await?;
+    project_of(&mut conn, caller, Some(wanted)).await.map_err(told)
+}
+
+/// Makes a project.
+pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ruled<Project> {
+    caller.may(Operation::ManageProjects)?;
+    let job = service.store.write(Actor::from(caller), move |tx| {
+        Box::pin(async move {
+            let key = key("key", &input.key)?;
+            let name = text::title("name", input.name.as_deref().unwrap_or(&key))?;
+            attribute::check_rules(&input.attributes)?;
+            if projects::by_key(&mut tx.conn, &key).await?.is_some() {
+                return Err(Refusal::field(
+                    Code::EntityDuplicate,
+                    "key",
+                    format!("{key:?} is taken"),
+                    "another key",
+                )
+                .into());
+            }
+            let project = Project {
+                id: tx.new_id(),
+                key,
+                name,
+                description: text::description("description", &input.description)?,
+                attributes: input.attributes,
+                rev: 1,
+                created_at: tx.now(),
+                updated_at: tx.now(),
+            };
+            projects::insert(tx, &project).await?;
+            record(tx, Action::Created, None, &project).await?;
+            Ok(project)
+        })
+    });
+    job.await.map_err(told)
+}
+
+/// Changes a project.
+pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: ProjectPatch) -> Ruled<Project> {
+    caller.may(Operation::ManageProjects)?;
+    let (caller, wanted) = (caller.clone(), wanted.to_owned());
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let before = project_of(&mut tx.conn, &caller, Some(&wanted)).await?;
+            check_rev("this project", before.rev, patch.expect_rev)?;
+            let mut project = before.clone();
+            if let Some(name) = &patch.name {
+                project.name = text::title("name", name)?;
+            }
+            if let Some(description) = &patch.description {
+                project.description = text::description("description", description)?;
+            }
+            if let Some(attributes) = patch.attributes {
+                attribute::check_rules(&attributes)?;
+                project.attributes = attributes;
+            }
+            if project == before {
+                return Ok(before);
+            }
+            project.rev += 1;
+            project.updated_at = tx.now();
+            projects::update(tx, &project).await?;
+            record(tx, Action::Updated, Some(&before), &project).await?;
+            Ok(project)
+        })
+    });
+    job.await.map_err(told)
+}
+
+async fn record(tx: &mut Tx, action: Action, before: Option<&Project>, after: &Project) -> Result<()> {
+    let fields = |project: &Project| {
+        Attributes::from_iter([
+            ("name".to_owned(), project.name.clone().into()),
+            ("description".to_owned(), project.description.clone().into()),
+            (
+                "attributes".to_owned(),
+                serde_json::to_value(&project.attributes).unwrap_or_default(),
+            ),
+        ])
+    };
+    let change = NewChange::new(Entity::Project, after.id, &after.key, action, after.rev)
+        .in_project(after.id)
+        .fields(before.map(fields), fields(after));
+    tx.record(change).await.map(drop)
+}
