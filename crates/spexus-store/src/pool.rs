@@ -103,6 +103,17 @@ impl Pool {
         }
     }
 
+    /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
+    pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
+        match location {
+            Location::File(path) => {
+                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
+                Ok(Self::Sqlite(pool.connect_lazy_with(sqlite(path, options))))
+            }
+            Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
+        }
+    }
+
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
             Self::Sqlite(pool) => Conn::new(Link::Sqlite(pool.acquire().await?)),

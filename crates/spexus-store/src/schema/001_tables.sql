@@ -1,5 +1,6 @@
 -- One text for both engines; {id}, {int}, {text}, {bytes} and {strict} are replaced by the engine's own words.
--- Times are microseconds since 1970, flags are 0 and 1, JSON is kept as the text that was hashed.
+-- Times are microseconds since 1970, flags are 0 and 1, JSON is kept as the text that was hashed. What points within its
+-- own table is deferrable, so that a copy can write rows in any order.
 
 CREATE TABLE project (
     id {id} PRIMARY KEY NOT NULL,
@@ -86,14 +87,14 @@ CREATE TABLE item (
     project_id {id} NOT NULL REFERENCES project (id),
     kind {text} NOT NULL,
     number {int} NOT NULL,
-    parent_id {id} REFERENCES item (id),
+    parent_id {id} REFERENCES item (id) DEFERRABLE INITIALLY IMMEDIATE,
     position {int} NOT NULL,
     title {text} NOT NULL,
     description {text} NOT NULL,
     status {text},
     priority {int} CHECK (priority BETWEEN 1 AND 4),
     type {text} REFERENCES requirement_type (name),
-    criterion_id {id} REFERENCES item (id),
+    criterion_id {id} REFERENCES item (id) DEFERRABLE INITIALLY IMMEDIATE,
     assignee_id {id} REFERENCES account (id),
     creator_id {id} NOT NULL REFERENCES account (id),
     attributes {text} NOT NULL,
@@ -146,7 +147,7 @@ CREATE INDEX link_deletion ON link (deletion_id) WHERE deletion_id IS NOT NULL;
 CREATE TABLE comment (
     id {id} PRIMARY KEY NOT NULL,
     item_id {id} NOT NULL REFERENCES item (id),
-    parent_id {id} REFERENCES comment (id),
+    parent_id {id} REFERENCES comment (id) DEFERRABLE INITIALLY IMMEDIATE,
     depth {int} NOT NULL,
     author_id {id} NOT NULL REFERENCES account (id),
     content {text} NOT NULL,

@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's failure is a panic")]
 
+mod accounts;
 mod chain;
+mod comments;
+mod copy;
 mod items;
 mod links;
 mod listing;
+mod prompts;
 mod schema;
+mod search;
 mod world;
 mod writer;

@@ -74,6 +74,14 @@ impl Place {
         })
     }
 
+    /// A file that is there already, and stays.
+    pub(crate) fn at(file: &std::path::Path) -> Self {
+        Self {
+            location: Location::File(file.to_owned()),
+            _folder: None,
+        }
+    }
+
     /// Another empty place of the same engine.
     pub(crate) fn another(&self) -> Self {
         match &self.location {
@@ -187,6 +195,20 @@ impl World {
             })
             .await
             .unwrap();
+        Self {
+            store,
+            user,
+            project,
+            place,
+        }
+    }
+
+    /// A world that was furnished before.
+    pub(crate) async fn again(store: Store, place: Place) -> Self {
+        let mut conn = store.read().await.unwrap();
+        let user = accounts::by_name(&mut conn, "kim").await.unwrap().unwrap().user;
+        let project = projects::by_key(&mut conn, "default").await.unwrap().unwrap();
+        drop(conn);
         Self {
             store,
             user,
