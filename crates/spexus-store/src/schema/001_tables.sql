@@ -1,4 +1,4 @@
--- One text for both engines; {id}, {int}, {text}, {bytes} and {strict} are replaced by the engine's own words.
+-- One text for both engines; {id}, {int}, {text}, {bytes}, {strict} and {packed} are replaced by the engine's own words.
 -- Times are microseconds since 1970, flags are 0 and 1, JSON is kept as the text that was hashed. What points within its
 -- own table is deferrable, so that a copy can write rows in any order.
 
@@ -20,7 +20,7 @@ CREATE TABLE counter (
     prefix {text} NOT NULL,
     last {int} NOT NULL,
     PRIMARY KEY (project_id, prefix)
-) {strict};
+) {packed};
 
 CREATE TABLE account (
     id {id} PRIMARY KEY NOT NULL,
@@ -115,6 +115,7 @@ CREATE INDEX item_parent ON item (parent_id, position, id);
 CREATE INDEX item_criterion ON item (criterion_id) WHERE criterion_id IS NOT NULL;
 CREATE INDEX item_assignee ON item (assignee_id, created_at, id) WHERE assignee_id IS NOT NULL;
 CREATE INDEX item_deletion ON item (deletion_id) WHERE deletion_id IS NOT NULL;
+CREATE INDEX item_deleted ON item (project_id, kind, created_at, id) WHERE deleted_at IS NOT NULL;
 
 -- How many living items there are of each kind and status, kept with every write, so that the total of a list costs
 -- the same with a hundred thousand items as with ten.
@@ -124,7 +125,7 @@ CREATE TABLE item_count (
     status {text} NOT NULL,
     n {int} NOT NULL,
     PRIMARY KEY (project_id, kind, status)
-) {strict};
+) {packed};
 
 CREATE TABLE link (
     id {id} PRIMARY KEY NOT NULL,
@@ -220,7 +221,8 @@ CREATE TABLE idempotency (
     answer {text} NOT NULL,
     created_at {int} NOT NULL,
     PRIMARY KEY (user_id, key)
-) {strict};
+) {packed};
+CREATE INDEX idempotency_created ON idempotency (created_at);
 
 -- Logins, failures and token use: what happened at the door, beside the chain of what happened inside.
 CREATE TABLE audit (
@@ -242,14 +244,10 @@ CREATE TABLE search_doc (
 ) {strict};
 CREATE INDEX search_doc_item ON search_doc (item_id);
 
--- Every word in use, and every word with one letter left out: how a misspelt word finds the right one.
-CREATE TABLE search_word (
-    word {text} PRIMARY KEY NOT NULL,
-    stem {text} NOT NULL
-) {strict};
-CREATE INDEX search_word_stem ON search_word (stem);
+-- Every word in use under itself, and under each form of it or of its stem with one letter left out: how a misspelt word
+-- finds the right one.
 CREATE TABLE search_form (
     form {text} NOT NULL,
     word {text} NOT NULL,
     PRIMARY KEY (form, word)
-) {strict};
+) {packed};

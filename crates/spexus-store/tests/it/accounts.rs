@@ -68,7 +68,12 @@ async fn names_and_addresses_are_taken_once(world: World) {
 
 async fn a_changed_account_shows_at_once(world: World) {
     add(&world, user("lee")).await.unwrap();
-    assert_eq!(accounts::count_administrators(&mut world.read().await).await.unwrap(), 2);
+    assert_eq!(
+        accounts::count_administrators(&mut world.read().await)
+            .await
+            .unwrap(),
+        2
+    );
     let changed = User {
         role: Role::Commenter,
         rev: 2,
@@ -131,7 +136,10 @@ async fn a_token_is_found_by_its_hash_and_stops_when_removed(world: World) {
     let grant = tokens::grant_by_hash(&mut conn, [1; 32]).await.unwrap().unwrap();
     assert_eq!(grant.token_id, laptop.id);
     assert_eq!(grant.scopes, laptop.scopes);
-    assert_eq!((grant.project_id, grant.expires_at), (Some(world.project.id), laptop.expires_at));
+    assert_eq!(
+        (grant.project_id, grant.expires_at),
+        (Some(world.project.id), laptop.expires_at)
+    );
     assert_eq!(grant.user, world.user);
     assert_eq!(tokens::of_user(&mut conn, world.user.id).await.unwrap().len(), 2);
 
@@ -145,7 +153,13 @@ async fn a_token_is_found_by_its_hash_and_stops_when_removed(world: World) {
         .unwrap();
     let (used, owner) = tokens::by_id(&mut conn, id).await.unwrap().unwrap();
     assert_eq!(owner, world.user.id);
-    assert_eq!(used, Token { last_used_at: Some(Timestamp(77)), ..laptop });
+    assert_eq!(
+        used,
+        Token {
+            last_used_at: Some(Timestamp(77)),
+            ..laptop
+        }
+    );
 
     world
         .store
@@ -206,7 +220,10 @@ async fn a_session_opens_and_closes(world: World) {
         .unwrap();
     assert_eq!(closed, [true, false]);
     for hash in 1..=3 {
-        assert_eq!(accounts::session_by_hash(&mut conn, [hash; 32]).await.unwrap(), None);
+        assert_eq!(
+            accounts::session_by_hash(&mut conn, [hash; 32]).await.unwrap(),
+            None
+        );
     }
 }
 
@@ -238,7 +255,10 @@ async fn remember(world: &World, key: &'static str, request: u8) {
 async fn an_answer_is_given_twice_and_the_work_done_once(world: World) {
     assert_eq!(recall(&world, "k", 1).await.unwrap(), None);
     remember(&world, "k", 1).await;
-    assert_eq!(recall(&world, "k", 1).await.unwrap().as_deref(), Some("the answer"));
+    assert_eq!(
+        recall(&world, "k", 1).await.unwrap().as_deref(),
+        Some("the answer")
+    );
     assert_eq!(refused(recall(&world, "k", 2).await), Code::RuleViolated);
     assert_eq!(recall(&world, "other", 1).await.unwrap(), None);
 }
@@ -249,7 +269,11 @@ async fn an_answer_is_forgotten_after_a_day(world: World) {
         .place
         .meddle("UPDATE idempotency SET created_at = created_at - 86400000000")
         .await;
-    assert_eq!(recall(&world, "old", 2).await.unwrap(), None, "the key is free again");
+    assert_eq!(
+        recall(&world, "old", 2).await.unwrap(),
+        None,
+        "the key is free again"
+    );
     remember(&world, "old", 2).await;
     assert_eq!(world.place.number("SELECT count(*) FROM idempotency").await, 1);
 }
@@ -314,29 +338,59 @@ async fn projects_are_kept(world: World) {
         .await
         .unwrap();
     let mut conn = world.read().await;
-    assert_eq!(projects::by_id(&mut conn, other.id).await.unwrap(), Some(other.clone()));
-    assert_eq!(projects::by_key(&mut conn, "another").await.unwrap(), Some(other.clone()));
+    assert_eq!(
+        projects::by_id(&mut conn, other.id).await.unwrap(),
+        Some(other.clone())
+    );
+    assert_eq!(
+        projects::by_key(&mut conn, "another").await.unwrap(),
+        Some(other.clone())
+    );
     assert_eq!(projects::by_key(&mut conn, "nothing").await.unwrap(), None);
-    assert_eq!(projects::all(&mut conn).await.unwrap(), [other, world.project.clone()]);
+    assert_eq!(
+        projects::all(&mut conn).await.unwrap(),
+        [other, world.project.clone()]
+    );
 }
 
 async fn settings_are_kept(world: World) {
     let mut conn = world.read().await;
-    assert_eq!(settings::requirement_types(&mut conn).await.unwrap(), RequirementType::shipped());
+    assert_eq!(
+        settings::requirement_types(&mut conn).await.unwrap(),
+        RequirementType::shipped()
+    );
     assert_eq!(
         settings::link_types(&mut conn).await.unwrap(),
         spexus_domain::link::LinkType::shipped()
     );
     let shipped = Workflow::shipped(Kind::Epic);
     assert_eq!(settings::workflow(&mut conn, Kind::Epic).await.unwrap(), shipped);
-    assert_eq!(settings::workflow(&mut conn, Kind::SteeringDocument).await.unwrap(), None);
+    assert_eq!(
+        settings::workflow(&mut conn, Kind::SteeringDocument)
+            .await
+            .unwrap(),
+        None
+    );
     let epic = world.epic("in use").await;
     let story = world.story(&epic, "s").await;
     world.requirement(&story, "r").await;
     world.link("depends_on", &epic, &story).await.unwrap();
-    assert_eq!(settings::statuses_in_use(&mut conn, Kind::Epic).await.unwrap(), ["Draft"]);
-    assert_eq!(settings::count_of_requirement_type(&mut conn, "Functional").await.unwrap(), 1);
-    assert_eq!(settings::count_of_link_type(&mut conn, "depends_on").await.unwrap(), 1);
+    assert_eq!(
+        settings::statuses_in_use(&mut conn, Kind::Epic).await.unwrap(),
+        ["Draft"]
+    );
+    assert_eq!(
+        settings::count_of_requirement_type(&mut conn, "Functional")
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        settings::count_of_link_type(&mut conn, "depends_on")
+            .await
+            .unwrap(),
+        1
+    );
     let mut changed = shipped.unwrap();
     changed.rev = 9;
     changed.transitions.pop();
@@ -352,7 +406,10 @@ async fn settings_are_kept(world: World) {
         })
         .await
         .unwrap();
-    assert_eq!(settings::workflow(&mut conn, Kind::Epic).await.unwrap(), Some(changed));
+    assert_eq!(
+        settings::workflow(&mut conn, Kind::Epic).await.unwrap(),
+        Some(changed)
+    );
     assert_eq!(settings::requirement_types(&mut conn).await.unwrap().len(), 4);
     assert_eq!(settings::link_types(&mut conn).await.unwrap().len(), 7);
 }

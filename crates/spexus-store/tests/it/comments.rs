@@ -31,7 +31,9 @@ async fn a_comment_comes_back_as_it_was_written(world: World) {
     comment.id = Uuid::nil();
     comment.anchor = Some(Anchor::place(&epic.description, "должна", None).unwrap());
     let written = world.add_comment(comment).await;
-    let read = comments::by_id(&mut world.read().await, written.id).await.unwrap();
+    let read = comments::by_id(&mut world.read().await, written.id)
+        .await
+        .unwrap();
     assert_eq!(read, Some(written));
 }
 
@@ -65,10 +67,7 @@ async fn comments_page_oldest_first_even_at_the_same_moment(world: World) {
     }
     for limit in 1..=8 {
         let mut seen = Vec::new();
-        let mut request = PageRequest {
-            limit,
-            cursor: None,
-        };
+        let mut request = PageRequest { limit, cursor: None };
         loop {
             let found = comments::of_item(&mut world.read().await, epic.id, None, &request)
                 .await
@@ -148,7 +147,11 @@ async fn a_removed_comment_is_gone_from_everywhere(world: World) {
         })
         .await
         .unwrap();
-    assert!(page(&world, epic.id, None, &PageRequest::default()).await.is_empty());
+    assert!(
+        page(&world, epic.id, None, &PageRequest::default())
+            .await
+            .is_empty()
+    );
     assert!(world.finds("unmistakable").await.is_empty());
     let mut conn = world.read().await;
     assert_eq!(comments::count_on(&mut conn, &[epic.id]).await.unwrap(), 0);

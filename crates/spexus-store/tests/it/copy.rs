@@ -238,7 +238,7 @@ async fn a_source_can_be_read_and_written_after_a_copy(world: World) {
 }
 
 async fn opened(file: &Path) -> World {
-    let place = Place::at(file);
+    let place = Place::of(Location::File(file.to_owned()));
     let (store, fresh) = place.open().await.unwrap();
     assert!(!fresh);
     World::again(store, place).await

@@ -6,9 +6,12 @@ mod accounts;
 mod chain;
 mod comments;
 mod copy;
+mod crash;
 mod items;
 mod links;
 mod listing;
+mod nodes;
+
 mod prompts;
 mod schema;
 mod search;

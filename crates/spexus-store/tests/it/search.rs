@@ -23,9 +23,18 @@ both![
 
 async fn corpus(world: &World) {
     for (title, text) in [
-        ("Вход в систему", "Пользователь вводит пароль; требования к паролю проверяются."),
-        ("Password reset", "Users who forgot their passwords request a reset link by e-mail."),
-        ("Отчёты", "Ежемесячный отчёт о требованиях отправляется заказчику."),
+        (
+            "Вход в систему",
+            "Пользователь вводит пароль; требования к паролю проверяются.",
+        ),
+        (
+            "Password reset",
+            "Users who forgot their passwords request a reset link by e-mail.",
+        ),
+        (
+            "Отчёты",
+            "Ежемесячный отчёт о требованиях отправляется заказчику.",
+        ),
         ("Fast answers", "The system answers a request within a second."),
         ("Café menu", "Naïve résumé; ½ price; C++ and F#."),
     ] {
@@ -90,7 +99,9 @@ async fn a_word_that_was_corrected_everywhere_is_forgiven_too(world: World) {
 }
 
 async fn reference_ids_are_found_as_words(world: World) {
-    world.create(world.draft(Kind::Epic, "a").saying("see REQ-012 and US-7")).await;
+    world
+        .create(world.draft(Kind::Epic, "a").saying("see REQ-012 and US-7"))
+        .await;
     check(&world, "REQ-012", &["EP-001"]).await;
     check(&world, "us-7", &["EP-001"]).await;
     check(&world, "REQ-013", &[]).await;
@@ -99,11 +110,70 @@ async fn reference_ids_are_found_as_words(world: World) {
 async fn no_text_is_an_error(world: World) {
     corpus(&world).await;
     let texts = [
-        "", " ", "\"", "\"\"", "''", "'", "*", "a*", "*a", "^a", "a^", "(", ")", "(a", "a)", "a AND", "AND", "OR", "NOT",
-        "a NOT b", "NEAR(a b)", "NEAR", "title:password", "{title body}:x", "-a", "+a", "a:b", "a & b", "a | b", "!a",
-        "a <-> b", "a:*", "a:ABCD", "\\", "\\'", "'; DROP TABLE item; --", "%", "_", "$1", "?", "\0", "a\0b", "user's (login)",
-        "½", "Ⅷ", "ﬁ", "İ", "ß", "हिन्दी", "日本語", "𠀀", "👍", "\u{1e940}", "\u{16f00}", "ᱚ", "\u{300}", "a\u{300}\u{301}",
-        "\u{202e}abc", "\u{feff}", "\u{10ffff}", "\"ᱚ 𞤀\"", "\"½ ¾\" x", "٣٤", "ⅷ ⅸ",
+        "",
+        " ",
+        "\"",
+        "\"\"",
+        "''",
+        "'",
+        "*",
+        "a*",
+        "*a",
+        "^a",
+        "a^",
+        "(",
+        ")",
+        "(a",
+        "a)",
+        "a AND",
+        "AND",
+        "OR",
+        "NOT",
+        "a NOT b",
+        "NEAR(a b)",
+        "NEAR",
+        "title:password",
+        "{title body}:x",
+        "-a",
+        "+a",
+        "a:b",
+        "a & b",
+        "a | b",
+        "!a",
+        "a <-> b",
+        "a:*",
+        "a:ABCD",
+        "\\",
+        "\\'",
+        "'; DROP TABLE item; --",
+        "%",
+        "_",
+        "$1",
+        "?",
+        "\0",
+        "a\0b",
+        "user's (login)",
+        "½",
+        "Ⅷ",
+        "ﬁ",
+        "İ",
+        "ß",
+        "हिन्दी",
+        "日本語",
+        "𠀀",
+        "👍",
+        "\u{1e940}",
+        "\u{16f00}",
+        "ᱚ",
+        "\u{300}",
+        "a\u{300}\u{301}",
+        "\u{202e}abc",
+        "\u{feff}",
+        "\u{10ffff}",
+        "\"ᱚ 𞤀\"",
+        "\"½ ¾\" x",
+        "٣٤",
+        "ⅷ ⅸ",
     ];
     for text in texts {
         world.finds(text).await;
@@ -113,13 +183,21 @@ async fn no_text_is_an_error(world: World) {
     world.finds(&"слово ".repeat(500)).await;
     world.finds(&"я".repeat(5_000)).await;
     world.finds(&"𠀀".repeat(1_000)).await;
-    for text in texts {
+    // What has a NUL never gets this far; the domain refuses it.
+    for text in texts.iter().filter(|text| !text.contains('\0')) {
         world.create(world.draft(Kind::Epic, "any").saying(text)).await;
     }
-    for (text, word) in [("हिन्दी भाषा", "हिन्दी"), ("日本語 テスト", "日本語"), ("ꓮ ᱚᱛ", "ᱚᱛ")] {
+    for (text, word) in [
+        ("हिन्दी भाषा", "हिन्दी"),
+        ("日本語 テスト", "日本語"),
+        ("ꓮ ᱚᱛ", "ᱚᱛ"),
+    ] {
         let item = world.create(world.draft(Kind::Epic, "any").saying(text)).await;
         let found = world.finds(word).await;
-        assert!(found.contains(&item.reference_id.to_string()), "{word}: {found:?}");
+        assert!(
+            found.contains(&item.reference_id.to_string()),
+            "{word}: {found:?}"
+        );
     }
 }
 
@@ -131,7 +209,11 @@ async fn comments_are_found(world: World) {
     assert_eq!(hits.len(), 1);
     assert_eq!((hits[0].id, hits[0].comment_id), (epic.id, Some(comment.id)));
     assert_eq!(hits[0].title, "discussed");
-    assert!(hits[0].snippet.contains("**администраторов**"), "{}", hits[0].snippet);
+    assert!(
+        hits[0].snippet.contains("**администраторов**"),
+        "{}",
+        hits[0].snippet
+    );
 }
 
 async fn what_is_found_is_always_current(world: World) {
@@ -149,9 +231,15 @@ async fn what_is_found_is_always_current(world: World) {
 }
 
 async fn a_title_counts_more_than_a_text(world: World) {
-    let body = world.create(world.draft(Kind::Epic, "something").saying("about gateways")).await;
-    let title = world.create(world.draft(Kind::Epic, "gateway").saying("about something")).await;
-    world.create(world.draft(Kind::Epic, "other").saying("nothing of it")).await;
+    let body = world
+        .create(world.draft(Kind::Epic, "something").saying("about gateways"))
+        .await;
+    let title = world
+        .create(world.draft(Kind::Epic, "gateway").saying("about something"))
+        .await;
+    world
+        .create(world.draft(Kind::Epic, "other").saying("nothing of it"))
+        .await;
     let expect = [title.reference_id.to_string(), body.reference_id.to_string()];
     assert_eq!(world.finds("gateway").await, expect);
 }
@@ -164,20 +252,34 @@ async fn filters_narrow_a_search(world: World) {
     let search = async |filter: ItemFilter| {
         let page = world.search_page("login", &filter, &PageRequest::default()).await;
         assert_eq!(page.total_count, page.data.len() as i64);
-        let mut found: Vec<String> =
-            page.data.iter().map(|hit| hit.reference_id.to_string()).collect();
+        let mut found: Vec<String> = page.data.iter().map(|hit| hit.reference_id.to_string()).collect();
         found.sort();
         found
     };
     let any = ItemFilter::default();
-    assert_eq!(search(any.clone()).await, ["EP-001", "REQ-001", "US-001", "US-001"]);
-    let kinds = ItemFilter { kinds: vec![Kind::Requirement], ..any.clone() };
+    assert_eq!(
+        search(any.clone()).await,
+        ["EP-001", "REQ-001", "US-001", "US-001"]
+    );
+    let kinds = ItemFilter {
+        kinds: vec![Kind::Requirement],
+        ..any.clone()
+    };
     assert_eq!(search(kinds).await, ["REQ-001"]);
-    let under = ItemFilter { under: Some(epic.id), ..any.clone() };
+    let under = ItemFilter {
+        under: Some(epic.id),
+        ..any.clone()
+    };
     assert_eq!(search(under).await, ["REQ-001", "US-001", "US-001"]);
-    let elsewhere = ItemFilter { project_id: Some(Uuid::nil()), ..any.clone() };
+    let elsewhere = ItemFilter {
+        project_id: Some(Uuid::nil()),
+        ..any.clone()
+    };
     assert!(search(elsewhere).await.is_empty());
-    let status = ItemFilter { statuses: vec!["Done".into()], ..any };
+    let status = ItemFilter {
+        statuses: vec!["Done".into()],
+        ..any
+    };
     assert!(search(status).await.is_empty());
 }
 
@@ -208,7 +310,10 @@ async fn a_snippet_shows_what_was_found(world: World) {
     corpus(&world).await;
     let hits = world.search("требование").await;
     let snippets: Vec<&str> = hits.iter().map(|hit| hit.snippet.as_str()).collect();
-    assert!(snippets.iter().all(|snippet| snippet.contains("**")), "{snippets:?}");
+    assert!(
+        snippets.iter().all(|snippet| snippet.contains("**")),
+        "{snippets:?}"
+    );
 }
 
 async fn everything_must_be_found_not_something(world: World) {

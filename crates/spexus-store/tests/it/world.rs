@@ -74,10 +74,10 @@ impl Place {
         })
     }
 
-    /// A file that is there already, and stays.
-    pub(crate) fn at(file: &std::path::Path) -> Self {
+    /// A place that is there already, and stays.
+    pub(crate) fn of(location: Location) -> Self {
         Self {
-            location: Location::File(file.to_owned()),
+            location,
             _folder: None,
         }
     }
@@ -414,6 +414,17 @@ impl World {
     pub(crate) async fn finds(&self, text: &str) -> Vec<String> {
         let hits = self.search(text).await;
         hits.iter().map(|hit| hit.reference_id.to_string()).collect()
+    }
+
+    /// The same after connections were lost, when the first readers may still meet dead ones.
+    pub(crate) async fn chain_is_whole_after_a_while(&self) {
+        for _ in 0..StoreOptions::default().max_read_connections {
+            let mut conn = self.read().await;
+            if spexus_store::chain::verify(&mut conn).await.is_ok() {
+                break;
+            }
+        }
+        self.chain_is_whole().await;
     }
 
     pub(crate) async fn chain_is_whole(&self) {
