@@ -141,7 +141,10 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
 
 /// What differs between the engines: where documents are matched, with what, and how they are scored.
 struct Dialect {
+    /// What is read to match: documents first, whatever the planner thinks of the items' indexes.
     from: &'static str,
+    /// What grows with every document.
+    newest: &'static str,
     expression: fn(&[Wanted]) -> String,
     matches: fn(&str) -> String,
     score: fn(&str) -> String,
@@ -157,14 +160,16 @@ impl Dialect {
 }
 
 const SQLITE: Dialect = Dialect {
-    from: "search_text t JOIN search_doc d ON d.doc = t.rowid",
+    from: "search_text t CROSS JOIN search_doc d ON d.doc = t.rowid CROSS JOIN item i ON i.id = d.item_id",
+    newest: "t.rowid",
     expression: match_expression,
     matches: |bound| format!("search_text MATCH {bound}"),
     score: |_| "-bm25(search_text, 10.0, 4.0, 1.0)".to_owned(),
 };
 
 const POSTGRES: Dialect = Dialect {
-    from: "search_doc d",
+    from: "search_doc d JOIN item i ON i.id = d.item_id",
+    newest: "d.doc",
     expression: ts_query,
     matches: |bound| format!("d.text @@ CAST({bound} AS tsquery)"),
     score: |bound| {
@@ -190,11 +195,12 @@ async fn run(
     let sql = format!(
         "SELECT f.score, f.total, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
          i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS total FROM (SELECT d.doc, d.item_id, d.comment_id, \
-         {score} AS score FROM {from} JOIN item i ON i.id = d.item_id WHERE {matches} AND {filters} \
-         ORDER BY d.doc DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
+         {score} AS score FROM {from} WHERE {matches} AND {filters} \
+         ORDER BY {newest} DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
          JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
         score = (dialect.score)(&matched),
         from = dialect.from,
+        newest = dialect.newest,
         matches = (dialect.matches)(&matched),
         filters = conditions.text(),
     );

@@ -109,8 +109,9 @@ CREATE TABLE item (
 CREATE INDEX item_created ON item (project_id, kind, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_updated ON item (project_id, kind, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_priority ON item (project_id, kind, coalesce(priority, 9), id) WHERE deleted_at IS NULL;
-CREATE INDEX item_status ON item (project_id, kind, status, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX item_status ON item (project_id, kind, coalesce(status, ''), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_title ON item (project_id, kind, title, id) WHERE deleted_at IS NULL;
+CREATE INDEX item_position ON item (project_id, kind, position, id);
 CREATE INDEX item_parent ON item (parent_id, position, id);
 CREATE INDEX item_criterion ON item (criterion_id) WHERE criterion_id IS NOT NULL;
 CREATE INDEX item_assignee ON item (assignee_id, created_at, id) WHERE assignee_id IS NOT NULL;

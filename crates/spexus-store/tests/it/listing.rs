@@ -96,7 +96,10 @@ async fn every_order_is_an_order(world: World) {
                 OrderField::UpdatedAt => (item.updated_at.0, String::new()),
                 OrderField::Priority => (item.priority.map_or(9, |p| i64::from(p.number())), String::new()),
                 OrderField::Title => (0, item.title.clone()),
-                OrderField::Status => (0, item.status.clone().unwrap_or_default()),
+                OrderField::Status => (
+                    0,
+                    format!("{} {}", item.status.clone().unwrap_or_default(), item.created_at),
+                ),
                 OrderField::Position => (item.position, String::new()),
             }
         };

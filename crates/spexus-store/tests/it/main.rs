@@ -11,7 +11,6 @@ mod items;
 mod links;
 mod listing;
 mod nodes;
-
 mod prompts;
 mod schema;
 mod search;
