@@ -38,6 +38,8 @@ pub async fn backup(store: &Store, file: &Path) -> Result<Copied> {
     finished
 }
 
+//= specs/spexus-store.md#copies
+//# A backup MUST be whole while writes go on.
 /// Copies a SQLite database as it stands at one moment, while others read and write.
 async fn vacuum_into(store: &Store, partial: &Path) -> Result<Copied> {
     // Readers may not write, not even elsewhere, so this takes a connection of its own.

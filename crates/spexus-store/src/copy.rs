@@ -183,6 +183,8 @@ pub async fn fingerprint(conn: &mut Conn) -> Result<Vec<CopiedTable>> {
     Ok(tables)
 }
 
+//= specs/spexus-store.md#copies
+//# A database that is not empty MUST be refused as the target of a copy.
 async fn refuse_unless_empty(conn: &mut Conn) -> Result<()> {
     for table in TABLES {
         let sql = format!(
@@ -239,6 +241,8 @@ async fn copy_tables(
     Ok(copied)
 }
 
+//= specs/spexus-store.md#copies
+//# A copy MUST hold every row of every table, also those that point to rows with larger ids.
 /// Items and comments point to others of their kind that may come later; until the end of the transaction that is fine.
 async fn point_ahead(conn: &mut Conn) -> Result<()> {
     match conn.engine() {
@@ -272,6 +276,8 @@ async fn insert(tx: &mut Tx, table: &Table, columns: &[Column], rows: &[Vec<Para
     tx.conn.run(sql, rows.concat()).await.map(drop)
 }
 
+//= specs/spexus-store.md#copies
+//# A copy MUST fail and leave nothing behind when the target differs from the source.
 fn compare(before: &[CopiedTable], after: Vec<CopiedTable>) -> Result<Vec<CopiedTable>> {
     match before.iter().zip(&after).find(|(a, b)| a != b) {
         None => Ok(after),

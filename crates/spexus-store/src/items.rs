@@ -64,6 +64,10 @@ pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<
 
 /// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
 pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
+    //= specs/spexus-store.md#numbers
+    //# The numbers of a kind in a project MUST have no gaps, whatever writes failed in between.
+    //= specs/spexus-store.md#numbers
+    //# A number MUST NOT be given out a second time, also after the item that had it was deleted.
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
                ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 RETURNING last";
     conn.one(sql, params![project_id, prefix]).await?.int("last")

@@ -50,6 +50,8 @@ pub async fn items(
     })
 }
 
+//= specs/spexus-store.md#lists
+//# The cost of a page, a tree and a point read SHOULD NOT grow with the number of items.
 /// The indexes hold the items of one kind and status in order. A list of several is woven from one list of each, which
 /// costs a page of each instead of sorting everything there is.
 fn strands(filter: &ItemFilter) -> Vec<ItemFilter> {
@@ -143,6 +145,8 @@ pub async fn counts(conn: &mut Conn, project_id: Uuid) -> Result<Vec<(Kind, Stri
         .collect()
 }
 
+//= specs/spexus-store.md#lists
+//# The total of a list MUST be the number of items that pass its filter.
 /// The total comes from the kept counts when the filter is one they know, and is counted otherwise.
 async fn total(conn: &mut Conn, filter: &ItemFilter) -> Result<i64> {
     let plain = ItemFilter {
@@ -253,6 +257,8 @@ impl Conditions {
         }
     }
 
+    //= specs/spexus-store.md#lists
+    //# A list MUST show every item that passes its filter exactly once in every order, also where values are equal.
     fn continue_behind(&mut self, order: Order, place: &Place) -> Result<()> {
         let values = match (place, order.field) {
             (Place::Number(value, id), field) if !is_text(field) => vec![self.bind(*value), self.bind(*id)],
@@ -260,6 +266,8 @@ impl Conditions {
             (Place::Status(value, at, id), OrderField::Status) => {
                 vec![self.bind(value), self.bind(*at), self.bind(*id)]
             }
+            //= specs/spexus-store.md#lists
+            //# A cursor that belongs to another list MUST be refused.
             _ => return Err(bad_cursor().into()),
         };
         let beyond = if order.descending { "<" } else { ">" };

@@ -74,6 +74,9 @@ async fn an_item_is_found_by_its_id() {
     .await;
 }
 
+//= specs/spexus-store.md#lists
+//= type=test
+//# The cost of a page, a tree and a point read SHOULD NOT grow with the number of items.
 #[tokio::test]
 async fn a_page_of_a_list_is_read_in_its_order() {
     for kinds in [vec![Kind::Requirement], vec![Kind::Epic, Kind::UserStory], vec![]] {

@@ -132,6 +132,8 @@ impl Pool {
     /// that listening takes none away from those who read.
     pub(crate) async fn listen(&self) -> Option<PgListener> {
         let Self::Postgres(pool) = self else { return None };
+        //= specs/spexus-store.md#several-processes
+        //# Following the history MUST NOT take a connection away from readers.
         let own = PgPoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)

@@ -33,6 +33,8 @@ pub async fn search(
     page: &PageRequest,
 ) -> Result<Page<Hit>> {
     let offset: u32 = page.cursor.as_deref().map(cursor::read).transpose()?.unwrap_or(0);
+    //= specs/spexus-store.md#search
+    //# A search MUST answer for any text.
     if query.is_empty() {
         return Ok(Page::whole(vec![]));
     }
@@ -81,6 +83,8 @@ impl Wanted {
     }
 }
 
+//= specs/spexus-store.md#search
+//# A word with one typing error SHOULD find the word that was meant.
 /// Takes words that stand nowhere for misspelt ones. Tells whether there were any.
 async fn forgive(conn: &mut Conn, terms: &mut [Wanted]) -> Result<bool> {
     let mut forgiven = false;
@@ -164,6 +168,8 @@ const SQLITE: Dialect = Dialect {
     newest: "t.rowid",
     expression: match_expression,
     matches: |bound| format!("search_text MATCH {bound}"),
+    //= specs/spexus-store.md#search
+    //# A match in a title MUST rank above a match in a text.
     score: |_| "-bm25(search_text, 10.0, 4.0, 1.0)".to_owned(),
 };
 
@@ -207,6 +213,8 @@ async fn run(
     conn.all(sql, conditions.params).await
 }
 
+//= specs/spexus-store.md#search
+//# Words MUST be found in all their Russian and English forms and by their beginnings.
 /// The words consist of letters and digits only, so quoting them is all the escaping there is.
 fn match_expression(terms: &[Wanted]) -> String {
     let term = |term: &Wanted| {
@@ -273,6 +281,8 @@ fn hit(row: &Row, terms: &[Wanted]) -> Result<Hit> {
     })
 }
 
+//= specs/spexus-store.md#search
+//# A search MUST show every write from the moment it is acknowledged.
 /// Puts an item into the index, or writes it anew.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
     put(tx, item.id, None, &item.title, &item.description).await

@@ -26,6 +26,9 @@ pub(crate) async fn prepare(conn: &mut Conn) -> Result<bool> {
     if known_version(conn).await? == VERSION {
         return Ok(false);
     }
+    //= specs/spexus-store.md#schema
+    //# An empty database MUST be given the tables of this program's version when it is opened, also when several processes open
+    //# it at once.
     begin(conn).await?;
     let found = known_version(conn).await?;
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
@@ -107,6 +110,8 @@ async fn version(conn: &mut Conn) -> Result<i64> {
             .await?
             .int("version");
     }
+    //= specs/spexus-store.md#schema
+    //# A database that holds tables of another program, or of a newer version of this one, MUST be refused and left as it is.
     match names.first() {
         None => Ok(0),
         Some(name) => Err(Error::Refused(

@@ -96,6 +96,9 @@ async fn prints(store: &Store) -> Vec<CopiedTable> {
     fingerprint(&mut store.read().await.unwrap()).await.unwrap()
 }
 
+//= specs/spexus-store.md#copies
+//= type=test
+//# A copy MUST hold every row of every table, also those that point to rows with larger ids.
 async fn everything_arrives(world: World, target: Place) {
     furnish_richly(&world).await;
     let (store, _) = target.open().await.unwrap();
@@ -159,6 +162,9 @@ async fn a_table_longer_than_a_page_arrives(world: World) {
     assert!(steps.contains(&("item", 1_000)) && steps.contains(&("item", 1_001)));
 }
 
+//= specs/spexus-store.md#copies
+//= type=test
+//# A database that is not empty MUST be refused as the target of a copy.
 async fn a_target_that_is_not_empty_is_refused(world: World) {
     let target = World::at(world.place.another()).await;
     let answer = copy(&world.store, &target.store, |_, _| {}).await;
@@ -167,6 +173,9 @@ async fn a_target_that_is_not_empty_is_refused(world: World) {
     assert!(kept.unwrap().is_some(), "it is as it was");
 }
 
+//= specs/spexus-store.md#copies
+//= type=test
+//# A copy MUST fail and leave nothing behind when the target differs from the source.
 async fn a_row_that_changes_on_the_way_is_noticed(world: World) {
     world.epic("as it was").await;
     let target = world.place.another();
@@ -260,6 +269,9 @@ async fn a_backup_holds_what_there_was(world: World) {
     assert_eq!(copy.finds("войти").await, ["EP-001"]);
 }
 
+//= specs/spexus-store.md#copies
+//= type=test
+//# A backup MUST be whole while writes go on.
 async fn a_backup_is_whole_while_writes_go_on(world: World) {
     let stop = Arc::new(AtomicBool::new(false));
     let writing = tokio::spawn({

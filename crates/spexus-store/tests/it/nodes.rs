@@ -23,6 +23,9 @@ async fn change_account(store: &Store, world: &World) {
         .unwrap();
 }
 
+//= specs/spexus-store.md#several-processes
+//= type=test
+//# A commit of another process MUST wake those who follow the history.
 async fn a_foreign_commit_wakes_those_who_follow(world: World) {
     let (other, _) = world.place.open().await.unwrap();
     let mut following = other.follow();
@@ -44,6 +47,9 @@ async fn a_foreign_change_of_accounts_is_noticed(world: World) {
     assert_ne!(other.accounts_generation(), before);
 }
 
+//= specs/spexus-store.md#several-processes
+//= type=test
+//# A change of accounts by another process MUST change the generation of accounts, also when an own write follows it.
 /// Our own larger number must not hide that another node revoked a token in between.
 async fn a_foreign_change_of_accounts_is_noticed_behind_an_own_write(world: World) {
     let (other, _) = world.place.open().await.unwrap();
@@ -63,6 +69,9 @@ async fn an_own_change_of_accounts_is_noticed_at_once(world: World) {
     assert_ne!(world.store.accounts_generation(), before);
 }
 
+//= specs/spexus-store.md#several-processes
+//= type=test
+//# Writers of several processes on one database MUST keep one chain and one series of numbers.
 async fn writers_of_two_stores_interleave(world: World) {
     let (other, _) = world.place.open().await.unwrap();
     let mut writers = tokio::task::JoinSet::new();
@@ -87,6 +96,9 @@ async fn writers_of_two_stores_interleave(world: World) {
     }
 }
 
+//= specs/spexus-store.md#several-processes
+//= type=test
+//# Following the history MUST NOT take a connection away from readers.
 async fn one_connection_is_enough_to_read_and_to_follow(world: World) {
     let options = StoreOptions {
         max_read_connections: 1,
@@ -108,6 +120,9 @@ async fn end_all_connections(place: &Place) {
         .await;
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# A connection that died before a write began MUST NOT cost that write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_costs_no_write() {
     let Some(world) = World::on_postgres().await else {

@@ -48,6 +48,9 @@ async fn check(world: &World, text: &str, expect: &[&str]) {
     assert_eq!(found, expect, "{text:?}");
 }
 
+//= specs/spexus-store.md#search
+//= type=test
+//# Words MUST be found in all their Russian and English forms and by their beginnings.
 async fn words_are_found_in_all_their_forms(world: World) {
     corpus(&world).await;
     for text in ["требование", "Требованиями", "ТРЕБОВАНИЙ"] {
@@ -78,6 +81,9 @@ async fn a_phrase_keeps_its_order(world: World) {
     check(&world, "\"menu naive\"", &[]).await;
 }
 
+//= specs/spexus-store.md#search
+//= type=test
+//# A word with one typing error SHOULD find the word that was meant.
 async fn a_typing_error_is_forgiven_in_single_words(world: World) {
     corpus(&world).await;
     for text in ["pasword", "passwrod", "passwordd", "parsword"] {
@@ -107,6 +113,9 @@ async fn reference_ids_are_found_as_words(world: World) {
     check(&world, "REQ-013", &[]).await;
 }
 
+//= specs/spexus-store.md#search
+//= type=test
+//# A search MUST answer for any text.
 async fn no_text_is_an_error(world: World) {
     corpus(&world).await;
     let texts = [
@@ -216,6 +225,9 @@ async fn comments_are_found(world: World) {
     );
 }
 
+//= specs/spexus-store.md#search
+//= type=test
+//# A search MUST show every write from the moment it is acknowledged.
 async fn what_is_found_is_always_current(world: World) {
     let epic = world.epic("alpha").await;
     check(&world, "alpha", &["EP-001"]).await;
@@ -230,6 +242,9 @@ async fn what_is_found_is_always_current(world: World) {
     assert_eq!(documents, 1, "nothing is left behind");
 }
 
+//= specs/spexus-store.md#search
+//= type=test
+//# A match in a title MUST rank above a match in a text.
 async fn a_title_counts_more_than_a_text(world: World) {
     let body = world
         .create(world.draft(Kind::Epic, "something").saying("about gateways"))
