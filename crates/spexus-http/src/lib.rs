@@ -7,21 +7,29 @@
 //!
 //! The crate reads no environment and no files; the binary tells it everything through [`HttpOptions`].
 
+mod account;
+mod app;
+mod audit;
+mod baseline;
+mod batch;
+mod changes;
+mod comment;
+mod extract;
+mod health;
+mod item;
+mod limits;
+mod link;
+mod middleware;
+mod openapi;
 mod options;
+mod project;
+mod prompt;
+mod respond;
+mod router;
+mod search;
+mod server;
+mod settings;
 
+pub use openapi::openapi;
 pub use options::HttpOptions;
-
-use spexus_service::Service;
-use std::future::Future;
-
-/// Serves until `shutdown` is done, then answers what was accepted and returns.
-pub async fn serve(
-    listener: tokio::net::TcpListener,
-    service: Service,
-    options: HttpOptions,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let _ = (listener, service, options);
-    shutdown.await;
-    Ok(())
-}
+pub use server::serve;

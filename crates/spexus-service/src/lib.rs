@@ -15,6 +15,7 @@ pub mod batch;
 pub mod changes;
 pub mod comment;
 mod context;
+pub mod envelope;
 mod idempotent;
 pub mod item;
 pub mod link;

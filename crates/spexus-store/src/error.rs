@@ -1,6 +1,7 @@
 //! What can go wrong below, reduced to the branches callers take.
 
 use refusal::{Code, Refusal};
+use sqlx::error::DatabaseError;
 
 /// Why the store did not do it.
 #[derive(Clone, Debug)]
@@ -55,26 +56,47 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => Error::Unavailable(error.to_string()),
-            sqlx::Error::Database(inner) if is_passing(inner.code().as_deref()) => {
-                Error::Unavailable(error.to_string())
-            }
-            sqlx::Error::Database(inner) if inner.is_unique_violation() => {
-                let message = "something with the same name or id exists already";
-                Error::Refused(Refusal::new(Code::EntityDuplicate, message))
-            }
+            sqlx::Error::Database(inner) => match (refused_by_database(inner.as_ref()), inner.code()) {
+                (Some(refusal), _) => Error::Refused(refusal),
+                (None, code) if is_passing(code.as_deref()) => Error::Unavailable(error.to_string()),
+                (None, _) => Error::Broken(error.to_string()),
+            },
             _ => Error::Broken(error.to_string()),
         }
     }
 }
 
-/// Busy, locked, disk full and I/O errors of SQLite; connection, shutdown and resource classes of PostgreSQL.
+/// What a person can do something about.
+fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
+    if error.is_unique_violation() {
+        let message = "something with the same name or id exists already";
+        return Some(Refusal::new(Code::EntityDuplicate, message));
+    }
+    match error.code()?.as_ref() {
+        // SQLITE_NOTADB
+        "26" => Some(
+            Refusal::new(Code::ServiceUnavailable, "the file is not a database")
+                .hint("Name a file that does not exist yet, or one that spexus made."),
+        ),
+        // character_not_in_repertoire: PostgreSQL keeps no NUL, SQLite does; whoever asks for one asks for nothing.
+        "22021" => Some(Refusal::new(
+            Code::InvalidParams,
+            "a text has a character that cannot be stored",
+        )),
+        _ => None,
+    }
+}
+
+/// Busy, locked, read-only, disk full, cannot-open and I/O errors of SQLite; connection, shutdown, resource, time limit
+/// and conflict classes of PostgreSQL.
 fn is_passing(code: Option<&str>) -> bool {
     let Some(code) = code else { return false };
-    let sqlite = code
-        .parse::<i32>()
-        .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13));
-    sqlite && code.len() < 5
-        || ["08", "53", "57P", "40"]
+    match code.len() {
+        5 => ["08", "53", "57", "40", "55P03", "25006", "25P03"]
             .iter()
-            .any(|class| code.len() == 5 && code.starts_with(class))
+            .any(|class| code.starts_with(class)),
+        _ => code
+            .parse::<i32>()
+            .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14)),
+    }
 }

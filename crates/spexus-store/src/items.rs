@@ -136,22 +136,24 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
 
 /// Makes an item a tombstone, as one of those that fall together under `deletion_id`.
 pub async fn bury(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
-    let sql =
-        "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let sql = "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
     let now = tx.now();
-    tx.conn.run(sql, params![item.id, now, deletion_id]).await?;
+    if tx.conn.run(sql, params![item.id, now, deletion_id]).await? == 0 {
+        return Ok(());
+    }
     count(&mut tx.conn, item, -1).await?;
     crate::search::remove_item(tx, item.id).await
 }
 
 /// Brings a tombstone back.
 pub async fn raise(tx: &mut Tx, item: &Item) -> Result<()> {
-    let sql =
-        "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let sql = "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NOT NULL";
     let now = tx.now();
-    tx.conn.run(sql, params![item.id, now]).await?;
+    if tx.conn.run(sql, params![item.id, now]).await? == 0 {
+        return Ok(());
+    }
     count(&mut tx.conn, item, 1).await?;
-    crate::search::index_item(tx, item).await
+    crate::search::index_item_with_comments(tx, item).await
 }
 
 /// The deletion an item fell in.
@@ -163,8 +165,11 @@ pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
 
 /// The items that fell together, containers first.
 pub async fn fallen_with(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
-    let sql = select_items!("", "WHERE i.deletion_id = $1 ORDER BY i.created_at, i.id");
-    items(&conn.all(sql, params![deletion_id]).await?)
+    let sql = select_items!("", "WHERE i.deletion_id = $1");
+    let mut fallen = items(&conn.all(sql, params![deletion_id]).await?)?;
+    // A container can be younger than what was moved into it, so age does not tell which is which.
+    fallen.sort_by_key(|item| (item.kind, item.created_at, item.id));
+    Ok(fallen)
 }
 
 /// The requirements that point to a criterion.

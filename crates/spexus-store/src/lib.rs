@@ -170,9 +170,14 @@ impl Store {
         self.read().await?.one("SELECT 1 AS one", vec![]).await.map(drop)
     }
 
-    /// Closes all connections after the writes under way.
+    /// How many writes wait for their turn.
+    pub fn queued_writes(&self) -> usize {
+        self.writer.queued()
+    }
+
+    /// Takes no more writes, finishes those that were accepted, and closes all connections.
     pub async fn close(self) {
-        drop(self.writer);
+        self.writer.close().await;
         self.writing.close().await;
         self.readers.close().await;
     }

@@ -75,7 +75,7 @@ async fn total(conn: &mut Conn, filter: &ItemFilter, conditions: &Conditions) ->
         let project = kept.bind(filter.project_id);
         kept.add(format!("project_id = {project}"));
         kept.any_of("kind", filter.kinds.iter().map(|kind| Param::from(kind.name())));
-        kept.any_of("status", filter.statuses.iter().map(|status| Param::from(status)));
+        kept.any_of("status", filter.statuses.iter().map(Param::from));
         let sql = format!(
             "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM item_count WHERE {}",
             kept.text()
@@ -106,10 +106,7 @@ impl Conditions {
         );
         query.equals("i.project_id", filter.project_id);
         query.any_of("i.kind", filter.kinds.iter().map(|kind| Param::from(kind.name())));
-        query.any_of(
-            "i.status",
-            filter.statuses.iter().map(|status| Param::from(status)),
-        );
+        query.any_of("i.status", filter.statuses.iter().map(Param::from));
         query.any_of(
             "i.priority",
             filter
@@ -117,7 +114,7 @@ impl Conditions {
                 .iter()
                 .map(|priority| Param::from(Priority::number(*priority))),
         );
-        query.any_of("i.type", filter.types.iter().map(|name| Param::from(name)));
+        query.any_of("i.type", filter.types.iter().map(Param::from));
         match filter.assignee {
             Some(None) => query.add("i.assignee_id IS NULL".to_owned()),
             Some(Some(user)) => query.equals("i.assignee_id", Some(user)),

@@ -245,13 +245,16 @@ fn hit(row: &Row, terms: &[LookedUp]) -> Result<Hit> {
     })
 }
 
-/// Puts an item into the index, or writes it anew; with its comments when it comes back.
+/// Puts an item into the index, or writes it anew.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    put(tx, item.id, None, &item.title, &item.description).await?;
-    if item.deleted_at.is_some() {
-        for (id, content) in comments::contents(&mut tx.conn, item.id).await? {
-            put(tx, item.id, Some(id), "", &content).await?;
-        }
+    put(tx, item.id, None, &item.title, &item.description).await
+}
+
+/// Puts an item into the index together with its comments, when it comes back.
+pub(crate) async fn index_item_with_comments(tx: &mut Tx, item: &Item) -> Result<()> {
+    index_item(tx, item).await?;
+    for (id, content) in comments::contents(&mut tx.conn, item.id).await? {
+        put(tx, item.id, Some(id), "", &content).await?;
     }
     Ok(())
 }

@@ -23,23 +23,28 @@ pub(crate) const VERSION: i64 = STEPS.len() as i64;
 
 /// Brings a database to this program's version; several processes may try at once. Tells whether it was empty.
 pub(crate) async fn prepare(conn: &mut Conn) -> Result<bool> {
-    let found = version(conn).await?;
-    if found == VERSION {
+    if known_version(conn).await? == VERSION {
         return Ok(false);
     }
-    if found > VERSION {
-        let message = format!("the database has version {found}, this program knows up to {VERSION}");
-        return Err(Refusal::new(Code::ServiceUnavailable, message)
-            .hint("Use a newer spexus, or another database.")
-            .into());
-    }
     begin(conn).await?;
-    let found = version(conn).await?;
+    let found = known_version(conn).await?;
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
         apply(conn, step, at as i64 + 1).await?;
     }
     conn.script("COMMIT").await?;
     Ok(found == 0)
+}
+
+/// The version of a database, unless it is one this program cannot know.
+async fn known_version(conn: &mut Conn) -> Result<i64> {
+    let found = version(conn).await?;
+    if found <= VERSION {
+        return Ok(found);
+    }
+    let message = format!("the database has version {found}, this program knows up to {VERSION}");
+    Err(Refusal::new(Code::ServiceUnavailable, message)
+        .hint("Use a newer spexus, or another database.")
+        .into())
 }
 
 async fn begin(conn: &mut Conn) -> Result<()> {

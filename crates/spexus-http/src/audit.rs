@@ -1,0 +1,76 @@
+//! The audit trail.
+
+use crate::app::App;
+use crate::extract::{Params, Who};
+use crate::respond::Answer;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use spexus_domain::audit::Event;
+use spexus_domain::query::{Page, PageRequest};
+use spexus_service::audit;
+use spexus_service::envelope::ErrorEnvelope;
+use utoipa::{IntoParams, ToSchema};
+
+/// Which page of the trail is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TrailParams {
+    /// Rows of the page, 1 to 200.
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// List what happened at the door, newest first.
+#[utoipa::path(
+    get, path = "/api/v1/audit/events", tag = "audit", params(TrailParams),
+    responses((status = 200, body = Page<Event>), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn list_events(
+    State(app): State<App>,
+    Who(caller): Who,
+    Params(params): Params<TrailParams>,
+) -> Answer<Json<Page<Event>>> {
+    Ok(Json(
+        audit::list(
+            &app.service,
+            &caller,
+            PageRequest::new(params.limit, params.cursor)?,
+        )
+        .await?,
+    ))
+}
+
+/// What verifying the history found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Verification {
+    /// Whether nothing was altered, removed or slipped in.
+    intact: bool,
+    /// How many changes were looked at.
+    changes: i64,
+    /// The hash of the last good change, to be kept elsewhere.
+    head: String,
+    /// The first change that does not fit, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+/// Verify the whole history.
+#[utoipa::path(
+    get, path = "/api/v1/audit/verify", tag = "audit",
+    responses((status = 200, body = Verification), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn verify(State(app): State<App>, Who(caller): Who) -> Answer<Json<Verification>> {
+    let verdict = audit::verify(&app.service, &caller).await?;
+    let fault = verdict
+        .fault
+        .map(|fault| format!("change {}: {}", fault.seq, fault.problem));
+    Ok(Json(Verification {
+        intact: fault.is_none(),
+        changes: verdict.changes,
+        head: verdict.head,
+        fault,
+    }))
+}

@@ -1,0 +1,149 @@
+//! The feed of changes, to be asked for or to be listened to.
+
+use crate::app::App;
+use crate::extract::{CameFrom, Params, Secret, Who, secret};
+use crate::respond::Answer;
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::Stream;
+use serde::{Deserialize, Serialize};
+use spexus_domain::change::Change;
+use spexus_domain::limits::MAX_PAGE_ROWS;
+use spexus_service::account::token;
+use spexus_service::envelope::ErrorEnvelope;
+use spexus_service::{Origin, Service, changes};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use tokio::sync::watch;
+use utoipa::{IntoParams, ToSchema};
+
+/// From where the feed is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FeedParams {
+    /// The key of the project; the token's or the default one when left out.
+    project: Option<String>,
+    /// The `next_since` of the answer before; 0 for everything.
+    since: Option<i64>,
+    /// Rows of the answer, 1 to 200.
+    limit: Option<u32>,
+}
+
+/// A part of the feed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Feed {
+    /// The changes, oldest first.
+    data: Vec<Change>,
+    /// What to send as `since` next time.
+    next_since: i64,
+}
+
+/// Tell what changed since a cursor, oldest first.
+#[utoipa::path(
+    get, path = "/api/v1/changes", tag = "history", params(FeedParams),
+    responses((status = 200, body = Feed), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn list_changes(
+    State(app): State<App>,
+    Who(caller): Who,
+    Params(params): Params<FeedParams>,
+) -> Answer<Json<Feed>> {
+    let since = params.since.unwrap_or(0);
+    let data = changes::since(
+        &app.service,
+        &caller,
+        params.project.as_deref(),
+        since,
+        params.limit,
+    )
+    .await?;
+    let next_since = data.last().map_or(since, |last| last.seq);
+    Ok(Json(Feed { data, next_since }))
+}
+
+/// Listen to changes as server-sent events; `Last-Event-ID` continues where a connection broke.
+#[utoipa::path(
+    get, path = "/api/v1/changes/stream", tag = "history", params(FeedParams),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn stream_changes(
+    State(app): State<App>,
+    Who(caller): Who,
+    CameFrom(origin): CameFrom,
+    Params(params): Params<FeedParams>,
+    headers: HeaderMap,
+) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    let last_seen = headers
+        .get("last-event-id")
+        .and_then(|id| id.to_str().ok())
+        .and_then(|id| id.parse().ok());
+    let since = match last_seen.or(params.since) {
+        Some(since) => since,
+        None => changes::head(&app.service, &caller).await?,
+    };
+    // Whether the project can be read is told now, not in the middle of the stream.
+    changes::since(&app.service, &caller, params.project.as_deref(), since, Some(1)).await?;
+    let secret = match secret(&headers) {
+        Some(Secret::Header(secret) | Secret::Cookie(secret)) => secret.to_owned(),
+        None => String::new(),
+    };
+    let listener = Listener {
+        secret,
+        origin,
+        news: app.service.follow(),
+        stopping: app.stopping.clone(),
+        service: app.service,
+        project: params.project,
+        since,
+        waiting: VecDeque::new(),
+    };
+    Ok(Sse::new(futures_util::stream::unfold(listener, Listener::next)).keep_alive(KeepAlive::default()))
+}
+
+/// Someone who listens: reads from the chain after its own cursor, so it is never too slow and misses nothing.
+struct Listener {
+    service: Service,
+    secret: String,
+    origin: Origin,
+    project: Option<String>,
+    since: i64,
+    waiting: VecDeque<Change>,
+    news: watch::Receiver<i64>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Listener {
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        loop {
+            if let Some(change) = self.waiting.pop_front() {
+                let event = Event::default()
+                    .id(change.seq.to_string())
+                    .event("change")
+                    .json_data(&change)
+                    .ok()?;
+                return Some((Ok(event), self));
+            }
+            self.news.borrow_and_update();
+            // A token revoked or a role changed since the last event ends or narrows the stream now.
+            let caller = token::authenticate(&self.service, &self.secret, &self.origin)
+                .await
+                .ok()?;
+            let project = self.project.as_deref();
+            let found = changes::since(&self.service, &caller, project, self.since, Some(MAX_PAGE_ROWS))
+                .await
+                .ok()?;
+            if let Some(last) = found.last() {
+                self.since = last.seq;
+                self.waiting.extend(found);
+                continue;
+            }
+            tokio::select! {
+                news = self.news.changed() => news.ok()?,
+                _ = self.stopping.wait_for(|stopping| *stopping) => return None,
+            }
+        }
+    }
+}

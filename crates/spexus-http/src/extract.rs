@@ -1,0 +1,326 @@
+//! Reading requests: bodies, queries, ids and who sends them. What does not fit is refused here, with the field's name.
+
+use crate::app::App;
+use crate::respond::Refused;
+use axum::body::Body;
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use spexus_domain::account::Caller;
+use spexus_domain::{Code, Fault, Refusal, Ruled};
+use spexus_service::{Origin, account::token};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The name of the cookie a web session is kept in.
+pub(crate) const SESSION_COOKIE: &str = "spexus_session";
+
+/// A JSON body.
+pub(crate) struct Input<T>(pub(crate) T);
+
+impl<S, T> FromRequest<S> for Input<T>
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+    T: DeserializeOwned,
+{
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        let app = App::from_ref(state);
+        check_content_type(request.headers())?;
+        let limit = Duration::from_millis(app.options.read_timeout_ms);
+        let body =
+            match tokio::time::timeout(limit, read(request.into_body(), app.options.max_body_bytes)).await {
+                Ok(body) => body?,
+                Err(_) => {
+                    let message = format!(
+                        "the body did not arrive within {} ms",
+                        app.options.read_timeout_ms
+                    );
+                    return Err(Refusal::new(Code::ProtocolError, message)
+                        .hint("Send the whole body without pauses.")
+                        .into());
+                }
+            };
+        Ok(Self(decode(&body)?))
+    }
+}
+
+fn check_content_type(headers: &HeaderMap) -> Ruled<()> {
+    let given = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media = given.split(';').next().unwrap_or_default().trim();
+    if media.eq_ignore_ascii_case("application/json") || media.to_ascii_lowercase().ends_with("+json") {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::InvalidContentType,
+        format!("the body is {media:?}, not JSON"),
+    ))
+}
+
+async fn read(body: Body, max_body_bytes: usize) -> Ruled<bytes::Bytes> {
+    match Limited::new(body, max_body_bytes).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            let message = format!("the body is larger than {max_body_bytes} bytes");
+            Err(Refusal::new(Code::MessageTooLarge, message).fact("max_body_bytes", max_body_bytes))
+        }
+        Err(_) => {
+            Err(Refusal::new(Code::ProtocolError, "the body was cut off").hint("Send it again in full."))
+        }
+    }
+}
+
+fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
+    if body.is_empty() {
+        return Err(Refusal::new(Code::InvalidParams, "the body is empty").hint("Send a JSON object."));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| misfit(&error))?;
+    reader.end().map_err(|error| {
+        Refusal::new(
+            Code::InvalidParams,
+            format!("the body is not one JSON value: {error}"),
+        )
+    })?;
+    Ok(value)
+}
+
+/// Turns a decoder's complaint into a refusal that names the field.
+fn misfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Refusal {
+    let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
+    if error.inner().is_syntax() || error.inner().is_eof() {
+        return Refusal::new(Code::InvalidParams, format!("the body is not JSON: {sentence}"));
+    }
+    let path = error.path().to_string();
+    // A field that is missing or unknown is named in the sentence, not in the path.
+    let named = sentence
+        .split('`')
+        .nth(1)
+        .filter(|_| sentence.starts_with("missing field") || sentence.starts_with("unknown field"));
+    let field = match (path.as_str(), named) {
+        (".", Some(name)) => name.to_owned(),
+        (path, Some(name)) if !path.ends_with(name) => format!("{path}.{name}"),
+        (path, _) => path.to_owned(),
+    };
+    let code = if sentence.starts_with("missing field") {
+        Code::MissingRequiredField
+    } else {
+        Code::InvalidParams
+    };
+    let fault = Fault {
+        field: field.clone(),
+        problem: sentence.clone(),
+        allowed: String::new(),
+    };
+    Refusal {
+        faults: vec![fault],
+        ..Refusal::new(code, format!("{field}: {sentence}"))
+    }
+}
+
+/// The query of the URL.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+/// Reads a query string; unknown and misspelt parameters are refused.
+pub(crate) fn query<T: DeserializeOwned>(text: &str) -> Ruled<T> {
+    let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
+    serde_path_to_error::deserialize(pairs).map_err(|error| {
+        let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
+        let path = error.path().to_string();
+        let named = sentence.split('`').nth(1).map(str::to_owned);
+        let field = if path == "." {
+            named.unwrap_or_default()
+        } else {
+            path
+        };
+        Refusal::field(Code::InvalidParams, field, sentence, "")
+    })
+}
+
+/// One part of the path.
+pub(crate) struct Id(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        match axum::extract::Path::<String>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(id)) => Ok(Self(id)),
+            Err(_) => Err(bad_path().into()),
+        }
+    }
+}
+
+/// Two parts of the path.
+pub(crate) struct Ids(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Ids {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        match axum::extract::Path::<(String, String)>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path((first, second))) => Ok(Self(first, second)),
+            Err(_) => Err(bad_path().into()),
+        }
+    }
+}
+
+fn bad_path() -> Refusal {
+    Refusal::field(
+        Code::InvalidParams,
+        "id",
+        "is not valid UTF-8",
+        "a UUID or a reference id such as REQ-012",
+    )
+}
+
+/// A UUID in the path.
+pub(crate) fn uuid(text: &str) -> Ruled<spexus_domain::Uuid> {
+    spexus_domain::Uuid::try_parse(text).map_err(|_| {
+        Refusal::field(
+            Code::InvalidParams,
+            "id",
+            format!("{:?} is not an id", spexus_domain::text::excerpt(text, 60)),
+            "a UUID",
+        )
+    })
+}
+
+/// Where a request comes from.
+pub(crate) struct CameFrom(pub(crate) Origin);
+
+impl<S: Send + Sync> FromRequestParts<S> for CameFrom {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(origin(parts)))
+    }
+}
+
+fn origin(parts: &Parts) -> Origin {
+    let address = parts
+        .extensions
+        .get::<SocketAddr>()
+        .map(|address| address.ip().to_string())
+        .unwrap_or_default();
+    let client = parts
+        .headers
+        .get(header::USER_AGENT)
+        .and_then(|agent| agent.to_str().ok())
+        .unwrap_or_default();
+    Origin {
+        address,
+        client: client.to_owned(),
+    }
+}
+
+/// Who sends a request: the owner of a valid token or session. Extracting it is what protects a route.
+pub(crate) struct Who(pub(crate) Caller);
+
+impl<S> FromRequestParts<S> for Who
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let app = App::from_ref(state);
+        let origin = origin(parts);
+        match authenticate(&app, parts, &origin).await {
+            Ok(caller) => {
+                app.limits.check_caller(&caller)?;
+                Ok(Self(caller))
+            }
+            Err(refusal) => {
+                app.limits.check_address(&origin.address)?;
+                Err(refusal.into())
+            }
+        }
+    }
+}
+
+async fn authenticate(app: &App, parts: &Parts, origin: &Origin) -> Ruled<Caller> {
+    match secret(&parts.headers) {
+        Some(Secret::Header(secret)) => token::authenticate(&app.service, secret, origin).await,
+        Some(Secret::Cookie(secret)) => {
+            check_same_origin(parts)?;
+            token::authenticate(&app.service, secret, origin).await
+        }
+        None => Err(Refusal::new(Code::AuthMissing, "this needs a token")),
+    }
+}
+
+/// The secret of a request and where it stands.
+pub(crate) enum Secret<'a> {
+    Header(&'a str),
+    Cookie(&'a str),
+}
+
+pub(crate) fn secret(headers: &HeaderMap) -> Option<Secret<'_>> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let value = value.to_str().unwrap_or_default();
+        let bearer = value
+            .get(..7)
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer "));
+        return Some(Secret::Header(if bearer { value[7..].trim() } else { "" }));
+    }
+    let cookies = headers
+        .get_all(header::COOKIE)
+        .into_iter()
+        .filter_map(|value| value.to_str().ok());
+    let named = |cookie: &'_ str| {
+        cookie
+            .split_once('=')
+            .is_some_and(|(name, _)| name == SESSION_COOKIE)
+    };
+    let found = cookies
+        .flat_map(|all| all.split(';'))
+        .map(str::trim)
+        .find(|cookie| named(cookie));
+    found
+        .and_then(|cookie| cookie.split_once('='))
+        .map(|(_, secret)| Secret::Cookie(secret))
+}
+
+/// A cookie is sent by the browser on its own; a write with one must come from our own pages.
+fn check_same_origin(parts: &Parts) -> Ruled<()> {
+    if parts.method.is_safe() {
+        return Ok(());
+    }
+    let host = parts
+        .headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
+    let origin = parts
+        .headers
+        .get(header::ORIGIN)
+        .and_then(|origin| origin.to_str().ok())
+        .unwrap_or_default();
+    let own = origin
+        .split_once("://")
+        .is_some_and(|(_, rest)| !host.is_empty() && rest == host);
+    if own {
+        return Ok(());
+    }
+    Err(
+        Refusal::new(Code::AuthzForbidden, "this request came from another site")
+            .hint("Send a token in the Authorization header instead."),
+    )
+}

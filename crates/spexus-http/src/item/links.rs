@@ -1,0 +1,44 @@
+use crate::app::App;
+use crate::extract::{Id, Params, Who};
+use crate::respond::Answer;
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use spexus_domain::Kind;
+use spexus_domain::link::Link;
+use spexus_domain::query::Page;
+use spexus_service::envelope::ErrorEnvelope;
+use spexus_service::link;
+use utoipa::IntoParams;
+
+/// Which links of an item are wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LinkParams {
+    /// The key of the project; the token's or the default one when left out.
+    project: Option<String>,
+    /// Only links of this type; an inverse name means links that point here.
+    #[serde(rename = "type")]
+    #[param(rename = "type")]
+    link_type: Option<String>,
+}
+
+/// List the links of an item, in both directions.
+#[utoipa::path(
+    get, path = "/api/v1/{kind}/{id}/links", operation_id = "list_links",
+    params(("id" = String, Path, description = "Any id."), LinkParams),
+    responses((status = 200, body = Page<Link>), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn list_links(
+    State(app): State<App>,
+    State(kind): State<Kind>,
+    Who(caller): Who,
+    Id(id): Id,
+    Params(params): Params<LinkParams>,
+) -> Answer<Json<Page<Link>>> {
+    let (project, link_type) = (params.project.as_deref(), params.link_type.as_deref());
+    Ok(Json(
+        link::list(&app.service, &caller, project, Some(kind), &id, link_type).await?,
+    ))
+}

@@ -1,0 +1,127 @@
+//! Around every request: an id, a limit on how many run at once and how long each may take, a count, and one answer
+//! whatever happens inside.
+
+use crate::app::App;
+use crate::respond::Refused;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use spexus_domain::{Code, Refusal, Uuid};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tracing::Instrument;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Requests under way in this process.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// The one middleware.
+pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+    let id = request_id(&request);
+    let method = request.method().clone();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("none".into(), |path| path.as_str().to_owned());
+    let span = tracing::info_span!("request", id = %id, %method, route);
+    let started = Instant::now();
+    let mut response = answer(&app, request, next).instrument(span.clone()).await;
+    let (status, seconds) = (response.status(), started.elapsed().as_secs_f64());
+    let labels = [
+        ("method", method.to_string()),
+        ("route", route),
+        ("status", status.as_u16().to_string()),
+    ];
+    metrics::counter!("spexus_http_requests_total", &labels).increment(1);
+    metrics::histogram!("spexus_http_request_seconds", "route" => labels[1].1.clone()).record(seconds);
+    let milliseconds = seconds * 1_000.0;
+    span.in_scope(|| match status.as_u16() {
+        500.. => tracing::warn!(status = status.as_u16(), milliseconds, "answered"),
+        _ => tracing::debug!(status = status.as_u16(), milliseconds, "answered"),
+    });
+    finish(&mut response, &id);
+    response
+}
+
+/// Lets a request run within the limits; a panic and an overrun are answered like everything else.
+async fn answer(app: &App, request: Request, next: Next) -> Response {
+    let _place = match Place::take(app.options.max_concurrent_requests) {
+        Some(place) => place,
+        None => {
+            let refusal = Refusal::new(Code::ConcurrentLimitExceeded, "too many requests run at once");
+            return Refused(refusal.fact("retry_after_seconds", 1)).into_response();
+        }
+    };
+    let limit = Duration::from_millis(app.options.request_timeout_ms);
+    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => Refused(Refusal::new(
+            Code::InternalError,
+            "the server could not finish this request",
+        ))
+        .into_response(),
+        Err(_) => {
+            let message = format!(
+                "the request took longer than {} ms",
+                app.options.request_timeout_ms
+            );
+            Refused(Refusal::new(Code::Timeout, message)).into_response()
+        }
+    }
+}
+
+/// One of the requests that may run at once.
+struct Place;
+
+impl Place {
+    fn take(max: usize) -> Option<Self> {
+        let running = RUNNING.fetch_add(1, Ordering::AcqRel);
+        let place = Place;
+        (running < max).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The id the client gave, when it is a plain one, or a new one.
+fn request_id(request: &Request) -> String {
+    let given = request.headers().get(&REQUEST_ID).and_then(|id| id.to_str().ok());
+    let plain = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    given
+        .filter(plain)
+        .map_or_else(|| Uuid::now_v7().simple().to_string(), str::to_owned)
+}
+
+/// Headers every answer has.
+fn finish(response: &mut Response, id: &str) {
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    );
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,290 @@
+//! The description of the surface: OpenAPI for programs, a page for people. Handlers that exist for every kind are
+//! described once and expanded here the way the router expands them.
+
+use crate::{
+    account, audit, baseline, batch, changes, comment, health, item, link, project, prompt, search, settings,
+};
+use askama::Template;
+use axum::http::header;
+use axum::response::{Html, IntoResponse};
+use spexus_domain::Kind;
+use std::sync::LazyLock;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{OpenApi, Paths};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Spexus",
+        description = "Requirements that people and AI agents share. Send a token as `Authorization: Bearer mcp_pat_…`; \
+                       wherever an id is asked for, a UUID and a reference id such as `REQ-012` both work.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    paths(
+        item::create_item,
+        item::list_items,
+        item::get_item,
+        item::update_item,
+        item::delete_item,
+        item::preview_deletion,
+        item::restore_item,
+        item::set_status,
+        item::assign,
+        item::move_item,
+        item::list_children,
+        item::list_links,
+        item::list_comments,
+        item::create_comment,
+        item::get_history,
+        item::list_children_of_kind,
+        item::create_child,
+        item::get_any_item,
+        item::get_hierarchy,
+        item::get_path,
+        item::list_steering,
+        item::add_steering,
+        item::remove_steering,
+        link::create_link,
+        link::confirm_link,
+        link::delete_link,
+        comment::get_comment,
+        comment::update_comment,
+        comment::delete_comment,
+        search::search,
+        batch::run_batch,
+        changes::list_changes,
+        changes::stream_changes,
+        baseline::list_baselines,
+        baseline::create_baseline,
+        baseline::diff_baselines,
+        settings::list_requirement_types,
+        settings::put_requirement_type,
+        settings::delete_requirement_type,
+        settings::list_link_types,
+        settings::put_link_type,
+        settings::delete_link_type,
+        settings::list_workflows,
+        settings::get_workflow,
+        settings::put_workflow,
+        prompt::list_prompts,
+        prompt::get_active_prompt,
+        prompt::get_prompt,
+        prompt::create_prompt,
+        prompt::update_prompt,
+        prompt::activate_prompt,
+        prompt::delete_prompt,
+        project::list_projects,
+        project::get_project,
+        project::create_project,
+        project::update_project,
+        account::log_in,
+        account::log_out,
+        account::get_profile,
+        account::change_password,
+        account::list_users,
+        account::create_user,
+        account::get_user,
+        account::update_user,
+        account::disable_user,
+        account::reset_password,
+        account::list_tokens,
+        account::create_token,
+        account::revoke_token,
+        audit::list_events,
+        audit::verify,
+        health::live,
+        health::ready,
+        health::metrics,
+    )
+)]
+struct Api;
+
+/// The description, complete.
+pub fn openapi() -> OpenApi {
+    let mut api = <Api as utoipa::OpenApi>::openapi();
+    let written = std::mem::replace(&mut api.paths, Paths::new());
+    for (path, methods) in written.paths {
+        if !path.starts_with("/api/v1/{kind}") {
+            api.paths.paths.insert(path, methods);
+            continue;
+        }
+        for kind in Kind::ALL {
+            expand(&mut api.paths, &path, &methods, kind);
+        }
+    }
+    let bearer = SecurityScheme::Http(
+        HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("mcp_pat_…")
+            .build(),
+    );
+    api.components
+        .get_or_insert_default()
+        .security_schemes
+        .insert("token".into(), bearer.into());
+    api.security = Some(vec![SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
+    api
+}
+
+fn expand(paths: &mut Paths, path: &str, methods: &PathItem, kind: Kind) {
+    let own = path.replace("{kind}", kind.rules().path);
+    if !own.contains("{child}") {
+        paths
+            .paths
+            .insert(own, named(methods.clone(), kind.rules().path, kind.name()));
+        return;
+    }
+    for child in kind.children() {
+        let name = format!("{}_{}", kind.name(), child.name());
+        paths.paths.insert(
+            own.replace("{child}", child.rules().path),
+            named(methods.clone(), kind.rules().path, &name),
+        );
+    }
+}
+
+/// The operations of a path under a kind's own name.
+fn named(mut methods: PathItem, tag: &str, name: &str) -> PathItem {
+    let operations = [
+        &mut methods.get,
+        &mut methods.post,
+        &mut methods.patch,
+        &mut methods.delete,
+        &mut methods.put,
+    ];
+    for operation in operations.into_iter().flatten() {
+        operation.tags = Some(vec![tag.to_owned()]);
+        operation.operation_id = operation.operation_id.take().map(|id| format!("{id}_{name}"));
+    }
+    methods
+}
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi().to_json().unwrap_or_default());
+
+/// The description for programs.
+pub(crate) async fn document() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str())
+}
+
+/// The description for people.
+pub(crate) async fn docs_page() -> Html<&'static str> {
+    static PAGE: LazyLock<String> = LazyLock::new(|| Docs::new(&openapi()).render().unwrap_or_default());
+    Html(PAGE.as_str())
+}
+
+/// The way in.
+pub(crate) async fn front_page() -> Html<&'static str> {
+    static PAGE: LazyLock<String> = LazyLock::new(|| {
+        Front {
+            version: env!("CARGO_PKG_VERSION"),
+        }
+        .render()
+        .unwrap_or_default()
+    });
+    Html(PAGE.as_str())
+}
+
+#[derive(Template)]
+#[template(path = "front.html")]
+struct Front {
+    version: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "docs.html")]
+struct Docs {
+    version: String,
+    groups: Vec<Group>,
+}
+
+struct Group {
+    name: String,
+    operations: Vec<Entry>,
+}
+
+struct Entry {
+    id: String,
+    method: &'static str,
+    path: String,
+    summary: String,
+    parameters: Vec<(String, String, String)>,
+    body: Option<String>,
+    answer: Option<String>,
+}
+
+impl Docs {
+    fn new(api: &OpenApi) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        for (path, methods) in &api.paths.paths {
+            let operations = [
+                ("GET", &methods.get),
+                ("POST", &methods.post),
+                ("PATCH", &methods.patch),
+                ("PUT", &methods.put),
+                ("DELETE", &methods.delete),
+            ];
+            for (method, operation) in operations {
+                let Some(operation) = operation else { continue };
+                let tag = operation
+                    .tags
+                    .iter()
+                    .flatten()
+                    .next()
+                    .cloned()
+                    .unwrap_or_default();
+                let entry = entry(method, path, operation);
+                match groups.iter_mut().find(|group| group.name == tag) {
+                    Some(group) => group.operations.push(entry),
+                    None => groups.push(Group {
+                        name: tag,
+                        operations: vec![entry],
+                    }),
+                }
+            }
+        }
+        let rank = |name: &str| {
+            Kind::ALL
+                .iter()
+                .position(|kind| kind.rules().path == name)
+                .unwrap_or(Kind::ALL.len())
+        };
+        groups.sort_by(|a, b| (rank(&a.name), &a.name).cmp(&(rank(&b.name), &b.name)));
+        Self {
+            version: api.info.version.clone(),
+            groups,
+        }
+    }
+}
+
+fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
+    let value = serde_json::to_value(operation).unwrap_or_default();
+    let text = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
+    let parameters = value["parameters"].as_array().into_iter().flatten();
+    let answers = value["responses"].as_object().into_iter().flatten();
+    let good = answers
+        .filter(|(status, _)| status.starts_with('2'))
+        .map(|(_, answer)| answer)
+        .next();
+    Entry {
+        id: operation.operation_id.clone().unwrap_or_default(),
+        method,
+        path: path.to_owned(),
+        summary: operation
+            .summary
+            .clone()
+            .or_else(|| operation.description.clone())
+            .unwrap_or_default(),
+        parameters: parameters
+            .map(|p| (text(&p["name"]), text(&p["in"]), text(&p["description"])))
+            .collect(),
+        body: schema_name(&value["requestBody"]),
+        answer: good.and_then(schema_name),
+    }
+}
+
+/// The name of the schema a body has.
+fn schema_name(described: &serde_json::Value) -> Option<String> {
+    let reference = described["content"]["application/json"]["schema"]["$ref"].as_str()?;
+    reference.rsplit('/').next().map(|name| name.replace('_', " of "))
+}

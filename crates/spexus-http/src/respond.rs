@@ -1,0 +1,167 @@
+//! Rendering: values, refusals, revisions.
+
+use axum::Json;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use spexus_domain::query::Page;
+use spexus_domain::{Code, Refusal, Ruled};
+use spexus_service::envelope::ErrorEnvelope;
+
+/// What a handler answers when it refuses.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) Refusal);
+
+/// What handlers answer.
+pub(crate) type Answer<T> = Result<T, Refused>;
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let code = self.0.code;
+        let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let wait = self
+            .0
+            .facts
+            .iter()
+            .find(|(name, _)| *name == "retry_after_seconds")
+            .map(|(_, value)| value.clone());
+        let mut response = (status, Json(ErrorEnvelope::from(self.0))).into_response();
+        let headers = response.headers_mut();
+        if let Some(wait) = wait.and_then(|wait| HeaderValue::from_str(&wait).ok()) {
+            headers.insert(header::RETRY_AFTER, wait);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"spexus\""),
+            );
+        }
+        response.extensions_mut().insert(code);
+        response
+    }
+}
+
+/// A value with its revision as ETag.
+pub(crate) struct Tagged<T> {
+    pub(crate) status: StatusCode,
+    pub(crate) rev: i64,
+    pub(crate) value: T,
+}
+
+impl<T> Tagged<T> {
+    pub(crate) fn ok(rev: i64, value: T) -> Self {
+        Self {
+            status: StatusCode::OK,
+            rev,
+            value,
+        }
+    }
+
+    pub(crate) fn created(rev: i64, value: T) -> Self {
+        Self {
+            status: StatusCode::CREATED,
+            rev,
+            value,
+        }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Tagged<T> {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.value)).into_response();
+        if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", self.rev)) {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+/// Whether the client has this revision already.
+pub(crate) fn is_known(headers: &HeaderMap, rev: i64) -> bool {
+    let tag = format!("\"{rev}\"");
+    headers.get(header::IF_NONE_MATCH).is_some_and(|known| {
+        known.to_str().is_ok_and(|known| {
+            known
+                .split(',')
+                .any(|known| known.trim().trim_start_matches("W/") == tag)
+        })
+    })
+}
+
+/// The revision a write is made against, from `If-Match`.
+pub(crate) fn expected_rev(headers: &HeaderMap) -> Ruled<Option<i64>> {
+    let Some(tag) = headers.get(header::IF_MATCH) else {
+        return Ok(None);
+    };
+    let text = tag.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text
+        .trim_start_matches("W/")
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    match number.and_then(|number| number.parse().ok()) {
+        Some(rev) => Ok(Some(rev)),
+        None => Err(Refusal::field(
+            Code::InvalidHeader,
+            "If-Match",
+            "is not a revision",
+            "the ETag of the item, such as \"7\"",
+        )),
+    }
+}
+
+/// Only the fields asked for, from a fixed shape: an unknown name is refused with the known ones.
+pub(crate) fn select(value: &impl Serialize, wanted: Option<&str>, known: &[&str]) -> Ruled<Value> {
+    let value = serde_json::to_value(value)
+        .map_err(|_| Refusal::new(Code::InternalError, "the answer could not be written"))?;
+    let Some(wanted) = wanted else { return Ok(value) };
+    let wanted: Vec<&str> = wanted
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    for name in &wanted {
+        if !known.contains(name) {
+            return Err(spexus_domain::nearest::miss(
+                "fields",
+                name,
+                known.iter().copied(),
+            ));
+        }
+    }
+    let Value::Object(mut fields) = value else {
+        return Ok(value);
+    };
+    let selected: Map<String, Value> = wanted
+        .iter()
+        .filter_map(|name| fields.remove_entry(*name))
+        .collect();
+    Ok(Value::Object(selected))
+}
+
+/// A page with only the fields asked for in each row.
+pub(crate) fn select_page<T: Serialize>(
+    page: Page<T>,
+    wanted: Option<&str>,
+    known: &[&str],
+) -> Ruled<Page<Value>> {
+    let data = page
+        .data
+        .iter()
+        .map(|row| select(row, wanted, known))
+        .collect::<Ruled<Vec<_>>>()?;
+    Ok(Page {
+        data,
+        total_count: page.total_count,
+        next_cursor: page.next_cursor,
+    })
+}

@@ -1,0 +1,38 @@
+//! Search.
+
+use crate::app::App;
+use crate::extract::{Who, query};
+use crate::respond::Answer;
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use spexus_domain::query::Page;
+use spexus_domain::search::Hit;
+use spexus_service::envelope::ErrorEnvelope;
+use spexus_service::item::ItemQuery;
+use spexus_service::search::{self, SearchQuery};
+
+/// Search items of all kinds and their comments; every filter of the lists works here too.
+#[utoipa::path(
+    get, path = "/api/v1/search", tag = "search", params(SearchQuery, ItemQuery),
+    responses((status = 200, body = Page<Hit>), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn search(
+    State(app): State<App>,
+    Who(caller): Who,
+    RawQuery(raw): RawQuery,
+) -> Answer<Json<Page<Hit>>> {
+    let raw = raw.unwrap_or_default();
+    // The words of the search and the filters of the list stand in one query; each part refuses what is not its own.
+    let (words, filters): (Vec<_>, Vec<_>) = form_urlencoded::parse(raw.as_bytes())
+        .partition(|(name, _)| matches!(name.as_ref(), "query" | "q" | "kinds" | "entity_types"));
+    let encode = |pairs: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)]| {
+        form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs)
+            .finish()
+    };
+    let wanted: SearchQuery = query(&encode(&words))?;
+    let filters: ItemQuery = query(&encode(&filters))?;
+    Ok(Json(
+        search::search(&app.service, &caller, &wanted, &filters).await?,
+    ))
+}

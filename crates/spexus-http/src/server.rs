@@ -1,0 +1,110 @@
+//! The sockets: limits before a request is even read, and a shutdown that leaves nothing unanswered.
+
+use crate::HttpOptions;
+use crate::app::App;
+use crate::limits::Limits;
+use crate::router::router;
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use spexus_service::Service;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower::ServiceExt;
+
+/// Serves until `shutdown` is done, then answers what was accepted and returns.
+pub async fn serve(
+    listener: TcpListener,
+    service: Service,
+    options: HttpOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let (stop, stopping) = watch::channel(false);
+    let options = Arc::new(options);
+    let limits = Arc::new(Limits::new(
+        options.max_requests_per_minute,
+        options.max_anonymous_requests_per_minute,
+    ));
+    let router = router(App {
+        service,
+        options: options.clone(),
+        limits,
+        stopping,
+    });
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(options.max_connections));
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = async {
+            // Without a free place nobody is accepted: the kernel's queue holds them, and then refuses.
+            let place = places.clone().acquire_owned().await.ok()?;
+            Some((listener.accept().await, place))
+        };
+        tokio::select! {
+            Some((accepted, place)) = accepted => match accepted {
+                Ok((stream, address)) => connection(stream, address, place, router.clone(), &options, &graceful),
+                // Out of file handles and the like: give the rest of the system time to recover.
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            () = &mut shutdown => break,
+        }
+    }
+    drop(listener);
+    // The server stops only once; nobody may be listening.
+    let _ = stop.send(true);
+    let drained = tokio::time::timeout(
+        Duration::from_millis(options.drain_timeout_ms),
+        graceful.shutdown(),
+    )
+    .await;
+    if drained.is_err() {
+        tracing::warn!(
+            drain_timeout_ms = options.drain_timeout_ms,
+            "some requests did not finish in time"
+        );
+    }
+    Ok(())
+}
+
+fn connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    place: OwnedSemaphorePermit,
+    router: Router,
+    options: &HttpOptions,
+    graceful: &GracefulShutdown,
+) {
+    // Answers are small; waiting to fill a packet only delays them.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY could not be set");
+    }
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(address);
+        router.clone().oneshot(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(options.read_timeout_ms))
+        .max_buf_size(options.max_header_bytes.max(8_192))
+        .serve_connection(TokioIo::new(stream), service);
+    let watched = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A peer that breaks off is its own business.
+        if let Err(error) = watched.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(place);
+    });
+}
