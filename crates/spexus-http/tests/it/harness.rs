@@ -1,0 +1,201 @@
+//! A server to talk to, and words to talk with.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use spexus_domain::Timestamp;
+use spexus_http::HttpOptions;
+use spexus_service::{Service, ServiceOptions};
+use spexus_store::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Runs a test once on each engine.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($server:ident) $body:block)*) => {
+        $(
+            $(#[$meta])*
+            mod $name {
+                use super::*;
+                async fn exam($server: &mut Server) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    let mut server = Server::on_sqlite().await;
+                    exam(&mut server).await;
+                    server.stop().await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    let Some(mut server) = Server::on_postgres().await else { return };
+                    exam(&mut server).await;
+                    server.stop().await;
+                }
+            }
+        )*
+    };
+}
+pub(crate) use on_both;
+
+pub(crate) const ADMIN_PASSWORD: &str = "correct horse battery";
+
+/// A running server with an administrator's token.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) service: Service,
+    pub(crate) client: reqwest::Client,
+    pub(crate) token: String,
+    clock: Arc<AtomicI64>,
+    stop: Option<oneshot::Sender<()>>,
+    done: JoinHandle<std::io::Result<()>>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Server {
+    pub(crate) async fn on_sqlite() -> Self {
+        Self::with(HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() }).await
+    }
+
+    pub(crate) async fn with(options: HttpOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("spexus.db"));
+        Self::start(location, options, Some(folder)).await
+    }
+
+    pub(crate) async fn on_postgres() -> Option<Self> {
+        let url = tokio::task::spawn_blocking(test_support::fresh_database).await.unwrap()?;
+        let options = HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() };
+        Some(Self::start(Location::parse(&url).unwrap(), options, None).await)
+    }
+
+    async fn start(location: Location, options: HttpOptions, folder: Option<tempfile::TempDir>) -> Self {
+        let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
+        let tick = clock.clone();
+        let now = Arc::new(move || Timestamp(tick.fetch_add(1, Ordering::Relaxed)));
+        let (service, _) = Service::open(&location, ServiceOptions::for_testing(), now).await.unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = spexus_http::serve(listener, service.clone(), options, async {
+            let _ = stopped.await;
+        });
+        let done = tokio::spawn(serving);
+        let client = reqwest::Client::new();
+        let mut server =
+            Self { url, service, client, token: String::new(), clock, stop: Some(stop), done, _folder: folder };
+        let session = server.login("admin", ADMIN_PASSWORD).await;
+        server.token = session["token"].as_str().unwrap().to_owned();
+        server
+    }
+
+    /// Moves the clock.
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn login(&self, username: &str, password: &str) -> Value {
+        let (status, body) =
+            self.as_token("", Method::POST, "/api/v1/auth/login", Some(json!({"username": username, "password": password}))).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// A user with a role, and a token of that user.
+    pub(crate) async fn user(&self, username: &str, role: &str) -> String {
+        let user = json!({"username": username, "password": "long enough", "role": role});
+        self.post("/api/v1/users", user).await.created();
+        let token = json!({"name": "test"});
+        let made = self.post(&format!("/api/v1/tokens?user={username}"), token).await.created();
+        made["token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn as_token(&self, token: &str, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+        let reply = self.send(token, method, path, body, &[]).await;
+        (reply.status, reply.body)
+    }
+
+    pub(crate) async fn send(&self, token: &str, method: Method, path: &str, body: Option<Value>, headers: &[(&str, &str)]) -> Reply {
+        let mut request = self.client.request(method, format!("{}{path}", self.url));
+        if !token.is_empty() {
+            request = request.bearer_auth(token);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let text = response.text().await.unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Reply { status, headers, body }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(&self.token, Method::GET, path, None, &[]).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Reply {
+        self.send(&self.token, Method::POST, path, Some(body), &[]).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Reply {
+        self.send(&self.token, Method::PATCH, path, Some(body), &[]).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Reply {
+        self.send(&self.token, Method::PUT, path, Some(body), &[]).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
+        self.send(&self.token, Method::DELETE, path, None, &[]).await
+    }
+
+    /// An epic with a story, a criterion and a requirement: `EP-001`, `US-001`, `AC-001`, `REQ-001`.
+    pub(crate) async fn seed(&self) {
+        self.post("/api/v1/epics", json!({"title": "Sign in", "priority": 1})).await.created();
+        self.post("/api/v1/user-stories", json!({"epic_id": "EP-001", "title": "With a passkey"})).await.created();
+        let criterion = json!({"user_story_id": "US-001", "description": "The passkey prompt opens within a second."});
+        self.post("/api/v1/acceptance-criteria", criterion).await.created();
+        let requirement = json!({"user_story_id": "US-001", "title": "Passkeys MUST work", "acceptance_criteria_id": "AC-001"});
+        self.post("/api/v1/requirements", requirement).await.created();
+    }
+
+    /// Stops the server the graceful way and closes the database.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        (&mut self.done).await.unwrap().unwrap();
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Reply {
+    pub(crate) fn ok(self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.body);
+        self.body
+    }
+
+    pub(crate) fn created(self) -> Value {
+        assert_eq!(self.status, StatusCode::CREATED, "{}", self.body);
+        self.body
+    }
+
+    /// A refusal with this HTTP status and code; gives the error.
+    pub(crate) fn refused(self, status: u16, code: u16) -> Value {
+        assert_eq!((self.status, self.body["error"]["code"].as_u64()), (status, Some(u64::from(code))), "{}", self.body);
+        let error = self.body["error"].clone();
+        assert!(!error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty(), "{error}");
+        error
+    }
+}
