@@ -9,6 +9,7 @@ use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use uuid::Uuid;
 
 /// The two engines.
@@ -135,6 +136,24 @@ impl Conn {
                 .map(|done| done.rows_affected()),
         };
         self.noted(touched)
+    }
+
+    /// Runs statements that need no answers of each other. SQLite does them in one trip to its thread and back, which is
+    /// most of what a small statement costs.
+    pub(crate) async fn run_together(&mut self, statements: Vec<(&'static str, Vec<Param>)>) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            for (sql, params) in statements {
+                self.run(sql, params).await?;
+            }
+            return Ok(());
+        }
+        let (mut text, mut all) = (String::new(), Vec::new());
+        for (sql, params) in statements {
+            renumber(&mut text, sql, all.len());
+            text.push(';');
+            all.extend(params);
+        }
+        self.run(text, all).await.map(drop)
     }
 
     /// Runs several statements without parameters.
@@ -340,6 +359,19 @@ from! {
 type SqliteQuery<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 type PostgresQuery<'q> = sqlx::query::Query<'q, Postgres, sqlx::postgres::PgArguments>;
 
+/// Writes a statement behind others, with its parameters counted behind theirs. A `$` stands for nothing else in the
+/// statements of this crate.
+fn renumber(text: &mut String, sql: &str, behind: usize) {
+    let mut parts = sql.split('$');
+    text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = part[..digits].parse().unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = write!(text, "${}{}", number + behind, &part[digits..]);
+    }
+}
+
 fn bind_sqlite(mut query: SqliteQuery<'_>, params: Vec<Param>) -> SqliteQuery<'_> {
     for param in params {
         query = match param {
@@ -362,4 +394,21 @@ fn bind_postgres(mut query: PostgresQuery<'_>, params: Vec<Param>) -> PostgresQu
         };
     }
     query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_counted_on() {
+        let mut text = String::new();
+        renumber(&mut text, "INSERT INTO a VALUES ($1, $2, $1)", 0);
+        text.push(';');
+        renumber(&mut text, "UPDATE a SET b = $10 WHERE c = $1", 2);
+        assert_eq!(
+            text,
+            "INSERT INTO a VALUES ($1, $2, $1);UPDATE a SET b = $12 WHERE c = $3"
+        );
+    }
 }

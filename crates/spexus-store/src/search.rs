@@ -4,7 +4,7 @@
 
 use crate::comments;
 use crate::cursor;
-use crate::engine::{Conn, Engine, Row, params};
+use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::Conditions;
@@ -378,26 +378,49 @@ async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
         }
     };
     remove(tx, &known).await?;
+    let (statements, words) = document(tx.conn.engine(), item_id, comment_id, title, body);
+    tx.conn.run_together(statements).await?;
+    words.learn(&mut tx.conn).await
+}
+
+/// Statements that write something, with what they bind.
+type Statements = Vec<(&'static str, Vec<Param>)>;
+
+/// The statements that write the document of an item nobody has searched for yet, and the words to learn after them.
+pub(crate) fn new_item(engine: Engine, item: &Item) -> (Statements, Words) {
+    document(engine, item.id, None, &item.title, &item.description)
+}
+
+fn document(
+    engine: Engine,
+    item_id: Uuid,
+    comment_id: Option<Uuid>,
+    title: &str,
+    body: &str,
+) -> (Statements, Words) {
     let (title, body) = (analysis::index(title), analysis::index(body));
-    match tx.conn.engine() {
-        Engine::Sqlite => {
-            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2) RETURNING doc";
-            let doc = tx.conn.one(sql, params![item_id, comment_id]).await?.int("doc")?;
-            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES ($1, $2, $3, $4)";
-            let words = format!("{}{}", title.words, body.words);
-            tx.conn
-                .run(sql, params![doc, &title.stems, &body.stems, words])
-                .await?;
-        }
-        Engine::Postgres => {
-            let sql =
-                "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))";
-            tx.conn
-                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
-                .await?;
-        }
-    }
-    learn_words(&mut tx.conn, &title, &body).await
+    let words = Words::of(&title, &body);
+    let statements = match engine {
+        Engine::Sqlite => vec![
+            (
+                "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2)",
+                params![item_id, comment_id],
+            ),
+            (
+                "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)",
+                params![
+                    &title.stems,
+                    &body.stems,
+                    format!("{}{}", title.words, body.words)
+                ],
+            ),
+        ],
+        Engine::Postgres => vec![(
+            "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))",
+            params![item_id, comment_id, ts_vector(&title, &body)],
+        )],
+    };
+    (statements, words)
 }
 
 /// A document as PostgreSQL reads it: every word with its place and weight.
@@ -422,25 +445,29 @@ fn ts_vector(title: &Indexed, body: &Indexed) -> String {
     vector
 }
 
-/// Remembers new words, and their forms with one letter left out.
-async fn learn_words(conn: &mut Conn, title: &Indexed, body: &Indexed) -> Result<()> {
-    let words: BTreeSet<&str> = title
-        .words
-        .split(' ')
-        .chain(body.words.split(' '))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let known = words.into_iter().map(|word| [word.to_owned(), word.to_owned()]);
-    let mut forms = BTreeSet::new();
-    for word in learn(conn, known.collect()).await? {
-        for form in analysis::near_forms(&word) {
-            forms.insert([form, word.clone()]);
-        }
-        for form in analysis::near_forms(&analysis::stem(&word)) {
-            forms.insert([form, word.clone()]);
-        }
+/// The words of a document.
+pub(crate) struct Words(BTreeSet<String>);
+
+impl Words {
+    fn of(title: &Indexed, body: &Indexed) -> Self {
+        let words = title.words.split(' ').chain(body.words.split(' '));
+        Self(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
     }
-    learn(conn, forms.into_iter().collect()).await.map(drop)
+
+    /// Remembers those that are new, and their forms with one letter left out.
+    pub(crate) async fn learn(self, conn: &mut Conn) -> Result<()> {
+        let known = self.0.into_iter().map(|word| [word.clone(), word]);
+        let mut forms = BTreeSet::new();
+        for word in learn(conn, known.collect()).await? {
+            for form in analysis::near_forms(&word) {
+                forms.insert([form, word.clone()]);
+            }
+            for form in analysis::near_forms(&analysis::stem(&word)) {
+                forms.insert([form, word.clone()]);
+            }
+        }
+        learn(conn, forms.into_iter().collect()).await.map(drop)
+    }
 }
 
 /// Remembers pairs of a form and a word, and tells the words of those that are new.
