@@ -26,6 +26,9 @@ pub struct Conn {
     link: Link,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
+    /// What was asked, for tests that look at how it is answered.
+    #[cfg(test)]
+    pub(crate) asked: Vec<(String, Vec<Param>)>,
 }
 
 #[derive(Debug)]
@@ -60,7 +63,12 @@ type Sql = Cow<'static, str>;
 
 impl Conn {
     pub(crate) fn new(link: Link) -> Self {
-        Self { link, failed: false }
+        Self {
+            link,
+            failed: false,
+            #[cfg(test)]
+            asked: Vec::new(),
+        }
     }
 
     /// Which engine it speaks to.
@@ -72,7 +80,10 @@ impl Conn {
     }
 
     pub(crate) async fn all(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Row>> {
-        let sql = AssertSqlSafe(sql.into());
+        let sql = sql.into();
+        #[cfg(test)]
+        self.asked.push((sql.to_string(), params.clone()));
+        let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .fetch_all(&mut **conn)
@@ -87,7 +98,10 @@ impl Conn {
     }
 
     pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
-        let sql = AssertSqlSafe(sql.into());
+        let sql = sql.into();
+        #[cfg(test)]
+        self.asked.push((sql.to_string(), params.clone()));
+        let sql = AssertSqlSafe(sql);
         let row = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .fetch_optional(&mut **conn)

@@ -165,6 +165,8 @@ impl Tx {
             sealed.after,
             head.hash,
         ];
+        //= specs/spexus-store.md#history
+        //# A change and its row in the chain MUST be committed in one transaction.
         self.conn.run(INSERT_CHANGE, values).await?;
         self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
         self.state.head = head;

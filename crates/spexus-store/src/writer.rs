@@ -63,6 +63,8 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         let job: Box<dyn Job> = Box::new(TypedJob { actor, work, answer });
         self.queue.try_send(job).map_err(|error| match error {
+            //= specs/spexus-store.md#writes
+            //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
             mpsc::error::TrySendError::Full(_) => Error::Refused(Refusal::new(
                 Code::QueueCapExceeded,
                 "too many writes are waiting",
@@ -170,6 +172,8 @@ async fn next(
 ) -> Option<Box<dyn Job>> {
     tokio::select! {
         job = jobs.recv() => job,
+        //= specs/spexus-store.md#writes
+        //# Writes that were accepted before the store was closed MUST be carried out.
         () = told_to_stop(stopping) => {
             jobs.close();
             jobs.recv().await
@@ -184,6 +188,8 @@ async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
 /// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
 /// place and nobody notices.
 async fn open(held: Option<Tx>, pool: &Pool) -> Result<Tx> {
+    //= specs/spexus-store.md#writes
+    //# A connection that died before a write began MUST NOT cost that write.
     if let Some(mut tx) = held {
         match begin_in_time(&mut tx).await {
             Ok(()) => return Ok(tx),
@@ -220,6 +226,8 @@ async fn batch(
             Ok(None) => {}
             Err(error) => broken = Some(error),
         }
+        //= specs/spexus-store.md#writes
+        //# Writes that wait together SHOULD share one transaction.
         if broken.is_none() && taken < MAX_BATCH_JOBS {
             next = jobs.try_recv().ok();
         }
@@ -229,6 +237,8 @@ async fn batch(
         None if kept.is_empty() => tx.conn.script("ROLLBACK").await,
         None => commit(tx, pulse).await,
     };
+    //= specs/spexus-store.md#writes
+    //# A write MUST be acknowledged only after it is durable.
     for done in kept {
         (done.answer)(outcome.clone());
     }
@@ -251,6 +261,8 @@ async fn step(job: Box<dyn Job>, tx: &mut Tx, others: bool, now: Timestamp) -> R
         }
         return Ok(Some(done));
     }
+    //= specs/spexus-store.md#writes
+    //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
     tx.reset(before);
     let undone = if others {
         tx.conn
@@ -275,6 +287,8 @@ async fn begin_in_time(tx: &mut Tx) -> Result<()> {
 /// Begins, takes the lock and reads the end of the chain, in one round trip.
 async fn begin(tx: &mut Tx) -> Result<()> {
     const HEAD: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
+    //= specs/spexus-store.md#several-processes
+    //# Writers of several processes on one database MUST keep one chain and one series of numbers.
     let sql = match tx.conn.engine() {
         Engine::Sqlite => format!("BEGIN IMMEDIATE; {HEAD}"),
         // The isolation is said because a server may have another default, under which the end of the chain would be

@@ -67,6 +67,9 @@ fn fault() -> Error {
     Refusal::new(Code::RuleViolated, "no").into()
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
 async fn a_failing_job_is_undone_alone(world: World) {
     let gate = Gate::close(&world).await;
     let jobs = ["a", "no", "b", "no", "c"].map(|title| {
@@ -111,6 +114,9 @@ async fn a_failing_first_job_is_undone_alone(world: World) {
     world.chain_is_whole().await;
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
 async fn a_panicking_job_costs_one_answer(world: World) {
     let gate = Gate::close(&world).await;
     let draft = world.draft(Kind::Epic, "never");
@@ -201,6 +207,12 @@ async fn a_discarded_job_answers_and_keeps_nothing(world: World) {
     assert_eq!(world.epic("real").await.reference_id.to_string(), "EP-001");
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# A write MUST be acknowledged only after it is durable.
+//= specs/spexus-store.md#writes
+//= type=test
+//# Writes that wait together SHOULD share one transaction.
 /// Two jobs wait together behind the gate; the first is finished while the second still holds their transaction.
 async fn nobody_hears_done_before_the_commit(world: World) {
     let gate = Gate::close(&world).await;
@@ -294,6 +306,9 @@ fn create_in_owned(
     async move { create_in(&store, actor, draft).await }
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# Writes that were accepted before the store was closed MUST be carried out.
 async fn closing_does_what_was_accepted(world: World) {
     let gate = Gate::close(&world).await;
     let waiting: Vec<_> = (0..10)
@@ -328,6 +343,9 @@ async fn a_full_queue_refuses_postgres() {
     }
 }
 
+//= specs/spexus-store.md#writes
+//= type=test
+//# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
 async fn a_full_queue_refuses(place: Place) {
     let options = StoreOptions {
         max_queued_writes: 2,
