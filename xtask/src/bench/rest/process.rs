@@ -89,7 +89,7 @@ impl Bench {
         command
             .env("SPEXUS_ADMIN_PASSWORD", "only for measuring")
             .env("SPEXUS_LOG_LEVEL", "warn");
-        command.env("SPEXUS_MAX_REQUESTS_PER_MINUTE", "4000000000");
+        command.env("SPEXUS_HTTP_MAX_REQUESTS_PER_MINUTE", "100000000");
         command
     }
 }
