@@ -55,7 +55,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::with(HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() }).await
+        Self::with(HttpOptions {
+            max_anonymous_requests_per_minute: 10_000,
+            ..HttpOptions::default()
+        })
+        .await
     }
 
     pub(crate) async fn with(options: HttpOptions) -> Self {
@@ -65,8 +69,13 @@ impl Server {
     }
 
     pub(crate) async fn on_postgres() -> Option<Self> {
-        let url = tokio::task::spawn_blocking(test_support::fresh_database).await.unwrap()?;
-        let options = HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() };
+        let url = tokio::task::spawn_blocking(test_support::fresh_database)
+            .await
+            .unwrap()?;
+        let options = HttpOptions {
+            max_anonymous_requests_per_minute: 10_000,
+            ..HttpOptions::default()
+        };
         Some(Self::start(Location::parse(&url).unwrap(), options, None).await)
     }
 
@@ -74,7 +83,9 @@ impl Server {
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
         let tick = clock.clone();
         let now = Arc::new(move || Timestamp(tick.fetch_add(1, Ordering::Relaxed)));
-        let (service, _) = Service::open(&location, ServiceOptions::for_testing(), now).await.unwrap();
+        let (service, _) = Service::open(&location, ServiceOptions::for_testing(), now)
+            .await
+            .unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
@@ -83,8 +94,16 @@ impl Server {
         });
         let done = tokio::spawn(serving);
         let client = reqwest::Client::new();
-        let mut server =
-            Self { url, service, client, token: String::new(), clock, stop: Some(stop), done, _folder: folder };
+        let mut server = Self {
+            url,
+            service,
+            client,
+            token: String::new(),
+            clock,
+            stop: Some(stop),
+            done,
+            _folder: folder,
+        };
         let session = server.login("admin", ADMIN_PASSWORD).await;
         server.token = session["token"].as_str().unwrap().to_owned();
         server
@@ -96,8 +115,14 @@ impl Server {
     }
 
     pub(crate) async fn login(&self, username: &str, password: &str) -> Value {
-        let (status, body) =
-            self.as_token("", Method::POST, "/api/v1/auth/login", Some(json!({"username": username, "password": password}))).await;
+        let (status, body) = self
+            .as_token(
+                "",
+                Method::POST,
+                "/api/v1/auth/login",
+                Some(json!({"username": username, "password": password})),
+            )
+            .await;
         assert_eq!(status, 200, "{body}");
         body
     }
@@ -107,16 +132,32 @@ impl Server {
         let user = json!({"username": username, "password": "long enough", "role": role});
         self.post("/api/v1/users", user).await.created();
         let token = json!({"name": "test"});
-        let made = self.post(&format!("/api/v1/tokens?user={username}"), token).await.created();
+        let made = self
+            .post(&format!("/api/v1/tokens?user={username}"), token)
+            .await
+            .created();
         made["token"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn as_token(&self, token: &str, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+    pub(crate) async fn as_token(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> (u16, Value) {
         let reply = self.send(token, method, path, body, &[]).await;
         (reply.status, reply.body)
     }
 
-    pub(crate) async fn send(&self, token: &str, method: Method, path: &str, body: Option<Value>, headers: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn send(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        headers: &[(&str, &str)],
+    ) -> Reply {
         let mut request = self.client.request(method, format!("{}{path}", self.url));
         if !token.is_empty() {
             request = request.bearer_auth(token);
@@ -132,7 +173,11 @@ impl Server {
         let headers = response.headers().clone();
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Reply { status, headers, body }
+        Reply {
+            status,
+            headers,
+            body,
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
@@ -157,10 +202,20 @@ impl Server {
 
     /// An epic with a story, a criterion and a requirement: `EP-001`, `US-001`, `AC-001`, `REQ-001`.
     pub(crate) async fn seed(&self) {
-        self.post("/api/v1/epics", json!({"title": "Sign in", "priority": 1})).await.created();
-        self.post("/api/v1/user-stories", json!({"epic_id": "EP-001", "title": "With a passkey"})).await.created();
-        let criterion = json!({"user_story_id": "US-001", "description": "The passkey prompt opens within a second."});
-        self.post("/api/v1/acceptance-criteria", criterion).await.created();
+        self.post("/api/v1/epics", json!({"title": "Sign in", "priority": 1}))
+            .await
+            .created();
+        self.post(
+            "/api/v1/user-stories",
+            json!({"epic_id": "EP-001", "title": "With a passkey"}),
+        )
+        .await
+        .created();
+        let criterion =
+            json!({"user_story_id": "US-001", "description": "The passkey prompt opens within a second."});
+        self.post("/api/v1/acceptance-criteria", criterion)
+            .await
+            .created();
         let requirement = json!({"user_story_id": "US-001", "title": "Passkeys MUST work", "acceptance_criteria_id": "AC-001"});
         self.post("/api/v1/requirements", requirement).await.created();
     }
@@ -193,9 +248,17 @@ impl Reply {
 
     /// A refusal with this HTTP status and code; gives the error.
     pub(crate) fn refused(self, status: u16, code: u16) -> Value {
-        assert_eq!((self.status, self.body["error"]["code"].as_u64()), (status, Some(u64::from(code))), "{}", self.body);
+        assert_eq!(
+            (self.status, self.body["error"]["code"].as_u64()),
+            (status, Some(u64::from(code))),
+            "{}",
+            self.body
+        );
         let error = self.body["error"].clone();
-        assert!(!error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty(), "{error}");
+        assert!(
+            !error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty(),
+            "{error}"
+        );
         error
     }
 }
