@@ -27,6 +27,8 @@ pub struct Conn {
     link: Link,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
+    /// Statements nobody needs an answer of, which go to SQLite with the next one.
+    posted: Vec<(&'static str, Vec<Param>)>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -67,6 +69,7 @@ impl Conn {
         Self {
             link,
             failed: false,
+            posted: Vec::new(),
             #[cfg(test)]
             asked: Vec::new(),
         }
@@ -84,6 +87,7 @@ impl Conn {
         let sql = sql.into();
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
+        let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
@@ -102,6 +106,7 @@ impl Conn {
         let sql = sql.into();
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
+        let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let row = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
@@ -124,7 +129,12 @@ impl Conn {
 
     /// Runs a statement and tells how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
-        let sql = AssertSqlSafe(sql.into());
+        self.flush().await?;
+        self.run_now(sql.into(), params).await
+    }
+
+    async fn run_now(&mut self, sql: Sql, params: Vec<Param>) -> Result<u64> {
+        let sql = AssertSqlSafe(sql);
         let touched = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .execute(&mut **conn)
@@ -138,26 +148,62 @@ impl Conn {
         self.noted(touched)
     }
 
-    /// Runs statements that need no answers of each other. SQLite does them in one trip to its thread and back, which is
-    /// most of what a small statement costs.
-    pub(crate) async fn run_together(&mut self, statements: Vec<(&'static str, Vec<Param>)>) -> Result<()> {
-        if self.engine() == Engine::Postgres {
-            for (sql, params) in statements {
-                self.run(sql, params).await?;
+    /// Runs a statement nobody needs an answer of. SQLite gets it together with the next one, because the trip to its
+    /// thread and back is most of what a small statement costs; a fault shows there, or when the job ends.
+    pub(crate) async fn post(&mut self, sql: &'static str, params: Vec<Param>) -> Result<()> {
+        match self.engine() {
+            Engine::Sqlite => self.posted.push((sql, params)),
+            Engine::Postgres => {
+                self.run_now(sql.into(), params).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Runs what was posted.
+    pub(crate) async fn flush(&mut self) -> Result<()> {
+        if self.posted.is_empty() {
             return Ok(());
         }
+        let (sql, params) = self.behind_posted("".into(), vec![]);
+        self.run_now(sql, params).await.map(drop)
+    }
+
+    /// Runs what was posted and a last statement without parameters, in one trip.
+    pub(crate) async fn flush_and(&mut self, last: String) -> Result<()> {
+        if self.posted.is_empty() {
+            return self.script(last).await;
+        }
+        let (sql, params) = self.behind_posted(last.into(), vec![]);
+        self.run_now(sql, params).await.map(drop)
+    }
+
+    /// Forgets what was posted, and tells which of these statements was among it and so never ran.
+    pub(crate) fn forget_posted(&mut self, statements: &[&'static str]) -> Option<&'static str> {
+        let posted = std::mem::take(&mut self.posted);
+        let found = posted.iter().find(|(sql, _)| statements.contains(sql));
+        found.map(|(sql, _)| *sql)
+    }
+
+    /// One text of what was posted and a statement behind it, its parameters counted behind theirs.
+    fn behind_posted(&mut self, sql: Sql, params: Vec<Param>) -> (Sql, Vec<Param>) {
+        if self.posted.is_empty() {
+            return (sql, params);
+        }
         let (mut text, mut all) = (String::new(), Vec::new());
-        for (sql, params) in statements {
-            renumber(&mut text, sql, all.len());
+        for (posted, params) in self.posted.drain(..) {
+            renumber(&mut text, posted, all.len());
             text.push(';');
             all.extend(params);
         }
-        self.run(text, all).await.map(drop)
+        renumber(&mut text, &sql, all.len());
+        all.extend(params);
+        (text.into(), all)
     }
 
     /// Runs several statements without parameters.
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
+        self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let done = match &mut self.link {
             Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
@@ -168,6 +214,7 @@ impl Conn {
 
     /// Runs several statements without parameters and returns the rows of all of them.
     pub(crate) async fn script_rows(&mut self, sql: impl Into<Sql>) -> Result<Vec<Row>> {
+        self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let rows = match &mut self.link {
             Link::Sqlite(conn) => conn

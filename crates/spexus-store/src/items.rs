@@ -1,6 +1,6 @@
 //! Items: reading one, writing one, numbers, and the place among siblings.
 
-use crate::engine::{Conn, Param, Row, params};
+use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use crate::tx::Tx;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
@@ -106,11 +106,9 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.created_at,
         item.updated_at,
     ];
-    let (document, words) = crate::search::new_item(tx.conn.engine(), item);
-    let mut statements = vec![(sql, values), counting(item, 1)];
-    statements.extend(document);
-    tx.conn.run_together(statements).await?;
-    words.learn(&mut tx.conn).await
+    tx.conn.post(sql, values).await?;
+    count(&mut tx.conn, item, 1).await?;
+    crate::search::index_new_item(tx, item).await
 }
 
 /// Writes a changed item over the one before.
@@ -134,7 +132,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         &item.content_hash,
         item.updated_at,
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.post(sql, values).await?;
     if before.status != item.status {
         count(&mut tx.conn, before, -1).await?;
         count(&mut tx.conn, item, 1).await?;
@@ -308,15 +306,11 @@ async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
 }
 
 async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
-    let (sql, values) = counting(item, by);
-    conn.run(sql, values).await.map(drop)
-}
-
-fn counting(item: &Item, by: i64) -> (&'static str, Vec<Param>) {
     let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
     let status = item.status.as_deref().unwrap_or("");
-    (sql, params![item.project_id, item.kind.name(), status, by])
+    conn.post(sql, params![item.project_id, item.kind.name(), status, by])
+        .await
 }
 
 fn attributes(item: &Item) -> String {
