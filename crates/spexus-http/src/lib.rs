@@ -14,6 +14,7 @@ mod baseline;
 mod batch;
 mod changes;
 mod comment;
+mod complaint;
 mod extract;
 mod health;
 mod item;
