@@ -1,7 +1,6 @@
 //! Reading requests: bodies, queries, ids and who sends them. What does not fit is refused here, with the field's name.
 
 use crate::app::App;
-use crate::complaint;
 use crate::respond::Refused;
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
@@ -12,7 +11,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spexus_domain::account::Caller;
-use spexus_domain::{Code, Refusal, Ruled};
+use spexus_domain::{Code, Refusal, Ruled, complaint};
 use spexus_service::{Origin, account::token};
 use std::net::SocketAddr;
 use std::time::Duration;

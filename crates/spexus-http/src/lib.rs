@@ -14,7 +14,6 @@ mod baseline;
 mod batch;
 mod changes;
 mod comment;
-mod complaint;
 mod extract;
 mod health;
 mod item;

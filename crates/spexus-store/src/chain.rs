@@ -36,22 +36,22 @@ pub struct ChainFault {
 
 impl Head {
     pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
-        match conn
-            .optional(
-                "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1",
-                params![],
-            )
-            .await?
-        {
-            None => Ok(Self {
+        let sql = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
+        Self::of(conn.optional(sql, params![]).await?.as_ref())
+    }
+
+    /// The end of a chain whose last row this is; without one, the beginning.
+    pub(crate) fn of(last: Option<&Row>) -> Result<Self> {
+        Ok(match last {
+            None => Self {
                 seq: 0,
                 hash: GENESIS,
-            }),
-            Some(row) => Ok(Self {
+            },
+            Some(row) => Self {
                 seq: row.int("seq")?,
-                hash: hash(&row)?,
-            }),
-        }
+                hash: hash(row)?,
+            },
+        })
     }
 }
 
@@ -81,6 +81,8 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
                 })
             };
             changes += 1;
+            //= specs/spexus-store.md#history
+            //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
             let found = if seq != head.seq + 1 {
                 fault("changes before it are missing")
             } else if seal(row, &head.hash)? != hash(row)? {

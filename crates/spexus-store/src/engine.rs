@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, ValueRef};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
 use std::borrow::Cow;
 use uuid::Uuid;
 
@@ -22,10 +22,18 @@ pub enum Engine {
 
 /// A connection, alone for its user.
 #[derive(Debug)]
-pub enum Conn {
-    /// To SQLite.
+pub struct Conn {
+    link: Link,
+    /// Whether a statement has failed since someone last asked.
+    failed: bool,
+    /// What was asked, for tests that look at how it is answered.
+    #[cfg(test)]
+    pub(crate) asked: Vec<(String, Vec<Param>)>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Link {
     Sqlite(PoolConnection<Sqlite>),
-    /// To PostgreSQL.
     Postgres(PoolConnection<Postgres>),
 }
 
@@ -54,44 +62,57 @@ pub(crate) enum Row {
 type Sql = Cow<'static, str>;
 
 impl Conn {
+    pub(crate) fn new(link: Link) -> Self {
+        Self {
+            link,
+            failed: false,
+            #[cfg(test)]
+            asked: Vec::new(),
+        }
+    }
+
     /// Which engine it speaks to.
     pub fn engine(&self) -> Engine {
-        match self {
-            Self::Sqlite(_) => Engine::Sqlite,
-            Self::Postgres(_) => Engine::Postgres,
+        match &self.link {
+            Link::Sqlite(_) => Engine::Sqlite,
+            Link::Postgres(_) => Engine::Postgres,
         }
     }
 
     pub(crate) async fn all(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Row>> {
-        let sql = AssertSqlSafe(sql.into());
-        Ok(match self {
-            Self::Sqlite(conn) => {
-                let rows = bind_sqlite(sqlx::query(sql), params)
-                    .fetch_all(&mut **conn)
-                    .await?;
-                rows.into_iter().map(Row::Sqlite).collect()
-            }
-            Self::Postgres(conn) => {
-                let rows = bind_postgres(sqlx::query(sql), params)
-                    .fetch_all(&mut **conn)
-                    .await?;
-                rows.into_iter().map(Row::Postgres).collect()
-            }
-        })
+        let sql = sql.into();
+        #[cfg(test)]
+        self.asked.push((sql.to_string(), params.clone()));
+        let sql = AssertSqlSafe(sql);
+        let rows = match &mut self.link {
+            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_all(&mut **conn)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
+                .fetch_all(&mut **conn)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+        };
+        self.noted(rows)
     }
 
     pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
-        let sql = AssertSqlSafe(sql.into());
-        Ok(match self {
-            Self::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+        let sql = sql.into();
+        #[cfg(test)]
+        self.asked.push((sql.to_string(), params.clone()));
+        let sql = AssertSqlSafe(sql);
+        let row = match &mut self.link {
+            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .fetch_optional(&mut **conn)
-                .await?
-                .map(Row::Sqlite),
-            Self::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
+                .await
+                .map(|row| row.map(Row::Sqlite)),
+            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
                 .fetch_optional(&mut **conn)
-                .await?
-                .map(Row::Postgres),
-        })
+                .await
+                .map(|row| row.map(Row::Postgres)),
+        };
+        self.noted(row)
     }
 
     pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {
@@ -103,30 +124,81 @@ impl Conn {
     /// Runs a statement and tells how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
         let sql = AssertSqlSafe(sql.into());
-        Ok(match self {
-            Self::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+        let touched = match &mut self.link {
+            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .execute(&mut **conn)
-                .await?
-                .rows_affected(),
-            Self::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
+                .await
+                .map(|done| done.rows_affected()),
+            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
                 .execute(&mut **conn)
-                .await?
-                .rows_affected(),
-        })
+                .await
+                .map(|done| done.rows_affected()),
+        };
+        self.noted(touched)
     }
 
     /// Runs several statements without parameters.
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
-        match self {
-            Self::Sqlite(conn) => conn.execute(sql).await.map(drop)?,
-            Self::Postgres(conn) => conn.execute(sql).await.map(drop)?,
+        let done = match &mut self.link {
+            Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
+            Link::Postgres(conn) => conn.execute(sql).await.map(drop),
+        };
+        self.noted(done)
+    }
+
+    /// Runs several statements without parameters and returns the rows of all of them.
+    pub(crate) async fn script_rows(&mut self, sql: impl Into<Sql>) -> Result<Vec<Row>> {
+        let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+        let rows = match &mut self.link {
+            Link::Sqlite(conn) => conn
+                .fetch_all(sql)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+            Link::Postgres(conn) => conn
+                .fetch_all(sql)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+        };
+        self.noted(rows)
+    }
+
+    /// Whether a statement has failed since the last time this was asked.
+    pub(crate) fn take_failed(&mut self) -> bool {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// Whether the database still answers on it.
+    pub(crate) async fn is_alive(&mut self) -> bool {
+        match &mut self.link {
+            Link::Sqlite(conn) => conn.ping().await.is_ok(),
+            Link::Postgres(conn) => conn.ping().await.is_ok(),
         }
-        Ok(())
+    }
+
+    /// Closes it instead of giving it back, and with it whatever transaction is open on it.
+    pub(crate) fn abandon(mut self) {
+        match &mut self.link {
+            Link::Sqlite(conn) => conn.close_on_drop(),
+            Link::Postgres(conn) => conn.close_on_drop(),
+        }
+    }
+
+    fn noted<T>(&mut self, result: std::result::Result<T, sqlx::Error>) -> Result<T> {
+        self.failed |= result.is_err();
+        Ok(result?)
     }
 }
 
 impl Row {
+    /// Whether there is such a column.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Sqlite(row) => row.try_column(name).is_ok(),
+            Self::Postgres(row) => row.try_column(name).is_ok(),
+        }
+    }
+
     pub(crate) fn int(&self, name: &str) -> Result<i64> {
         self.opt_int(name)?.ok_or_else(|| null(name))
     }

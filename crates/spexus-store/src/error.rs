@@ -1,6 +1,7 @@
 //! What can go wrong below, reduced to the branches callers take.
 
 use refusal::{Code, Refusal};
+use sqlx::error::DatabaseError;
 
 /// Why the store did not do it.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ impl Error {
     pub fn into_refusal(self) -> Refusal {
         match self {
             Error::Refused(refusal) => refusal,
+            //= specs/spexus-store.md#errors
+            //# What a caller is told MUST NOT repeat the words of the database.
             Error::Unavailable(_) => {
                 Refusal::new(Code::DependencyUnavailable, "the database does not answer")
             }
@@ -55,26 +58,79 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => Error::Unavailable(error.to_string()),
-            sqlx::Error::Database(inner) if is_passing(inner.code().as_deref()) => {
-                Error::Unavailable(error.to_string())
-            }
-            sqlx::Error::Database(inner) if inner.is_unique_violation() => {
-                let message = "something with the same name or id exists already";
-                Error::Refused(Refusal::new(Code::EntityDuplicate, message))
-            }
+            sqlx::Error::Database(inner) => match (refused_by_database(inner.as_ref()), inner.code()) {
+                (Some(refusal), _) => Error::Refused(refusal),
+                (None, code) if is_passing(code.as_deref()) => Error::Unavailable(error.to_string()),
+                (None, _) => Error::Broken(error.to_string()),
+            },
             _ => Error::Broken(error.to_string()),
         }
     }
 }
 
-/// Busy, locked, disk full and I/O errors of SQLite; connection, shutdown and resource classes of PostgreSQL.
+/// What a person can do something about.
+fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
+    if error.is_unique_violation() {
+        let message = "something with the same name or id exists already";
+        return Some(Refusal::new(Code::EntityDuplicate, message));
+    }
+    match error.code()?.as_ref() {
+        // SQLITE_NOTADB
+        "26" => Some(
+            Refusal::new(Code::ServiceUnavailable, "the file is not a database")
+                .hint("Name a file that does not exist yet, or one that spexus made."),
+        ),
+        // character_not_in_repertoire: PostgreSQL keeps no NUL, SQLite does; whoever asks for one asks for nothing.
+        "22021" => Some(Refusal::new(
+            Code::InvalidParams,
+            "a text has a character that cannot be stored",
+        )),
+        _ => None,
+    }
+}
+
+/// Busy, locked, read-only, disk full, cannot-open and I/O errors of SQLite; connection, shutdown, resource, time limit
+/// and conflict classes of PostgreSQL.
 fn is_passing(code: Option<&str>) -> bool {
     let Some(code) = code else { return false };
-    let sqlite = code
-        .parse::<i32>()
-        .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13));
-    sqlite && code.len() < 5
-        || ["08", "53", "57P", "40"]
+    match code.len() {
+        5 => ["08", "53", "57", "40", "55P03", "25006", "25P03"]
             .iter()
-            .any(|class| code.len() == 5 && code.starts_with(class))
+            .any(|class| code.starts_with(class)),
+        _ => code
+            .parse::<i32>()
+            .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/spexus-store.md#errors
+    //= type=test
+    //# What a caller is told MUST NOT repeat the words of the database.
+    #[test]
+    fn the_words_of_the_database_stay_inside() {
+        let inside = "relation \"item\" does not exist at postgres://kim:secret@db";
+        for error in [Error::Unavailable(inside.into()), Error::Broken(inside.into())] {
+            let told = error.into_refusal();
+            let all = format!("{told:?}");
+            assert!(!all.contains("item") && !all.contains("secret"), "{all}");
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_is_broken() {
+        for passing in [
+            "5", "517", "6", "8", "10", "266", "13", "14", "08006", "53300", "57P01", "57014", "40001",
+            "55P03", "25P03",
+        ] {
+            assert!(is_passing(Some(passing)), "{passing}");
+        }
+        for broken in ["1", "11", "19", "787", "2067", "23503", "42P01", "XX000"] {
+            assert!(!is_passing(Some(broken)), "{broken}");
+        }
+        assert!(!is_passing(None));
+    }
 }

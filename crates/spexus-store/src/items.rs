@@ -6,17 +6,22 @@ use crate::tx::Tx;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
 
-/// A statement that reads items: the columns, the joins that give names to what they point to, and the rest. Both ends
-/// of every join are unique, so a row is a row.
+/// A statement that reads items: the columns, where the items come from, the joins that give names to what they point
+/// to, and the rest. Both ends of every join are unique, so a row is a row.
 macro_rules! select_items {
     ($extra:literal, $rest:literal) => {
+        $crate::items::select_items!($extra, "item i", $rest)
+    };
+    ($extra:literal, $from:literal, $rest:literal) => {
         concat!(
             "SELECT i.id, i.project_id, p.key AS project, i.kind, i.number, i.title, i.description, i.status, i.priority, ",
             "i.type, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
             "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.creator_id, c.username AS creator, ",
             "i.position, i.attributes, i.rev, i.content_hash, i.created_at, i.updated_at, i.deleted_at",
             $extra,
-            " FROM item i JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
+            " FROM ",
+            $from,
+            " JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
             "LEFT JOIN account a ON a.id = i.assignee_id LEFT JOIN item pi ON pi.id = i.parent_id ",
             "LEFT JOIN item ci ON ci.id = i.criterion_id ",
             $rest
@@ -59,6 +64,10 @@ pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<
 
 /// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
 pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
+    //= specs/spexus-store.md#numbers
+    //# The numbers of a kind in a project MUST have no gaps, whatever writes failed in between.
+    //= specs/spexus-store.md#numbers
+    //# A number MUST NOT be given out a second time, also after the item that had it was deleted.
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
                ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 RETURNING last";
     conn.one(sql, params![project_id, prefix]).await?.int("last")
@@ -136,22 +145,24 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
 
 /// Makes an item a tombstone, as one of those that fall together under `deletion_id`.
 pub async fn bury(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
-    let sql =
-        "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let sql = "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
     let now = tx.now();
-    tx.conn.run(sql, params![item.id, now, deletion_id]).await?;
+    if tx.conn.run(sql, params![item.id, now, deletion_id]).await? == 0 {
+        return Ok(());
+    }
     count(&mut tx.conn, item, -1).await?;
     crate::search::remove_item(tx, item.id).await
 }
 
 /// Brings a tombstone back.
 pub async fn raise(tx: &mut Tx, item: &Item) -> Result<()> {
-    let sql =
-        "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1";
+    let sql = "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NOT NULL";
     let now = tx.now();
-    tx.conn.run(sql, params![item.id, now]).await?;
+    if tx.conn.run(sql, params![item.id, now]).await? == 0 {
+        return Ok(());
+    }
     count(&mut tx.conn, item, 1).await?;
-    crate::search::index_item(tx, item).await
+    crate::search::index_item_with_comments(tx, item).await
 }
 
 /// The deletion an item fell in.
@@ -163,8 +174,11 @@ pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
 
 /// The items that fell together, containers first.
 pub async fn fallen_with(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
-    let sql = select_items!("", "WHERE i.deletion_id = $1 ORDER BY i.created_at, i.id");
-    items(&conn.all(sql, params![deletion_id]).await?)
+    let sql = select_items!("", "WHERE i.deletion_id = $1");
+    let mut fallen = items(&conn.all(sql, params![deletion_id]).await?)?;
+    // A container can be younger than what was moved into it, so age does not tell which is which.
+    fallen.sort_by_key(|item| (item.kind, item.created_at, item.id));
+    Ok(fallen)
 }
 
 /// The requirements that point to a criterion.
@@ -268,18 +282,22 @@ async fn neighbour(conn: &mut Conn, sibling: &Item, position: i64, after: bool) 
 
 /// Gives all siblings places with room between them, in the order they have.
 async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
-    let ranked = "UPDATE item SET position = $1 * (SELECT count(*) FROM item o WHERE";
+    let ranked = |siblings: &str| {
+        format!(
+            "UPDATE item SET position = $1 * ranked.place FROM (SELECT id, row_number() OVER (ORDER BY position, id) AS place \
+             FROM item WHERE {siblings}) AS ranked WHERE item.id = ranked.id"
+        )
+    };
     match &sibling.parent {
         Some(parent) => {
-            let same = "o.parent_id = item.parent_id AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE parent_id = $2";
-            conn.run(format!("{ranked} {same}"), params![GAP, parent.id])
+            conn.run(ranked("parent_id = $2"), params![GAP, parent.id])
                 .await?
         }
         None => {
-            let same = "o.project_id = item.project_id AND o.kind = item.kind AND o.parent_id IS NULL AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE project_id = $2 AND kind = $3";
+            let (project, kind) = (sibling.project_id, sibling.kind.name());
             conn.run(
-                format!("{ranked} {same}"),
-                params![GAP, sibling.project_id, sibling.kind.name()],
+                ranked("project_id = $2 AND kind = $3"),
+                params![GAP, project, kind],
             )
             .await?
         }

@@ -24,6 +24,8 @@ pub mod idempotency;
 pub mod items;
 pub mod links;
 pub mod listing;
+#[cfg(test)]
+mod plans;
 mod pool;
 pub mod projects;
 pub mod prompts;
@@ -32,6 +34,7 @@ mod schema;
 pub mod search;
 pub mod settings;
 pub mod tokens;
+pub mod transfer;
 pub mod tree;
 mod tx;
 mod writer;
@@ -169,9 +172,14 @@ impl Store {
         self.read().await?.one("SELECT 1 AS one", vec![]).await.map(drop)
     }
 
-    /// Closes all connections after the writes under way.
+    /// How many writes wait for their turn.
+    pub fn queued_writes(&self) -> usize {
+        self.writer.queued()
+    }
+
+    /// Takes no more writes, finishes those that were accepted, and closes all connections.
     pub async fn close(self) {
-        drop(self.writer);
+        self.writer.close().await;
         self.writing.close().await;
         self.readers.close().await;
     }

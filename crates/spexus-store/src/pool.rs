@@ -1,15 +1,21 @@
 //! Connections: opened with the settings the rest of the crate relies on.
 
-use crate::engine::{Conn, Engine};
+use crate::engine::{Conn, Engine, Link};
 use crate::error::{Error, Result};
 use crate::{Durability, StoreOptions};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Postgres, Sqlite};
+use sqlx::{ConnectOptions, Connection as _, Postgres, Sqlite};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+
+/// How long a connection may lie idle and still be used without asking it first.
+const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
+
+/// How long to wait before connecting to a file again that another process is preparing.
+const RETRY_CONNECT: Duration = Duration::from_millis(10);
 
 /// Connections to one database.
 #[derive(Clone)]
@@ -34,7 +40,9 @@ impl Location {
             .strip_prefix("sqlite://")
             .or_else(|| url.strip_prefix("sqlite:"));
         match file {
-            Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::File(PathBuf::from(path))),
+            Some(path) if !path.is_empty() && !path.contains('\0') && !is_special(path) => {
+                Ok(Self::File(PathBuf::from(path)))
+            }
             None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                 Ok(Self::Server(url.to_owned()))
             }
@@ -48,6 +56,11 @@ impl Location {
     }
 }
 
+/// SQLite's own words for other things than files: a database in memory would be another one for each connection.
+fn is_special(path: &str) -> bool {
+    path.contains(":memory:") || path.starts_with("file:")
+}
+
 impl Pool {
     /// Connections for reading.
     pub(crate) async fn for_reading(location: &Location, options: &StoreOptions) -> Result<Self> {
@@ -59,9 +72,16 @@ impl Pool {
             }
             Location::Server(url) => {
                 let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
-                Ok(Self::Postgres(
-                    keep_warm(pool, options).connect_lazy_with(postgres(url)?),
-                ))
+                let pool = keep_warm(pool, options).before_acquire(|conn, about| {
+                    Box::pin(async move {
+                        // A server that was restarted while nobody read must not cost the next reader an error.
+                        if about.idle_for > MAX_UNTESTED_IDLE {
+                            conn.ping().await?;
+                        }
+                        Ok(true)
+                    })
+                });
+                Ok(Self::Postgres(pool.connect_lazy_with(postgres(url)?)))
             }
         }
     }
@@ -74,7 +94,7 @@ impl Pool {
                     .create_if_missing(true)
                     .journal_mode(SqliteJournalMode::Wal);
                 let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
-                Ok(Self::Sqlite(pool.connect_with(connect).await?))
+                Ok(Self::Sqlite(connect_patiently(pool, connect, options).await?))
             }
             Location::Server(url) => {
                 let pool = keep_warm(PgPoolOptions::new().max_connections(1), options);
@@ -83,10 +103,21 @@ impl Pool {
         }
     }
 
+    /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
+    pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
+        match location {
+            Location::File(path) => {
+                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
+                Ok(Self::Sqlite(pool.connect_lazy_with(sqlite(path, options))))
+            }
+            Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
+        }
+    }
+
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
-            Self::Sqlite(pool) => Conn::Sqlite(pool.acquire().await?),
-            Self::Postgres(pool) => Conn::Postgres(pool.acquire().await?),
+            Self::Sqlite(pool) => Conn::new(Link::Sqlite(pool.acquire().await?)),
+            Self::Postgres(pool) => Conn::new(Link::Postgres(pool.acquire().await?)),
         })
     }
 
@@ -97,12 +128,28 @@ impl Pool {
         }
     }
 
-    /// The channel on which PostgreSQL tells of commits; `None` where there is none.
+    /// The channel on which PostgreSQL tells of commits; `None` where there is none. It has a connection of its own, so
+    /// that listening takes none away from those who read.
     pub(crate) async fn listen(&self) -> Option<PgListener> {
         let Self::Postgres(pool) = self else { return None };
-        let mut listener = PgListener::connect_with(pool).await.ok()?;
+        //= specs/spexus-store.md#several-processes
+        //# Following the history MUST NOT take a connection away from readers.
+        let own = PgPoolOptions::new()
+            .max_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connect_lazy_with((*pool.connect_options()).clone());
+        let mut listener = PgListener::connect_with(&own).await.ok()?;
         listener.listen("spexus").await.ok()?;
         Some(listener)
+    }
+
+    /// Waits until it is closed.
+    pub(crate) async fn closed(&self) {
+        match self {
+            Self::Sqlite(pool) => pool.close_event().await,
+            Self::Postgres(pool) => pool.close_event().await,
+        }
     }
 
     pub(crate) async fn close(&self) {
@@ -111,6 +158,33 @@ impl Pool {
             Self::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// Turning a new file into a write-ahead one does not wait for another process that does the same; so we do.
+async fn connect_patiently(
+    pool: SqlitePoolOptions,
+    connect: SqliteConnectOptions,
+    options: &StoreOptions,
+) -> Result<sqlx::Pool<Sqlite>> {
+    let deadline = tokio::time::Instant::now() + Duration::from_millis(options.acquire_timeout_ms);
+    loop {
+        match pool
+            .clone()
+            .connect_with(connect.clone())
+            .await
+            .map_err(Error::from)
+        {
+            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && file_exists(&connect) => {
+                tokio::time::sleep(RETRY_CONNECT).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// A file that could not even be made will not be made by waiting.
+fn file_exists(connect: &SqliteConnectOptions) -> bool {
+    connect.get_filename().exists()
 }
 
 fn keep_warm<DB: sqlx::Database>(

@@ -5,6 +5,7 @@
 
 use crate::chain::Head;
 use crate::pool::Pool;
+use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -39,14 +40,19 @@ impl Pulse {
         self.accounts.load(Ordering::Acquire)
     }
 
-    /// Our own writer has committed.
-    pub(crate) fn committed(&self, seq: i64, accounts: bool) {
-        if accounts {
+    /// Our own writer has committed what lies between the numbers. Where it began further on than we knew of, someone
+    /// else had committed in between, and that must not go unnoticed because our own number is larger.
+    pub(crate) fn committed(&self, base: i64, seq: i64, accounts: bool) {
+        //= specs/spexus-store.md#several-processes
+        //# A change of accounts by another process MUST change the generation of accounts, also when an own write follows it.
+        if accounts || base > *self.head.borrow() {
             self.accounts.fetch_add(1, Ordering::AcqRel);
         }
         self.advance(seq);
     }
 
+    //= specs/spexus-store.md#several-processes
+    //# A commit of another process MUST wake those who follow the history.
     /// Someone else may have committed: whatever is remembered about accounts is void.
     fn observed(&self, seq: i64) {
         if seq > *self.head.borrow() {
@@ -64,7 +70,7 @@ impl Pulse {
     }
 }
 
-/// Watches the chain for changes made by other processes until the store is dropped.
+/// Watches the chain for changes made by other processes until the store is closed or dropped.
 pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
     let weak = Arc::downgrade(&pulse);
     drop(pulse);
@@ -73,12 +79,9 @@ pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
         if listener.is_none() {
             listener = pool.listen().await;
         }
-        match &mut listener {
-            None => tokio::time::sleep(POLL).await,
-            Some(heard) => match tokio::time::timeout(SLOW_POLL, heard.recv()).await {
-                Ok(Err(_)) => listener = None,
-                Ok(Ok(_)) | Err(_) => {}
-            },
+        tokio::select! {
+            () = news(&mut listener) => {}
+            () = pool.closed() => return,
         }
         let Some(pulse) = weak.upgrade() else { return };
         let Ok(mut conn) = pool.acquire().await else {
@@ -87,5 +90,15 @@ pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
         if let Ok(head) = Head::read(&mut conn).await {
             pulse.observed(head.seq);
         }
+    }
+}
+
+/// Waits until there may be something new.
+async fn news(listener: &mut Option<PgListener>) {
+    let Some(heard) = listener else {
+        return tokio::time::sleep(POLL).await;
+    };
+    if let Ok(Err(_)) = tokio::time::timeout(SLOW_POLL, heard.recv()).await {
+        *listener = None;
     }
 }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Entity, NewChange, Sealed};
+use std::sync::atomic::{AtomicU32, Ordering};
 use uuid::Uuid;
 
 /// Who makes a change, as the history will tell it.
@@ -39,7 +40,11 @@ pub struct Tx {
     now: Timestamp,
     actor: Actor,
     state: Mark,
+    /// The number of the last change when the transaction began.
+    base: i64,
     discarded: bool,
+    /// Ids given out so far, by all transactions of this connection.
+    ids: AtomicU32,
 }
 
 /// What must be undone beside the database when a job fails.
@@ -50,7 +55,7 @@ pub(crate) struct Mark {
 }
 
 impl Tx {
-    pub(crate) fn new(conn: Conn, now: Timestamp) -> Self {
+    pub(crate) fn new(conn: Conn) -> Self {
         let actor = Actor {
             user_id: Uuid::nil(),
             username: String::new(),
@@ -63,17 +68,19 @@ impl Tx {
         };
         Self {
             conn,
-            now,
+            now: Timestamp(0),
             actor,
             state: Mark {
                 head,
                 accounts: false,
             },
+            base: 0,
             discarded: false,
+            ids: AtomicU32::new(0),
         }
     }
 
-    /// When this transaction happens.
+    /// When this job happens.
     pub fn now(&self) -> Timestamp {
         self.now
     }
@@ -83,15 +90,13 @@ impl Tx {
         &self.actor
     }
 
-    /// A new id, ordered by time.
+    /// A new id, larger than every one given before by this process: a UUID of version 7 whose random part begins with
+    /// the microseconds and a count, so that things made in one moment keep the order they were made in.
     pub fn new_id(&self) -> Uuid {
         let micros = u64::try_from(self.now.0).unwrap_or(0);
-        let nanos = u32::try_from(micros % 1_000_000).unwrap_or(0) * 1_000;
-        Uuid::new_v7(uuid::Timestamp::from_unix(
-            uuid::NoContext,
-            micros / 1_000_000,
-            nanos,
-        ))
+        let count = self.ids.fetch_add(1, Ordering::Relaxed);
+        let random = Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 0, 0));
+        ordered_id(micros, count, random)
     }
 
     /// Goes on as another user, for the setup that makes the first one.
@@ -160,14 +165,17 @@ impl Tx {
             sealed.after,
             head.hash,
         ];
+        //= specs/spexus-store.md#history
+        //# A change and its row in the chain MUST be committed in one transaction.
         self.conn.run(INSERT_CHANGE, values).await?;
         self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
         self.state.head = head;
         Ok(head.seq)
     }
 
-    pub(crate) fn begin_job(&mut self, actor: Actor) {
+    pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
         self.actor = actor;
+        self.now = now;
         self.discarded = false;
     }
 
@@ -176,6 +184,7 @@ impl Tx {
     }
 
     pub(crate) fn set_head(&mut self, head: Head) {
+        self.base = head.seq;
         self.state = Mark {
             head,
             accounts: false,
@@ -184,6 +193,10 @@ impl Tx {
 
     pub(crate) fn head(&self) -> Head {
         self.state.head
+    }
+
+    pub(crate) fn base(&self) -> i64 {
+        self.base
     }
 
     pub(crate) fn touched_accounts(&self) -> bool {
@@ -199,6 +212,40 @@ impl Tx {
     }
 }
 
+/// Version 7: 48 bits of milliseconds, then 12 bits of which the microseconds fill 10, then 62 bits of which the count
+/// fills 22 and chance the rest.
+fn ordered_id(micros: u64, count: u32, random: Uuid) -> Uuid {
+    let millis = (micros / 1_000) & 0xffff_ffff_ffff;
+    let fraction = (micros % 1_000) << 2;
+    let low = random.as_u64_pair().1 & 0xff_ffff_ffff;
+    let high = (millis << 16) | 0x7000 | fraction;
+    let low = (0b10 << 62) | (u64::from(count & 0x3f_ffff) << 40) | low;
+    Uuid::from_u64_pair(high, low)
+}
+
 const INSERT_CHANGE: &str = "INSERT INTO change (seq, at, user_id, username, token_id, client, project_id, entity, entity_id, \
      item_id, other_item_id, label, action, rev, before, after, hash) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_ordered_by_time_and_then_by_count() {
+        let chance = |n: u64| Uuid::from_u64_pair(n, n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let made = [
+            ordered_id(1_700_000_000_000_000, 7, chance(9)),
+            ordered_id(1_700_000_000_000_000, 8, chance(1)),
+            ordered_id(1_700_000_000_000_001, 0, chance(5)),
+            ordered_id(1_700_000_000_001_000, 0, chance(2)),
+        ];
+        assert!(made.is_sorted(), "{made:?}");
+        for id in made {
+            assert_eq!(
+                (id.get_version_num(), id.get_variant()),
+                (7, uuid::Variant::RFC4122)
+            );
+        }
+    }
+}

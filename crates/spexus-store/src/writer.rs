@@ -3,7 +3,7 @@
 //! "done" before the flush.
 
 use crate::chain::Head;
-use crate::engine::{Conn, Engine, params};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::pulse::Pulse;
 use crate::tx::{Actor, Tx};
@@ -11,9 +11,11 @@ use crate::{Clock, pool::Pool};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use refusal::{Code, Refusal};
+use spexus_domain::Timestamp;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Taken at the start of every PostgreSQL write, so that the chain has one end whatever the number of nodes.
 pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
@@ -21,18 +23,35 @@ pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
 /// Jobs that share one transaction at most.
 const MAX_BATCH_JOBS: usize = 256;
 
+/// How long a write waits for another node's before it is refused.
+const MAX_LOCK_WAIT_MS: u64 = 5_000;
+
+/// How long a node may sit in the middle of a write before PostgreSQL takes its lock away; a node whose machine
+/// vanished would otherwise stop all others.
+const MAX_IDLE_IN_WRITE_MS: u64 = 60_000;
+
+/// How long the beginning of a write may take in all; a server behind a dead network answers nothing, ever.
+const MAX_BEGIN: Duration = Duration::from_secs(15);
+
 /// Sends jobs to the writer.
 #[derive(Clone)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Box<dyn Job>>,
+    stop: watch::Sender<bool>,
+    stopped: watch::Receiver<()>,
 }
 
 impl Writer {
-    /// Starts the writer; it ends when the last sender is gone and the queue is empty.
+    /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
     pub(crate) fn start(pool: Pool, pulse: Arc<Pulse>, clock: Clock, max_queued_writes: usize) -> Self {
-        let (queue, jobs) = mpsc::channel(max_queued_writes);
-        tokio::spawn(run(jobs, pool, pulse, clock));
-        Self { queue }
+        let (queue, jobs) = mpsc::channel(max_queued_writes.max(1));
+        let (stop, stopping) = watch::channel(false);
+        let (running, stopped) = watch::channel(());
+        tokio::spawn(async move {
+            run(jobs, stopping, pool, pulse, clock).await;
+            drop(running);
+        });
+        Self { queue, stop, stopped }
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
@@ -44,6 +63,8 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         let job: Box<dyn Job> = Box::new(TypedJob { actor, work, answer });
         self.queue.try_send(job).map_err(|error| match error {
+            //= specs/spexus-store.md#writes
+            //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
             mpsc::error::TrySendError::Full(_) => Error::Refused(Refusal::new(
                 Code::QueueCapExceeded,
                 "too many writes are waiting",
@@ -54,6 +75,18 @@ impl Writer {
             .await
             .unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
     }
+
+    /// Jobs that wait for their turn.
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
+    /// Takes no more jobs, and returns when those already taken are done.
+    pub(crate) async fn close(&self) {
+        self.stop.send_replace(true);
+        let mut stopped = self.stopped.clone();
+        while stopped.changed().await.is_ok() {}
+    }
 }
 
 fn shutting_down() -> Refusal {
@@ -63,7 +96,7 @@ fn shutting_down() -> Refusal {
 /// A job without its type: what the queue holds.
 trait Job: Send {
     /// Does the work. The answer is sent by what it returns, once the fate of the transaction is known.
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx) -> BoxFuture<'t, Done>;
+    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done>;
     /// Answers without having done anything.
     fn refuse(self: Box<Self>, error: Error);
 }
@@ -85,11 +118,16 @@ where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
 {
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx) -> BoxFuture<'t, Done> {
+    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done> {
         Box::pin(async move {
             let Self { actor, work, answer } = *self;
-            tx.begin_job(actor);
+            tx.begin_job(actor, now);
+            tx.conn.take_failed();
             let result = match AssertUnwindSafe(async { work(tx).await }).catch_unwind().await {
+                // PostgreSQL undoes a transaction in which anything failed, so nobody may go on as if nothing had.
+                Ok(Ok(_)) if tx.conn.take_failed() => {
+                    Err(Error::Broken("a write went on after a statement failed".into()))
+                }
                 Ok(result) => result,
                 Err(_) => Err(Error::Broken("a write panicked".into())),
             };
@@ -108,39 +146,88 @@ where
     }
 }
 
-async fn run(mut jobs: mpsc::Receiver<Box<dyn Job>>, pool: Pool, pulse: Arc<Pulse>, clock: Clock) {
-    while let Some(first) = jobs.recv().await {
-        match pool.acquire().await {
+async fn run(
+    mut jobs: mpsc::Receiver<Box<dyn Job>>,
+    mut stopping: watch::Receiver<bool>,
+    pool: Pool,
+    pulse: Arc<Pulse>,
+    clock: Clock,
+) {
+    let mut held = None;
+    while let Some(first) = next(&mut jobs, &mut stopping).await {
+        match open(held.take(), &pool).await {
             Err(error) => first.refuse(error),
-            Ok(conn) => batch(first, &mut jobs, conn, &pulse, &clock).await,
+            Ok(mut tx) => match batch(first, &mut jobs, &mut tx, &pulse, &clock).await {
+                Ok(()) => held = Some(tx),
+                Err(_) => tx.conn.abandon(),
+            },
         }
     }
 }
 
-/// One transaction: the first job and all that wait behind it.
+/// The next job; once the writer is told to stop, only those already in the queue.
+async fn next(
+    jobs: &mut mpsc::Receiver<Box<dyn Job>>,
+    stopping: &mut watch::Receiver<bool>,
+) -> Option<Box<dyn Job>> {
+    tokio::select! {
+        job = jobs.recv() => job,
+        //= specs/spexus-store.md#writes
+        //# Writes that were accepted before the store was closed MUST be carried out.
+        () = told_to_stop(stopping) => {
+            jobs.close();
+            jobs.recv().await
+        }
+    }
+}
+
+async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+/// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
+/// place and nobody notices.
+async fn open(held: Option<Tx>, pool: &Pool) -> Result<Tx> {
+    //= specs/spexus-store.md#writes
+    //# A connection that died before a write began MUST NOT cost that write.
+    if let Some(mut tx) = held {
+        match begin_in_time(&mut tx).await {
+            Ok(()) => return Ok(tx),
+            Err(error) if tx.conn.is_alive().await => return Err(error),
+            Err(_) => tx.conn.abandon(),
+        }
+    }
+    let mut tx = Tx::new(pool.acquire().await?);
+    match begin_in_time(&mut tx).await {
+        Ok(()) => Ok(tx),
+        Err(error) => {
+            tx.conn.abandon();
+            Err(error)
+        }
+    }
+}
+
+/// One transaction: the first job and all that wait behind it. An error means that the connection cannot be trusted.
 async fn batch(
     first: Box<dyn Job>,
     jobs: &mut mpsc::Receiver<Box<dyn Job>>,
-    conn: Conn,
+    tx: &mut Tx,
     pulse: &Pulse,
     clock: &Clock,
-) {
-    let mut tx = Tx::new(conn, clock());
-    if let Err(error) = begin(&mut tx).await {
-        let _ = tx.conn.script("ROLLBACK").await;
-        return first.refuse(error);
-    }
+) -> Result<()> {
     let mut kept: Vec<Done> = Vec::new();
     let mut next = Some(first);
     let mut taken = 0;
     let mut broken = None;
     while let Some(job) = next.take() {
         taken += 1;
-        match step(job, &mut tx, !kept.is_empty()).await {
+        match step(job, tx, !kept.is_empty(), clock()).await {
             Ok(Some(done)) => kept.push(done),
             Ok(None) => {}
             Err(error) => broken = Some(error),
         }
+        //= specs/spexus-store.md#writes
+        //# Writes that wait together SHOULD share one transaction.
         if broken.is_none() && taken < MAX_BATCH_JOBS {
             next = jobs.try_recv().ok();
         }
@@ -148,31 +235,34 @@ async fn batch(
     let outcome = match broken {
         Some(error) => Err(error),
         None if kept.is_empty() => tx.conn.script("ROLLBACK").await,
-        None => commit(&mut tx, pulse).await,
+        None => commit(tx, pulse).await,
     };
-    if outcome.is_err() {
-        let _ = tx.conn.script("ROLLBACK").await;
-    }
+    //= specs/spexus-store.md#writes
+    //# A write MUST be acknowledged only after it is durable.
     for done in kept {
         (done.answer)(outcome.clone());
     }
+    outcome
 }
 
 /// Runs one job; `Some` when it waits for the commit. An error means the transaction itself is lost.
-async fn step(job: Box<dyn Job>, tx: &mut Tx, others: bool) -> Result<Option<Done>> {
+async fn step(job: Box<dyn Job>, tx: &mut Tx, others: bool, now: Timestamp) -> Result<Option<Done>> {
     let before = tx.mark();
     // The first job needs no savepoint: when it fails, there is nothing else to keep.
     if others && let Err(error) = tx.conn.script("SAVEPOINT job").await {
         job.refuse(error.clone());
         return Err(error);
     }
-    let done = job.run(tx).await;
+    let done = job.run(tx, now).await;
     if done.keep {
-        if others {
-            tx.conn.script("RELEASE SAVEPOINT job").await?;
+        if others && let Err(error) = tx.conn.script("RELEASE SAVEPOINT job").await {
+            (done.answer)(Err(error.clone()));
+            return Err(error);
         }
         return Ok(Some(done));
     }
+    //= specs/spexus-store.md#writes
+    //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
     tx.reset(before);
     let undone = if others {
         tx.conn
@@ -188,29 +278,41 @@ async fn step(job: Box<dyn Job>, tx: &mut Tx, others: bool) -> Result<Option<Don
     undone.map(|()| None)
 }
 
+async fn begin_in_time(tx: &mut Tx) -> Result<()> {
+    tokio::time::timeout(MAX_BEGIN, begin(tx))
+        .await
+        .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
+}
+
+/// Begins, takes the lock and reads the end of the chain, in one round trip.
 async fn begin(tx: &mut Tx) -> Result<()> {
-    match tx.conn.engine() {
-        Engine::Sqlite => tx.conn.script("BEGIN IMMEDIATE").await?,
-        Engine::Postgres => {
-            tx.conn.script("BEGIN").await?;
-            tx.conn.run(POSTGRES_LOCK, params![]).await?;
-        }
-    }
-    let head = Head::read(&mut tx.conn).await?;
+    const HEAD: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
+    //= specs/spexus-store.md#several-processes
+    //# Writers of several processes on one database MUST keep one chain and one series of numbers.
+    let sql = match tx.conn.engine() {
+        Engine::Sqlite => format!("BEGIN IMMEDIATE; {HEAD}"),
+        // The isolation is said because a server may have another default, under which the end of the chain would be
+        // read as it was before the lock was ours.
+        Engine::Postgres => format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
+             SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {HEAD}"
+        ),
+    };
+    let rows = tx.conn.script_rows(sql).await?;
+    let head = Head::of(rows.iter().find(|row| row.has("seq")))?;
     tx.set_head(head);
     Ok(())
 }
 
+/// Makes it durable and tells everyone.
 async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
-    if tx.conn.engine() == Engine::Postgres {
-        tx.conn
-            .run(
-                "SELECT pg_notify('spexus', $1)",
-                params![tx.head().seq.to_string()],
-            )
-            .await?;
-    }
-    tx.conn.script("COMMIT").await?;
-    pulse.committed(tx.head().seq, tx.touched_accounts());
+    let sql = match tx.conn.engine() {
+        Engine::Sqlite => "COMMIT".to_owned(),
+        // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
+        // statement in front of it fails in that case and keeps us from saying "done".
+        Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
+    };
+    tx.conn.script(sql).await?;
+    pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }

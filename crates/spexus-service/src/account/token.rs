@@ -253,11 +253,7 @@ pub async fn create(
                 .as_deref()
                 .map(|text| expiry("expires", text, now))
                 .transpose()?;
-            if tokens::of_user(&mut tx.conn, owner.id)
-                .await?
-                .iter()
-                .any(|token| token.name == name)
-            {
+            if tokens::has_name(&mut tx.conn, owner.id, &name).await? {
                 let problem = format!("{} has a token {name:?} already", owner.username);
                 return Err(Refusal::field(Code::EntityDuplicate, "name", problem, "another name").into());
             }

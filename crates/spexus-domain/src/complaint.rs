@@ -1,10 +1,10 @@
 //! What a decoder complains of, in the words of our refusals: the field, what is wrong with it, and what is allowed. The
 //! names of our types stay inside.
 
-use spexus_domain::{Code, Refusal, text};
+use crate::{Code, Refusal, text};
 
 /// A refusal from the path a decoder was at and its sentence.
-pub(crate) fn refusal(path: &str, sentence: &str) -> Refusal {
+pub fn refusal(path: &str, sentence: &str) -> Refusal {
     let (complaint, place) = match sentence.rsplit_once(" at line ") {
         Some((complaint, place)) if place.contains(" column ") => (complaint, place),
         _ => (sentence, ""),

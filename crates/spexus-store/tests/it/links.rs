@@ -1,0 +1,173 @@
+//! Links: once each, followed for cycles, suspect after an edit, falling and coming back with their ends.
+
+use crate::world::{World, both, refused};
+use spexus_domain::Code;
+use spexus_domain::item::Item;
+use spexus_store::{Result, links};
+
+both![
+    a_link_reads_from_both_ends,
+    the_same_link_twice_is_refused,
+    a_removed_link_can_be_made_again,
+    a_cycle_through_three_is_seen,
+    a_cycle_that_exists_does_not_catch_the_search,
+    an_edit_makes_a_link_suspect_until_it_is_confirmed,
+    links_fall_with_their_ends_and_come_back,
+    a_link_stays_down_while_an_end_is_down,
+    a_link_made_again_meanwhile_is_not_doubled,
+];
+
+async fn three(world: &World) -> [Item; 3] {
+    [
+        world.epic("a").await,
+        world.epic("b").await,
+        world.epic("c").await,
+    ]
+}
+
+async fn links_of(world: &World, item: &Item) -> Vec<spexus_domain::link::Link> {
+    links::of_item(&mut world.read().await, item.id).await.unwrap()
+}
+
+async fn remove(world: &World, id: spexus_domain::Uuid) -> Result<()> {
+    world
+        .store
+        .write(world.actor(), move |tx| {
+            Box::pin(async move { links::bury(tx, id, None).await })
+        })
+        .await
+}
+
+async fn a_link_reads_from_both_ends(world: World) {
+    let [a, b, _] = three(&world).await;
+    let id = world.link("depends_on", &a, &b).await.unwrap();
+    let (from, to) = (links_of(&world, &a).await, links_of(&world, &b).await);
+    assert_eq!(from, to);
+    let link = &from[0];
+    assert_eq!(
+        (link.link_type.as_str(), link.inverse.as_str()),
+        ("depends_on", "is_required_by")
+    );
+    assert_eq!(
+        (link.source.title.as_str(), link.target.title.as_str()),
+        ("a", "b")
+    );
+    assert!(!link.suspect);
+    let mut conn = world.read().await;
+    assert_eq!(links::by_id(&mut conn, id).await.unwrap().as_ref(), Some(link));
+    let of_project = links::of_project(&mut conn, world.project.id).await.unwrap();
+    assert_eq!(of_project, from);
+    let between = links::between(&mut conn, "depends_on", a.id, b.id).await;
+    assert_eq!(between.unwrap(), Some(id));
+    let reverse = links::between(&mut conn, "depends_on", b.id, a.id).await;
+    assert_eq!(reverse.unwrap(), None);
+}
+
+async fn the_same_link_twice_is_refused(world: World) {
+    let [a, b, _] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    let again = world.link("depends_on", &a, &b).await;
+    assert_eq!(refused(again), Code::EntityDuplicate);
+    world.link("blocks", &a, &b).await.unwrap();
+    world.link("depends_on", &b, &a).await.unwrap();
+}
+
+async fn a_removed_link_can_be_made_again(world: World) {
+    let [a, b, _] = three(&world).await;
+    let id = world.link("depends_on", &a, &b).await.unwrap();
+    remove(&world, id).await.unwrap();
+    assert!(links_of(&world, &a).await.is_empty());
+    world.link("depends_on", &a, &b).await.unwrap();
+    assert_eq!(links_of(&world, &a).await.len(), 1);
+}
+
+async fn leads(world: &World, from: &Item, to: &Item) -> bool {
+    links::leads_to(&mut world.read().await, "depends_on", from.id, to.id)
+        .await
+        .unwrap()
+}
+
+async fn a_cycle_through_three_is_seen(world: World) {
+    let [a, b, c] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    world.link("depends_on", &b, &c).await.unwrap();
+    world.link("blocks", &c, &a).await.unwrap();
+    assert!(leads(&world, &a, &c).await, "c may not depend on a");
+    assert!(!leads(&world, &c, &a).await, "another type does not count");
+    let id = links_of(&world, &c).await[0].id;
+    remove(&world, id).await.unwrap();
+    assert!(!leads(&world, &a, &c).await, "a removed link does not count");
+}
+
+async fn a_cycle_that_exists_does_not_catch_the_search(world: World) {
+    let [a, b, c] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    world.link("depends_on", &b, &a).await.unwrap();
+    assert!(!leads(&world, &a, &c).await);
+}
+
+async fn an_edit_makes_a_link_suspect_until_it_is_confirmed(world: World) {
+    let [a, b, _] = three(&world).await;
+    let id = world.link("depends_on", &a, &b).await.unwrap();
+    world.edit(&b, |item| item.status = Some("Done".into())).await;
+    assert!(
+        !links_of(&world, &a).await[0].suspect,
+        "a status says nothing else about it"
+    );
+    for end in [&a, &b] {
+        world.edit(end, |item| item.title.push('!')).await;
+        assert!(links_of(&world, &a).await[0].suspect);
+        let confirmed = world
+            .store
+            .write(world.actor(), move |tx| {
+                Box::pin(async move { links::confirm(tx, id).await })
+            })
+            .await;
+        assert!(confirmed.unwrap() > 1);
+        assert!(!links_of(&world, &a).await[0].suspect);
+    }
+}
+
+async fn links_fall_with_their_ends_and_come_back(world: World) {
+    let [a, b, c] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    world.link("relates_to", &c, &b).await.unwrap();
+    let alone = world.link("blocks", &a, &b).await.unwrap();
+    remove(&world, alone).await.unwrap();
+    let deletion = world.delete(&[&b]).await;
+    assert!(links_of(&world, &a).await.is_empty());
+    assert!(links_of(&world, &c).await.is_empty());
+    world.restore(deletion).await;
+    let kept = |links: Vec<spexus_domain::link::Link>| -> Vec<String> {
+        links.into_iter().map(|link| link.link_type).collect()
+    };
+    assert_eq!(kept(links_of(&world, &a).await), ["depends_on"]);
+    assert_eq!(kept(links_of(&world, &c).await), ["relates_to"]);
+}
+
+async fn a_link_stays_down_while_an_end_is_down(world: World) {
+    let [a, b, _] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    let first = world.delete(&[&b]).await;
+    let second = world.delete(&[&a]).await;
+    world.restore(first).await;
+    assert!(links_of(&world, &b).await.is_empty(), "its source is still gone");
+    world.restore(second).await;
+    assert!(
+        links_of(&world, &b).await.is_empty(),
+        "it fell in the first deletion, which was restored without it"
+    );
+}
+
+async fn a_link_made_again_meanwhile_is_not_doubled(world: World) {
+    let [a, b, _] = three(&world).await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    let deletion = world.delete(&[&b]).await;
+    world
+        .place
+        .meddle("UPDATE item SET deleted_at = NULL WHERE title = 'b'")
+        .await;
+    world.link("depends_on", &a, &b).await.unwrap();
+    world.restore(deletion).await;
+    assert_eq!(links_of(&world, &a).await.len(), 1);
+}

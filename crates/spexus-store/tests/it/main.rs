@@ -1,0 +1,18 @@
+//! The contract of the store: every story is told on SQLite and on PostgreSQL, and must end the same way.
+
+#![allow(clippy::unwrap_used, reason = "a test's failure is a panic")]
+
+mod accounts;
+mod chain;
+mod comments;
+mod copy;
+mod crash;
+mod items;
+mod links;
+mod listing;
+mod nodes;
+mod prompts;
+mod schema;
+mod search;
+mod world;
+mod writer;

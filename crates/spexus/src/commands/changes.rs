@@ -1,0 +1,69 @@
+//! `spexus changes`: the feed.
+
+use super::item::change;
+use crate::failure::Outcome;
+use crate::output::{Output, write};
+use crate::session::Session;
+use clap::Args;
+use serde_json::json;
+use spexus_domain::change::Change;
+use spexus_domain::limits::MAX_PAGE_ROWS;
+use spexus_service::changes;
+
+/// What happened, oldest first.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Only changes after this one
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    since: i64,
+    /// Changes shown, 1 to 200
+    #[arg(long, value_name = "ROWS")]
+    limit: Option<u32>,
+    /// Goes on until interrupted; with --json one object on each line
+    #[arg(long, conflicts_with = "limit")]
+    follow: bool,
+}
+
+pub(super) async fn run(session: &Session, output: Output, wanted: &Changes) -> Outcome {
+    if wanted.follow {
+        return follow(session, output, wanted.since).await;
+    }
+    let limit = Some(wanted.limit.unwrap_or(MAX_PAGE_ROWS));
+    let found = changes::since(
+        &session.service,
+        &session.caller,
+        session.project(),
+        wanted.since,
+        limit,
+    )
+    .await?;
+    let next = found.last().map_or(wanted.since, |last| last.seq);
+    output.show(&json!({"data": found, "next": next}), |_| {
+        let lines: Vec<String> = found.iter().map(change).collect();
+        lines.join("\n")
+    })
+}
+
+async fn follow(session: &Session, output: Output, since: i64) -> Outcome {
+    let mut heads = session.service.follow();
+    let mut after = since;
+    loop {
+        let found = page(session, after).await?;
+        for each in &found {
+            after = each.seq;
+            let line = match output.json {
+                true => serde_json::to_string(each).map_err(std::io::Error::from)?,
+                false => change(each),
+            };
+            write(&line)?;
+        }
+        if found.is_empty() && heads.changed().await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+async fn page(session: &Session, after: i64) -> Outcome<Vec<Change>> {
+    let limit = Some(MAX_PAGE_ROWS);
+    Ok(changes::since(&session.service, &session.caller, session.project(), after, limit).await?)
+}

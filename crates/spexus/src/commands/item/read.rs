@@ -1,0 +1,120 @@
+//! Looking at items.
+
+use super::show;
+use crate::commands::filters::{Filters, footer};
+use crate::failure::Outcome;
+use crate::output::{Output, table};
+use crate::session::Session;
+use clap::Args;
+use spexus_domain::Kind;
+use spexus_domain::query::PageRequest;
+use spexus_service::item;
+
+/// One item.
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// A UUID or a reference id such as REQ-012
+    id: String,
+}
+
+/// A list of items.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// epic, user_story, acceptance_criterion, requirement or steering_document; all kinds when left out
+    kind: Option<String>,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+/// The tree below an item.
+#[derive(Debug, Args)]
+pub(crate) struct TreeOf {
+    /// A UUID or a reference id
+    id: String,
+    /// How many levels; all when left out
+    #[arg(long)]
+    depth: Option<u32>,
+}
+
+/// The history of an item.
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// A UUID or a reference id
+    id: String,
+    /// Rows of the page, 1 to 200
+    #[arg(long, value_name = "ROWS")]
+    limit: Option<u32>,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub(super) async fn get(session: &Session, output: Output, wanted: &Get) -> Outcome {
+    let found = item::get(
+        &session.service,
+        &session.caller,
+        session.project(),
+        None,
+        &wanted.id,
+    )
+    .await?;
+    output.show(&found, show::whole)
+}
+
+pub(super) async fn list(session: &Session, output: Output, wanted: List) -> Outcome {
+    let kind = wanted
+        .kind
+        .as_deref()
+        .map(|kind| Kind::parse("kind", kind))
+        .transpose()?;
+    let query = wanted.filters.query(session);
+    let page = item::list(&session.service, &session.caller, kind, &query).await?;
+    output.show(&page, |page| {
+        let rows: Vec<_> = page.data.iter().map(show::row).collect();
+        format!(
+            "{}{}",
+            table(&rows),
+            footer(rows.len(), page.total_count, page.next_cursor.as_deref())
+        )
+    })
+}
+
+pub(super) async fn tree(session: &Session, output: Output, wanted: &TreeOf) -> Outcome {
+    let found = item::hierarchy(
+        &session.service,
+        &session.caller,
+        session.project(),
+        &wanted.id,
+        wanted.depth,
+    )
+    .await?;
+    output.show(&found, |found| {
+        let mut text = String::new();
+        show::tree(&found.root, 0, &mut text);
+        if found.truncated {
+            text.push_str("… there is more below\n");
+        }
+        text
+    })
+}
+
+pub(super) async fn history(session: &Session, output: Output, wanted: History) -> Outcome {
+    let page = PageRequest::new(wanted.limit, wanted.cursor)?;
+    let found = item::history(
+        &session.service,
+        &session.caller,
+        session.project(),
+        None,
+        &wanted.id,
+        page,
+    )
+    .await?;
+    output.show(&found, |found| {
+        let lines: Vec<String> = found.data.iter().map(show::change).collect();
+        format!(
+            "{}{}",
+            lines.join("\n"),
+            footer(lines.len(), found.total_count, found.next_cursor.as_deref())
+        )
+    })
+}

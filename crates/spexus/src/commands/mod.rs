@@ -1,0 +1,124 @@
+//! The commands: one file for each noun, one small function for each verb.
+
+pub(crate) mod audit;
+pub(crate) mod backup;
+pub(crate) mod baseline;
+pub(crate) mod batch;
+pub(crate) mod changes;
+pub(crate) mod completions;
+pub(crate) mod config;
+mod doctor;
+mod filters;
+mod init;
+mod input;
+pub(crate) mod item;
+pub(crate) mod project;
+pub(crate) mod prompt;
+pub(crate) mod search;
+mod serve;
+pub(crate) mod token;
+pub(crate) mod user;
+pub(crate) mod workflow;
+
+use crate::arguments::{Arguments, Command, Global};
+use crate::config::{Config, Sources};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use crate::session::{Missing, Session};
+use crate::telemetry;
+
+/// Runs one command to its end.
+pub(crate) fn run(arguments: Arguments, output: Output) -> Outcome {
+    let Arguments { cli, sources } = arguments;
+    match &cli.command {
+        Command::Completions(wanted) => return completions::run(wanted),
+        Command::HelpMarkdown => return completions::reference(),
+        _ => {}
+    }
+    let config = sources.merge().map_err(Failure::configuration)?;
+    let serves = matches!(cli.command, Command::Serve(_));
+    let _telemetry = telemetry::start(&config, serves)?;
+    let runtime = if serves {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build()?
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?
+    };
+    let place = Place {
+        global: cli.global,
+        config,
+        sources,
+        output,
+    };
+    runtime.block_on(Box::pin(place.run(cli.command)))
+}
+
+/// Where a command runs: its settings and how it answers.
+pub(crate) struct Place {
+    global: Global,
+    config: Config,
+    sources: Sources,
+    output: Output,
+}
+
+impl Place {
+    async fn run(self, command: Command) -> Outcome {
+        match command {
+            Command::Serve(_) => serve::run(&self).await,
+            Command::Init => init::run(&self).await,
+            Command::Config(command) => config::run(&self, &command),
+            Command::Doctor => doctor::run(&self).await,
+            Command::Backup(wanted) => backup::backup(&self, &wanted).await,
+            Command::Migrate(wanted) => backup::migrate(&self, &wanted).await,
+            Command::Completions(_) | Command::HelpMarkdown => Ok(()),
+            command => {
+                let session = self.open(missing(&command)).await?;
+                let outcome = Box::pin(in_session(&session, self.output, command)).await;
+                session.close().await;
+                outcome
+            }
+        }
+    }
+
+    async fn open(&self, missing: Missing) -> Outcome<Session> {
+        let (user, project) = (self.global.as_user.as_deref(), self.global.project.as_deref());
+        Session::open(&self.config, user, project, missing).await
+    }
+}
+
+async fn in_session(session: &Session, output: Output, command: Command) -> Outcome {
+    match command {
+        Command::User(command) => user::run(session, output, command).await,
+        Command::Token(command) => token::run(session, output, command).await,
+        Command::Project(command) => project::run(session, output, command).await,
+        Command::Item(command) => item::run(session, output, command).await,
+        Command::Type(command) => workflow::types(session, output, &command).await,
+        Command::Workflow(command) => workflow::run(session, output, &command).await,
+        Command::Prompt(command) => prompt::run(session, output, command).await,
+        Command::Search(wanted) => search::run(session, output, wanted).await,
+        Command::Batch(wanted) => batch::run(session, output, &wanted).await,
+        Command::Changes(wanted) => changes::run(session, output, &wanted).await,
+        Command::Baseline(command) => baseline::run(session, output, command).await,
+        Command::Audit(command) => audit::run(session, output, &command).await,
+        Command::Serve(_)
+        | Command::Init
+        | Command::Config(_)
+        | Command::Doctor
+        | Command::Backup(_)
+        | Command::Migrate(_)
+        | Command::Completions(_)
+        | Command::HelpMarkdown => Ok(()),
+    }
+}
+
+/// What writes the first things into an installation may make it; what looks for things must not hide a misspelt name.
+fn missing(command: &Command) -> Missing {
+    let makes = matches!(
+        command,
+        Command::User(user::Command::Create(_))
+            | Command::Token(token::Command::Create(_))
+            | Command::Project(project::Command::Create(_))
+    );
+    if makes { Missing::Create } else { Missing::Refuse }
+}

@@ -1,0 +1,138 @@
+//! `spexus serve`: opens everything, serves until told to stop, and leaves nothing undone.
+
+use super::Place;
+use crate::config::{redacted_url, refused};
+use crate::failure::{Failure, Outcome};
+use crate::output::write;
+use crate::session::{self, Missing};
+use crate::telemetry;
+use serde_json::json;
+use spexus_http::HttpOptions;
+use spexus_service::{FirstStart, Service};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// How often what is kept in memory is written.
+const FLUSH_EVERY: Duration = Duration::from_secs(60);
+
+pub(super) async fn run(place: &Place) -> Outcome {
+    let settings = &place.config.settings;
+    // The port first: whoever starts a second server must not wait for a database to learn that.
+    let listener = listen(&settings.listen).await?;
+    let (service, first) = session::open(&place.config, Missing::Create).await?;
+    let options = HttpOptions {
+        metrics: telemetry::install_metrics(),
+        ..settings.http.clone()
+    };
+    let stop = stop_signals()?;
+    let flushing = tokio::spawn(flush_often(service.clone()));
+    announce(place, listener.local_addr()?, first.as_ref())?;
+    let served = spexus_http::serve(listener, service.clone(), options, stop).await;
+    flushing.abort();
+    service.close().await;
+    tracing::info!("stopped");
+    Ok(served?)
+}
+
+async fn listen(address: &str) -> Outcome<TcpListener> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| match error.kind() {
+            //= specs/spexus.md#serving
+            //# An address that is in use MUST be told in a sentence, with exit code 69.
+            ErrorKind::AddrInUse => Failure::unavailable(
+                format!("{address} is in use by another program"),
+                "Stop that program, or name another address with --listen HOST:PORT.",
+            ),
+            _ => {
+                let problem = format!("{address:?} cannot be served on: {error}");
+                Failure::configuration(refused(
+                    "listen",
+                    problem,
+                    "an address of this machine and a free port",
+                ))
+            }
+        })
+}
+
+/// Says where the server is, and on the first start how to get in.
+fn announce(place: &Place, address: SocketAddr, first: Option<&FirstStart>) -> Outcome {
+    //= specs/spexus.md#serving
+    //# The first start MUST print the URL, the name of the first user and, when it was made up, the password.
+    let url = format!("http://{}", reachable(address));
+    let database = redacted_url(&place.config.settings.database);
+    tracing::info!(url, database, "serving");
+    if place.output.json {
+        let username = first.map(|first| &first.username);
+        let password = first.and_then(|first| first.password.as_ref());
+        let line = json!({"url": url, "database": database, "username": username, "password": password});
+        return write(&line.to_string());
+    }
+    let mut text = format!("Spexus serves {url}\nDatabase: {database}");
+    if let Some(first) = first {
+        text.push_str(&welcome(&url, first));
+    }
+    write(&text)
+}
+
+fn welcome(url: &str, first: &FirstStart) -> String {
+    let password = match &first.password {
+        Some(password) => {
+            format!("Password: {password}  (shown once; change it with `spexus user password admin`)")
+        }
+        None => "Password: the one you gave in SPEXUS_ADMIN_PASSWORD".to_owned(),
+    };
+    format!(
+        "\nUser:     {}\n{password}\n\nNext steps:\n  \
+         spexus demo                                  fills a project to look around in\n  \
+         spexus token create --user {} --name laptop  makes a token for scripts and AI agents\n  \
+         curl -H \"Authorization: Bearer mcp_pat_…\" {url}/api/v1/epics",
+        first.username, first.username
+    )
+}
+
+/// An address someone can type: the unspecified one means every address of the machine.
+fn reachable(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => format!("127.0.0.1:{}", v4.port()),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => format!("[::1]:{}", v6.port()),
+        other => other.to_string(),
+    }
+}
+
+async fn flush_often(service: Service) {
+    loop {
+        tokio::time::sleep(FLUSH_EVERY).await;
+        service.flush().await;
+    }
+}
+
+/// Done at the first signal; the second one ends the process at once.
+#[cfg(unix)]
+fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (told, heard) = oneshot::channel();
+    tokio::spawn(async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("told to stop; answering what was accepted");
+        let _ = told.send(());
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::warn!("told to stop twice; ending at once");
+        std::process::exit(130);
+    });
+    Ok(async move {
+        let _ = heard.await;
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

@@ -1,0 +1,391 @@
+//! The table of settings, and the values they give.
+
+use spexus_domain::text;
+use spexus_http::HttpOptions;
+use spexus_service::ServiceOptions;
+use spexus_store::{Durability, Location};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// Everything that can be configured.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// The database, as it was written.
+    pub(crate) database: String,
+    /// The address to serve on.
+    pub(crate) listen: String,
+    /// How the HTTP surface works.
+    pub(crate) http: HttpOptions,
+    /// How the service and the store work.
+    pub(crate) service: ServiceOptions,
+    /// Which log lines are written.
+    pub(crate) log_level: String,
+    /// How they are written.
+    pub(crate) log_format: LogFormat,
+    /// Where spans are sent; nowhere when empty.
+    pub(crate) otlp_endpoint: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// As text on a terminal, else as JSON.
+    Auto,
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// One setting.
+pub(crate) struct Setting {
+    /// Its name in the file; a dot stands for a table.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) doc: &'static str,
+    /// What is allowed.
+    pub(crate) allowed: &'static str,
+    /// Whether its value is never shown, and never taken from a flag, where other users of the machine could see it.
+    pub(crate) secret: bool,
+    /// Reads a value; `false` when it is not allowed.
+    pub(crate) put: fn(&mut Settings, &str) -> bool,
+    /// Writes the value as it would be read.
+    pub(crate) get: fn(&Settings) -> String,
+}
+
+impl Setting {
+    /// The variable that sets it.
+    pub(crate) fn variable(&self) -> String {
+        format!("SPEXUS_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// The flag that sets it, without dashes.
+    pub(crate) fn flag(&self) -> String {
+        self.name.replace(['.', '_'], "-")
+    }
+}
+
+impl Settings {
+    /// What holds when nobody says anything.
+    pub(crate) fn new(default_database: String) -> Self {
+        Self {
+            database: default_database,
+            listen: "127.0.0.1:8080".into(),
+            http: HttpOptions::default(),
+            service: ServiceOptions::default(),
+            log_level: "info".into(),
+            log_format: LogFormat::Auto,
+            otlp_endpoint: String::new(),
+        }
+    }
+}
+
+/// A row whose value is a number in a range.
+macro_rules! number {
+    ($name:literal, $doc:literal, $min:literal..=$max:literal, $($field:ident).+) => {
+        Setting {
+            name: $name,
+            doc: $doc,
+            allowed: concat!("a number from ", stringify!($min), " to ", stringify!($max)),
+            secret: false,
+            put: |settings, text| take(&mut settings.$($field).+, text, $min..=$max),
+            get: |settings| settings.$($field).+.to_string(),
+        }
+    };
+}
+
+/// All settings, in the order people read them.
+pub(crate) const TABLE: &[Setting] = &[
+    Setting {
+        name: "database",
+        doc: "The database: a SQLite file, or a PostgreSQL server.",
+        allowed: "sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/NAME",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.database, text, Location::parse(text).is_ok()),
+        get: |settings| settings.database.clone(),
+    },
+    Setting {
+        name: "listen",
+        doc: "The address to serve on. Port 0 takes a free one.",
+        allowed: "HOST:PORT, such as 127.0.0.1:8080 or [::]:8080",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.listen, text, is_address(text)),
+        get: |settings| settings.listen.clone(),
+    },
+    Setting {
+        name: "admin_password",
+        doc: "The password of the first administrator; made up and printed once when not given.",
+        allowed: "8 to 1000 characters",
+        secret: true,
+        put: |settings, text| {
+            settings.service.admin_password = Some(text.to_owned());
+            text::password("admin_password", text).is_ok()
+        },
+        get: |settings| settings.service.admin_password.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "token_key",
+        doc: "The key that token hashes are made with; kept in the database when not given.",
+        allowed: "64 hexadecimal digits",
+        secret: true,
+        put: |settings, text| {
+            settings.service.token_key = key(text);
+            settings.service.token_key.is_some()
+        },
+        get: |settings| {
+            let hex = |key: [u8; 32]| key.iter().map(|byte| format!("{byte:02x}")).collect();
+            settings.service.token_key.map_or_else(String::new, hex)
+        },
+    },
+    number!(
+        "session_seconds",
+        "How long a web session lasts.",
+        60..=31_536_000,
+        service.session_seconds
+    ),
+    Setting {
+        name: "store.durability",
+        doc: "What an acknowledged write survives: `full` a power loss, `normal` a crash of the program. SQLite only.",
+        allowed: "full or normal",
+        secret: false,
+        put: |settings, text| {
+            let durability = match text {
+                "full" => Durability::PowerLoss,
+                "normal" => Durability::ProcessCrash,
+                _ => return false,
+            };
+            settings.service.store.durability = durability;
+            true
+        },
+        get: |settings| {
+            match settings.service.store.durability {
+                Durability::PowerLoss => "full",
+                Durability::ProcessCrash => "normal",
+            }
+            .into()
+        },
+    },
+    number!(
+        "store.max_read_connections",
+        "Connections for reading.",
+        1..=1_000,
+        service.store.max_read_connections
+    ),
+    number!(
+        "store.acquire_timeout_ms",
+        "How long a request waits for a connection.",
+        10..=600_000,
+        service.store.acquire_timeout_ms
+    ),
+    number!(
+        "store.max_queued_writes",
+        "Writes that may wait; more are refused.",
+        1..=1_000_000,
+        service.store.max_queued_writes
+    ),
+    number!(
+        "http.max_body_bytes",
+        "The largest body accepted.",
+        1_024..=1_073_741_824,
+        http.max_body_bytes
+    ),
+    number!(
+        "http.max_header_bytes",
+        "The most headers accepted, all together.",
+        8_192..=1_048_576,
+        http.max_header_bytes
+    ),
+    number!(
+        "http.read_timeout_ms",
+        "How long a request may take to arrive, head and body each.",
+        100..=3_600_000,
+        http.read_timeout_ms
+    ),
+    number!(
+        "http.request_timeout_ms",
+        "How long a request may take to be answered.",
+        100..=3_600_000,
+        http.request_timeout_ms
+    ),
+    number!(
+        "http.max_concurrent_requests",
+        "Requests answered at once; more are refused.",
+        1..=1_000_000,
+        http.max_concurrent_requests
+    ),
+    number!(
+        "http.max_connections",
+        "Open connections; more wait to be accepted.",
+        1..=1_000_000,
+        http.max_connections
+    ),
+    number!(
+        "http.max_requests_per_minute",
+        "Requests a minute for one token or session.",
+        1..=100_000_000,
+        http.max_requests_per_minute
+    ),
+    number!(
+        "http.max_anonymous_requests_per_minute",
+        "Requests a minute for one address without a valid token.",
+        1..=100_000_000,
+        http.max_anonymous_requests_per_minute
+    ),
+    number!(
+        "http.drain_timeout_ms",
+        "How long running requests may take after the server was told to stop.",
+        0..=3_600_000,
+        http.drain_timeout_ms
+    ),
+    Setting {
+        name: "http.secure_cookies",
+        doc: "Whether browsers reach the server by HTTPS, so that cookies and headers may ask for it.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.http.secure_cookies, text),
+        get: |settings| settings.http.secure_cookies.to_string(),
+    },
+    Setting {
+        name: "log.level",
+        doc: "Which log lines are written. Commands other than `serve` write only warnings unless this is set.",
+        allowed: "off, error, warn, info, debug or trace, or a list such as info,spexus_store=debug",
+        secret: false,
+        put: |settings, text| {
+            let known =
+                tracing_subscriber::filter::Targets::from_str(text).is_ok() && !text.trim().is_empty();
+            put_if(&mut settings.log_level, text, known)
+        },
+        get: |settings| settings.log_level.clone(),
+    },
+    Setting {
+        name: "log.format",
+        doc: "How log lines are written: `auto` is text on a terminal, else JSON.",
+        allowed: "auto, text or json",
+        secret: false,
+        put: |settings, text| {
+            settings.log_format = match text {
+                "auto" => LogFormat::Auto,
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                _ => return false,
+            };
+            true
+        },
+        get: |settings| format!("{:?}", settings.log_format).to_lowercase(),
+    },
+    Setting {
+        name: "otlp.endpoint",
+        doc: "Where OpenTelemetry spans are sent by OTLP over HTTP; nowhere when empty.",
+        allowed: "an http:// URL such as http://127.0.0.1:4318, or nothing",
+        secret: false,
+        put: |settings, text| {
+            let fits = text.is_empty() || (text.starts_with("http://") && text.len() > "http://".len());
+            put_if(&mut settings.otlp_endpoint, text, fits)
+        },
+        get: |settings| settings.otlp_endpoint.clone(),
+    },
+];
+
+fn put_if(field: &mut String, text: &str, fits: bool) -> bool {
+    if fits {
+        text.clone_into(field);
+    }
+    fits
+}
+
+fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
+    match text.parse() {
+        Ok(value) => {
+            *field = value;
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+fn take<T: FromStr + PartialOrd + Display>(
+    field: &mut T,
+    text: &str,
+    range: std::ops::RangeInclusive<T>,
+) -> bool {
+    match text.replace('_', "").parse() {
+        Ok(value) if range.contains(&value) => {
+            *field = value;
+            true
+        }
+        _ => false,
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    let bare_ipv6 = host.contains(':') && !host.starts_with('[');
+    !host.is_empty() && !bare_ipv6 && port.parse::<u16>().is_ok() && !text.contains(char::is_whitespace)
+}
+
+fn key(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut key = [0; 32];
+    for (at, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings::new("sqlite:x.db".into())
+    }
+
+    #[test]
+    fn every_default_is_a_value_the_table_allows() {
+        for setting in TABLE.iter().filter(|setting| !setting.secret) {
+            let text = (setting.get)(&settings());
+            assert!(
+                (setting.put)(&mut settings(), &text),
+                "{} = {text:?}",
+                setting.name
+            );
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_allowed_are_refused() {
+        let bad = [
+            ("database", "mysql://x"),
+            ("listen", "8080"),
+            ("listen", "::1:8080"),
+            ("listen", "localhost:99999"),
+            ("admin_password", "short"),
+            ("token_key", "abc"),
+            ("token_key", &"é".repeat(32)),
+            ("store.durability", "none"),
+            ("http.max_body_bytes", "-1"),
+            ("http.max_body_bytes", "1e9"),
+            ("http.secure_cookies", "yes"),
+            ("log.level", "loud"),
+            ("log.format", "xml"),
+            ("otlp.endpoint", "collector:4318"),
+        ];
+        for (name, text) in bad {
+            let setting = TABLE.iter().find(|setting| setting.name == name).unwrap();
+            assert!(!(setting.put)(&mut settings(), text), "{name} = {text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_in_every_form() {
+        for (at, setting) in TABLE.iter().enumerate() {
+            let same =
+                |other: &Setting| other.variable() == setting.variable() || other.flag() == setting.flag();
+            assert!(!TABLE[..at].iter().any(same), "{}", setting.name);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the program tells about itself: log lines, metrics, and spans for OpenTelemetry.
+
+mod metrics;
+mod spans;
+
+pub(crate) use metrics::install as install_metrics;
+
+use crate::config::{Config, LogFormat};
+use crate::failure::{Failure, Outcome};
+use std::io::IsTerminal as _;
+use std::str::FromStr as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Spans on their way out; sent when it is dropped.
+pub(crate) struct Telemetry {
+    _spans: Option<spans::Export>,
+}
+
+/// Starts logging to standard error, and exporting spans when an endpoint is set.
+pub(crate) fn start(config: &Config, serves: bool) -> Outcome<Telemetry> {
+    let settings = &config.settings;
+    let level = if serves || config.is_set("log.level") {
+        settings.log_level.as_str()
+    } else {
+        "warn"
+    };
+    let filter = Targets::from_str(level).map_err(|error| {
+        Failure::configuration(crate::config::refused("log.level", error.to_string(), "a level"))
+    })?;
+    let terminal = std::io::stderr().is_terminal();
+    let as_text = match settings.log_format {
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+        // Lines of a command are read by whoever typed it; those of a server by a program.
+        LogFormat::Auto => terminal || !serves,
+    };
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
+    let lines = if as_text {
+        lines.with_target(false).boxed()
+    } else {
+        lines.json().flatten_event(true).boxed()
+    };
+    let (export, spans) = match settings.otlp_endpoint.as_str() {
+        endpoint if serves && !endpoint.is_empty() => {
+            let (export, layer) = spans::export(endpoint)?;
+            (Some(export), Some(layer))
+        }
+        _ => (None, None),
+    };
+    // The lines of what sends the spans must not become spans.
+    let ours = Targets::new().with_target("spexus", tracing::Level::INFO);
+    let registry = tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
+        .with(spans.map(|layer| layer.with_filter(ours)));
+    // A second subscriber in one process is a matter of tests.
+    let _ = registry.try_init();
+    log_panics();
+    Ok(Telemetry { _spans: export })
+}
+
+/// A panic is a fault of ours: it is logged like everything else, with its place.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let said = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        let said = said
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        tracing::error!(place, said, "a panic");
+    }));
+}
