@@ -42,6 +42,7 @@ pub(super) fn compare(core: &Core, headers: &HeaderMap, request: &Request<'_>, v
     let named = match Method::named(&request.method) {
         Some(Method::ToolsCall | Method::PromptsGet) => fields.text("name")?,
         Some(Method::ResourcesRead) => fields.text("uri")?,
+        Some(Method::TasksGet | Method::TasksUpdate | Method::TasksCancel) => fields.text("taskId")?,
         _ => None,
     };
     if let Some(name) = &named {
