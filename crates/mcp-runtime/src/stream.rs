@@ -262,7 +262,6 @@ mod tests {
         };
         let reading = async {
             stream.next(4, 0).await;
-            stream.next(5, 0).await;
             "read"
         };
         tokio::join!(waiting, reading);
