@@ -50,7 +50,10 @@ impl Outcome {
     }
 
     pub(crate) fn text(object: Bytes) -> Self {
-        Self { cacheable: true, ..Self::of(Body::Text(object)) }
+        Self {
+            cacheable: true,
+            ..Self::of(Body::Text(object))
+        }
     }
 
     pub(crate) fn object(object: Map<String, Value>) -> Self {
@@ -70,7 +73,10 @@ impl Outcome {
     }
 
     pub(crate) fn cacheable(self) -> Self {
-        Self { cacheable: true, ..self }
+        Self {
+            cacheable: true,
+            ..self
+        }
     }
 
     pub(crate) fn kind(self, kind: Kind) -> Self {
@@ -78,7 +84,11 @@ impl Outcome {
     }
 
     fn of(body: Body) -> Self {
-        Self { body, kind: Kind::Complete, cacheable: false }
+        Self {
+            body,
+            kind: Kind::Complete,
+            cacheable: false,
+        }
     }
 
     /// The result as a value, for a task that keeps it.
@@ -102,21 +112,29 @@ pub struct RpcError {
     /// The refusal: message, hint, faults.
     pub refusal: Refusal,
     /// Further members of `error.data`.
-    pub data: Map<String, Value>,
+    pub data: Box<Map<String, Value>>,
     /// The HTTP status, where the protocol prescribes one other than 200.
     pub(crate) status: Option<u16>,
 }
 
 impl From<Refusal> for RpcError {
     fn from(refusal: Refusal) -> Self {
-        Self { code: refusal.code.json_rpc(), refusal, data: Map::new(), status: None }
+        Self {
+            code: refusal.code.json_rpc(),
+            refusal,
+            data: Box::default(),
+            status: None,
+        }
     }
 }
 
 impl RpcError {
     /// A refusal under another number than the table's.
     pub fn numbered(code: i32, refusal: Refusal) -> Self {
-        Self { code, ..Self::from(refusal) }
+        Self {
+            code,
+            ..Self::from(refusal)
+        }
     }
 
     /// Adds a member of `error.data`.
@@ -127,16 +145,26 @@ impl RpcError {
     }
 
     pub(crate) fn status(self, status: u16) -> Self {
-        Self { status: Some(status), ..self }
+        Self {
+            status: Some(status),
+            ..self
+        }
     }
 
     pub(crate) fn unreadable(problem: &str) -> Self {
-        let refusal = Refusal::new(Code::ProtocolError, format!("the message is not valid JSON: {problem}"));
+        let refusal = Refusal::new(
+            Code::ProtocolError,
+            format!("the message is not valid JSON: {problem}"),
+        );
         Self::numbered(-32700, refusal).status(400)
     }
 
     pub(crate) fn invalid(problem: &str) -> Self {
-        Self::from(Refusal::new(Code::ProtocolError, format!("not a JSON-RPC 2.0 message: {problem}"))).status(400)
+        Self::from(Refusal::new(
+            Code::ProtocolError,
+            format!("not a JSON-RPC 2.0 message: {problem}"),
+        ))
+        .status(400)
     }
 
     pub(crate) fn unknown_method(method: &str) -> Self {
@@ -155,7 +183,7 @@ impl RpcError {
     }
 
     fn details(&self) -> Map<String, Value> {
-        let mut data = self.data.clone();
+        let mut data = (*self.data).clone();
         data.insert("refusal".to_owned(), refusal_value(&self.refusal));
         if !self.refusal.faults.is_empty() {
             data.insert("fields".to_owned(), faults_value(&self.refusal));
@@ -191,7 +219,13 @@ pub(crate) struct Signature {
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Writes a whole answer: a result.
-pub(crate) fn write_result(out: &mut Vec<u8>, id: &str, outcome: Outcome, version: Version, signature: &Signature) {
+pub(crate) fn write_result(
+    out: &mut Vec<u8>,
+    id: &str,
+    outcome: Outcome,
+    version: Version,
+    signature: &Signature,
+) {
     open(out, id);
     out.extend_from_slice(b",\"result\":");
     match version.era() {
@@ -215,7 +249,10 @@ pub(crate) fn write_signed(out: &mut Vec<u8>, outcome: Outcome, signature: &Sign
     out.extend_from_slice(outcome.kind.name().as_bytes());
     out.push(b'"');
     if outcome.cacheable {
-        let hints = format!(r#","ttlMs":{},"cacheScope":"{}""#, signature.cache_ttl_ms, signature.cache_scope);
+        let hints = format!(
+            r#","ttlMs":{},"cacheScope":"{}""#,
+            signature.cache_ttl_ms, signature.cache_scope
+        );
         out.extend_from_slice(hints.as_bytes());
     }
     let (mut meta, body) = split_meta(outcome.body);
@@ -241,6 +278,8 @@ pub(crate) fn write_signed(out: &mut Vec<u8>, outcome: Outcome, signature: &Sign
     out.push(b'}');
 }
 
+//= specs/mcp-runtime.md#messages
+//# The id of a request MUST come back byte for byte.
 fn open(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());

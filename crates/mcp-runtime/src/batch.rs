@@ -19,7 +19,13 @@ struct State {
 
 impl Batch {
     pub(crate) fn new(outlet: Outlet) -> Self {
-        Self { outlet, state: Mutex::new(State { open: 1, text: vec![b'['] }) }
+        Self {
+            outlet,
+            state: Mutex::new(State {
+                open: 1,
+                text: vec![b'['],
+            }),
+        }
     }
 
     /// One more request runs and will answer later.

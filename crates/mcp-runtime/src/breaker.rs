@@ -20,7 +20,10 @@ pub struct BreakerSettings {
 
 impl Default for BreakerSettings {
     fn default() -> Self {
-        Self { failures_to_open: 5, pause_ms: 2_000 }
+        Self {
+            failures_to_open: 5,
+            pause_ms: 2_000,
+        }
     }
 }
 
@@ -42,7 +45,11 @@ enum State {
 impl Breaker {
     /// A closed breaker; the name appears in refusals.
     pub fn new(name: impl Into<String>, settings: BreakerSettings) -> Self {
-        Self { name: name.into(), settings, state: Mutex::new(State::Closed { failures: 0 }) }
+        Self {
+            name: name.into(),
+            settings,
+            state: Mutex::new(State::Closed { failures: 0 }),
+        }
     }
 
     /// Asks to make a call. What comes of it must be reported to the pass.
@@ -56,7 +63,10 @@ impl Breaker {
             State::Open { until } => return Err(self.refuse(until - Instant::now())),
             State::Probing => return Err(self.refuse(Duration::from_millis(self.settings.pause_ms))),
         }
-        Ok(Pass { breaker: self, reported: false })
+        Ok(Pass {
+            breaker: self,
+            reported: false,
+        })
     }
 
     /// True while calls are refused.
@@ -65,8 +75,11 @@ impl Breaker {
     }
 
     fn refuse(&self, wait: Duration) -> Refusal {
-        Refusal::new(Code::CircuitBreakerOpen, format!("{} failed too often and is paused", self.name))
-            .fact("retry_after_seconds", wait.as_secs().max(1))
+        Refusal::new(
+            Code::CircuitBreakerOpen,
+            format!("{} failed too often and is paused", self.name),
+        )
+        .fact("retry_after_seconds", wait.as_secs().max(1))
     }
 
     //= specs/mcp-runtime.md#resilience
@@ -77,11 +90,15 @@ impl Breaker {
             (State::Open { until }, _) => State::Open { until },
             (_, false) => State::Closed { failures: 0 },
             (State::Closed { failures }, true) if failures + 1 < self.settings.failures_to_open => {
-                State::Closed { failures: failures + 1 }
+                State::Closed {
+                    failures: failures + 1,
+                }
             }
             (_, true) => {
                 tracing::warn!(breaker = %self.name, "opened after repeated failures");
-                State::Open { until: Instant::now() + Duration::from_millis(self.settings.pause_ms) }
+                State::Open {
+                    until: Instant::now() + Duration::from_millis(self.settings.pause_ms),
+                }
             }
         };
     }
@@ -89,7 +106,9 @@ impl Breaker {
     fn give_back(&self) {
         let mut state = self.lock();
         if matches!(*state, State::Probing) {
-            *state = State::Open { until: Instant::now() };
+            *state = State::Open {
+                until: Instant::now(),
+            };
         }
     }
 
@@ -192,6 +211,9 @@ mod tests {
         assert!(breaker.is_open());
         tokio::time::advance(Duration::from_millis(2_000)).await;
         breaker.enter().unwrap().abandoned();
-        breaker.enter().expect("an abandoned probe leaves the place to the next").succeeded();
+        breaker
+            .enter()
+            .expect("an abandoned probe leaves the place to the next")
+            .succeeded();
     }
 }

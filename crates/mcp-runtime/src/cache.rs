@@ -23,7 +23,10 @@ struct State {
 
 impl ResourceCache {
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self { state: Mutex::default(), max_bytes }
+        Self {
+            state: Mutex::default(),
+            max_bytes,
+        }
     }
 
     pub(crate) fn get(&self, uri: &str) -> Option<Arc<Vec<ResourceContents>>> {
@@ -48,7 +51,9 @@ impl ResourceCache {
         }
         state.bytes += size;
         while state.bytes > self.max_bytes {
-            let Some(oldest) = state.order.pop_front() else { break };
+            let Some(oldest) = state.order.pop_front() else {
+                break;
+            };
             state.forget(&oldest);
         }
     }

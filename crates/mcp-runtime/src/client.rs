@@ -22,8 +22,17 @@ pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 impl Client {
     pub(crate) fn new(info: Option<&Value>, capabilities: ClientCapabilities) -> Self {
-        let text = |name: &str| info.and_then(|i| i.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { name: text("name"), version: text("version"), capabilities }
+        let text = |name: &str| {
+            info.and_then(|i| i.get(name))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            name: text("name"),
+            version: text("version"),
+            capabilities,
+        }
     }
 }
 

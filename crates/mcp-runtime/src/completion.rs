@@ -36,7 +36,9 @@ impl Completer {
         Fut: Future<Output = Result<Vec<String>, E>> + Send + 'static,
         E: Into<Stop>,
     {
-        Self(Arc::new(move |cx, completing| suggest(cx, completing).map(|r| r.map_err(Into::into)).boxed()))
+        Self(Arc::new(move |cx, completing| {
+            suggest(cx, completing).map(|r| r.map_err(Into::into)).boxed()
+        }))
     }
 }
 

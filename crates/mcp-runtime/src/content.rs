@@ -64,22 +64,36 @@ pub enum Content {
 impl Content {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Content::Text { text: text.into(), annotations: None }
+        Content::Text {
+            text: text.into(),
+            annotations: None,
+        }
     }
 
     /// A picture from base64 text.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Content::Image { data: data.into(), mime_type: mime_type.into(), annotations: None }
+        Content::Image {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            annotations: None,
+        }
     }
 
     /// A sound from base64 text.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Content::Audio { data: data.into(), mime_type: mime_type.into(), annotations: None }
+        Content::Audio {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            annotations: None,
+        }
     }
 
     /// A resource with its contents.
     pub fn resource(resource: ResourceContents) -> Self {
-        Content::Resource { resource, annotations: None }
+        Content::Resource {
+            resource,
+            annotations: None,
+        }
     }
 }
 

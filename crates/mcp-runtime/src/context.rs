@@ -63,7 +63,10 @@ impl Context {
 
     /// Something the transport or a layer before it attached, such as the authenticated user.
     pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.extensions.get().or_else(|| self.0.session.extensions.get())
+        self.0
+            .extensions
+            .get()
+            .or_else(|| self.0.session.extensions.get())
     }
 
     /// The id of the request, as the client wrote it.
@@ -78,7 +81,11 @@ impl Context {
 
     /// The `_meta` of the request, such as trace ids.
     pub fn meta(&self) -> Map<String, Value> {
-        self.0.meta.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        self.0
+            .meta
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default()
     }
 
     /// The server, to add tools or to tell of changes.
@@ -93,8 +100,16 @@ impl Context {
         self.progress_with(progress, total, message, None).await;
     }
 
-    pub(crate) async fn progress_with(&self, progress: f64, total: Option<f64>, message: Option<&str>, meta: Option<Value>) {
-        let Some(token) = self.0.progress_token.as_deref() else { return };
+    pub(crate) async fn progress_with(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        meta: Option<Value>,
+    ) {
+        let Some(token) = self.0.progress_token.as_deref() else {
+            return;
+        };
         let mut params = json!({ "progressToken": raw(token), "progress": progress });
         if let Some(total) = total {
             params["total"] = json!(total);
@@ -117,7 +132,8 @@ impl Context {
     //= specs/mcp-runtime.md#logging
     //# A log message below the level the client asked for MUST NOT be sent.
     pub async fn log(&self, level: Level, logger: &str, data: Value) {
-        let wanted = self.0.core.settings.offers.logging && self.0.terms.log_level.is_some_and(|from| level >= from);
+        let wanted =
+            self.0.core.settings.offers.logging && self.0.terms.log_level.is_some_and(|from| level >= from);
         if wanted {
             let params = json!({ "level": level.name(), "logger": logger, "data": data });
             self.notify("notifications/message", &params).await;
@@ -178,7 +194,9 @@ impl Context {
             let wait = ask.wait(limits.ask_timeout_ms);
             let pending = &self.0.session.pending;
             let max = limits.max_pending_per_session;
-            let answer = pending.ask(&self.0.outlet, ask.method(), ask.params(), wait, max).await?;
+            let answer = pending
+                .ask(&self.0.outlet, ask.method(), ask.params(), wait, max)
+                .await?;
             ask.accept(&answer)?;
             answers.insert(key.to_owned(), answer);
         }
@@ -192,7 +210,11 @@ impl Context {
             let mut open = Map::new();
             let mut answers = Map::new();
             for (key, ask) in asks {
-                match rounds.answers.get(key).filter(|answer| ask.accept(answer).is_ok()) {
+                match rounds
+                    .answers
+                    .get(key)
+                    .filter(|answer| ask.accept(answer).is_ok())
+                {
                     Some(answer) => drop(answers.insert(key.to_owned(), answer.clone())),
                     None => {
                         rounds.answers.remove(key);
@@ -205,7 +227,10 @@ impl Context {
                 return Ok(answers);
             }
             let state = rounds.seal(&self.0.core.seal, purpose);
-            Err(Stop::Input(Box::new(InputRequired { requests: open, state })))
+            Err(Stop::Input(Box::new(InputRequired {
+                requests: open,
+                state,
+            })))
         });
         // Only tools, prompts and resources carry rounds; nothing else may answer with a question.
         found.unwrap_or_else(|| Err(RpcError::invalid("this method cannot ask questions").into()))
@@ -258,7 +283,10 @@ impl Call {
 /// A notification as it goes over the wire.
 pub(crate) fn notification(method: &str, params: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
-    answer::write_json(&mut out, &json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    answer::write_json(
+        &mut out,
+        &json!({ "jsonrpc": "2.0", "method": method, "params": params }),
+    );
     out
 }
 

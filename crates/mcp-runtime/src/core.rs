@@ -38,6 +38,9 @@ pub enum Instructions {
     Made(Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>),
 }
 
+/// Hears notifications by method and parameters.
+pub(crate) type Hear = Arc<dyn Fn(&str, Value) + Send + Sync>;
+
 pub(crate) struct Core {
     pub(crate) info: Info,
     pub(crate) settings: Settings,
@@ -52,7 +55,7 @@ pub(crate) struct Core {
     pub(crate) sessions: SessionTable,
     pub(crate) seal: Seal,
     pub(crate) stopping: Cancel,
-    pub(crate) on_notification: Option<Arc<dyn Fn(&str, Value) + Send + Sync>>,
+    pub(crate) on_notification: Option<Hear>,
     signature: Signature,
     draining: AtomicBool,
     in_flight: AtomicUsize,
@@ -62,7 +65,9 @@ pub(crate) struct Core {
 
 impl std::fmt::Debug for Core {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("info", &self.info)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,18 +80,31 @@ pub(crate) struct Parts {
     pub(crate) prompt_source: Option<Arc<dyn PromptSource>>,
     pub(crate) guard: Option<Arc<dyn Guard>>,
     pub(crate) sessions: SessionTable,
-    pub(crate) on_notification: Option<Arc<dyn Fn(&str, Value) + Send + Sync>>,
+    pub(crate) on_notification: Option<Hear>,
 }
 
 impl Core {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { info, settings, instructions, resource_source, prompt_source, guard, sessions, on_notification } = parts;
+        let Parts {
+            info,
+            settings,
+            instructions,
+            resource_source,
+            prompt_source,
+            guard,
+            sessions,
+            on_notification,
+        } = parts;
         let own = json!(info);
         let signature = Signature {
             meta_member: format!("\"{SERVER_INFO}\":{own}"),
             info: own,
             cache_ttl_ms: settings.cache_ttl_ms,
-            cache_scope: if settings.cache_public { "public" } else { "private" },
+            cache_scope: if settings.cache_public {
+                "public"
+            } else {
+                "private"
+            },
         };
         Self {
             registry: Registry::new(settings.limits.page_entries),
@@ -112,7 +130,12 @@ impl Core {
     }
 
     /// A whole answer, and the HTTP status where one is prescribed.
-    pub(crate) fn render(&self, id: &str, outcome: Result<Outcome, RpcError>, version: Version) -> (Vec<u8>, Option<u16>) {
+    pub(crate) fn render(
+        &self,
+        id: &str,
+        outcome: Result<Outcome, RpcError>,
+        version: Version,
+    ) -> (Vec<u8>, Option<u16>) {
         let mut out = Vec::with_capacity(256);
         let status = self.render_into(&mut out, id, outcome, version);
         (out, status)
@@ -196,7 +219,9 @@ impl Core {
     }
 
     pub(crate) fn check(&self, cx: &Context, access: crate::guard::Access<'_>) -> Result<(), Refusal> {
-        self.guard.as_ref().map_or(Ok(()), |guard| guard.check(cx, access))
+        self.guard
+            .as_ref()
+            .map_or(Ok(()), |guard| guard.check(cx, access))
     }
 
     pub(crate) fn uptime_ms(&self) -> u64 {
@@ -218,5 +243,8 @@ pub(crate) fn random_key() -> [u8; 32] {
 
 /// An id nobody can guess: 128 random bits as hex.
 pub(crate) fn random_id() -> String {
-    random_key()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    random_key()[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -32,7 +32,9 @@ impl Place {
                 None => return Ok(None),
             },
         };
-        let content = seal.open(list, &cursor).and_then(|bytes| String::from_utf8(bytes).ok());
+        let content = seal
+            .open(list, &cursor)
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         match content.as_deref().and_then(|c| c.split_at_checked(1)) {
             Some(("k", key)) => Ok(Some(Place::After(key.to_owned()))),
             Some(("s", at)) => Ok(Some(Place::Source(at.to_owned()))),

@@ -105,7 +105,10 @@ enum Work {
 }
 
 impl Plan {
-    fn new(core: &Core, run: impl FnOnce(Context) -> BoxFuture<'static, Result<Outcome, Stop>> + Send + 'static) -> Self {
+    fn new(
+        core: &Core,
+        run: impl FnOnce(Context) -> BoxFuture<'static, Result<Outcome, Stop>> + Send + 'static,
+    ) -> Self {
         Self {
             work: Work::Other(Box::new(run)),
             timeout: Some(core.settings.limits.serve_timeout()),
@@ -158,7 +161,9 @@ fn receive_request(door: &Door<'_>, request: &Request<'_>, out: &mut Vec<u8>) ->
 //# A batch MUST be answered by one array that holds the answer to each of its requests.
 fn receive_batch(door: &Door<'_>, texts: &[&serde_json::value::RawValue], out: &mut Vec<u8>) -> Taken {
     let version = door.session.version();
-    let refuse = |error: RpcError, out: &mut Vec<u8>| Taken::Answered(door.core.render_into(out, "null", Err(error), version));
+    let refuse = |error: RpcError, out: &mut Vec<u8>| {
+        Taken::Answered(door.core.render_into(out, "null", Err(error), version))
+    };
     let max = door.core.settings.limits.max_batch_messages;
     if texts.is_empty() {
         return refuse(RpcError::invalid("the batch is empty"), out);
@@ -167,11 +172,18 @@ fn receive_batch(door: &Door<'_>, texts: &[&serde_json::value::RawValue], out: &
         let problem = format!("the batch has {} messages, more than {max}", texts.len());
         return refuse(Refusal::new(Code::QueueCapExceeded, problem).into(), out);
     }
-    if door.terms.is_some_and(|terms| terms.version.era() == Era::Stateless) {
+    if door
+        .terms
+        .is_some_and(|terms| terms.version.era() == Era::Stateless)
+    {
         return refuse(RpcError::invalid("this version has no batches"), out);
     }
     let batch = Arc::new(Batch::new(door.outlet.clone()));
-    let inside = Door { batch: Some(&batch), patient: false, ..door.clone() };
+    let inside = Door {
+        batch: Some(&batch),
+        patient: false,
+        ..door.clone()
+    };
     let mut answer = Vec::new();
     for text in texts {
         answer.clear();
@@ -189,7 +201,10 @@ fn refuse_malformed(door: &Door<'_>, malformed: Malformed<'_>, out: &mut Vec<u8>
         Malformed::Syntax(problem) => (None, RpcError::unreadable(&problem)),
         Malformed::Shape { id, problem } => (id, RpcError::invalid(problem)),
     };
-    Taken::Answered(door.core.render_into(out, id.unwrap_or("null"), Err(error), door.session.version()))
+    Taken::Answered(
+        door.core
+            .render_into(out, id.unwrap_or("null"), Err(error), door.session.version()),
+    )
 }
 
 fn write(
@@ -210,7 +225,11 @@ fn start(door: &Door<'_>, request: &Request<'_>, terms: Terms, plan: Plan) -> Re
     //= specs/mcp-runtime.md#limits
     //# A request above the server's limit of running requests MUST be refused with 1005.
     if core.in_flight() >= core.settings.limits.max_in_flight_total {
-        return Err(Refusal::new(Code::BackpressureActive, "the server has as many requests as it can serve").into());
+        return Err(Refusal::new(
+            Code::BackpressureActive,
+            "the server has as many requests as it can serve",
+        )
+        .into());
     }
     let call = Arc::new(new_call(door, request, terms, plan.rounds, weight)?);
     if !door.session.in_flight.enter(&call) {
@@ -319,14 +338,17 @@ async fn perform(cx: Context, work: Work) -> Result<Outcome, Stop> {
 fn settle(stop: Stop, is_tool: bool) -> Result<Outcome, RpcError> {
     match stop {
         Stop::Refused(refusal) => {
-            let own = matches!(refusal.code.class(), Class::Entity | Class::Validation | Class::Path);
+            let own = matches!(
+                refusal.code.class(),
+                Class::Entity | Class::Validation | Class::Path
+            );
             if is_tool && own {
                 Ok(Outcome::tool(tool::ToolResult::failed(&refusal)))
             } else {
                 Err(refusal.into())
             }
         }
-        Stop::Error(error) => Err(error),
+        Stop::Error(error) => Err(*error),
         Stop::Input(input) => Ok(input.outcome()),
     }
 }
@@ -342,7 +364,10 @@ fn hear(door: &Door<'_>, notification: &Notification<'_>) {
         }
         other => {
             if let Some(on_notification) = &door.core.on_notification {
-                let params = notification.params.and_then(|p| serde_json::from_str(p).ok()).unwrap_or_default();
+                let params = notification
+                    .params
+                    .and_then(|p| serde_json::from_str(p).ok())
+                    .unwrap_or_default();
                 on_notification(other, params);
             }
         }
@@ -351,7 +376,9 @@ fn hear(door: &Door<'_>, notification: &Notification<'_>) {
 
 /// Stops the request a message names; one that is over, or never was, is ignored.
 fn cancel(session: &Session, fields: &Fields<'_>) {
-    let id = ["requestId", "request_id", "id"].into_iter().find_map(|name| fields.raw(name));
+    let id = ["requestId", "request_id", "id"]
+        .into_iter()
+        .find_map(|name| fields.raw(name));
     if let Some(call) = id.and_then(|id| session.in_flight.claim(id)) {
         call.core.hub.unlisten(&call);
         call.abandon();

@@ -88,8 +88,7 @@ pub fn message(text: &str) -> Result<Message<'_>, Malformed<'_>> {
     if !text.trim_start().starts_with('{') {
         return Err(no_object(text));
     }
-    let parts: Parts<'_> =
-        serde_json::from_str(text).map_err(|e| Malformed::Syntax(e.to_string()))?;
+    let parts: Parts<'_> = serde_json::from_str(text).map_err(|e| Malformed::Syntax(e.to_string()))?;
     parts.sort_out()
 }
 
@@ -239,20 +238,23 @@ impl<'de> Deserialize<'de> for Member {
     }
 }
 
-fn respond<'a>(
-    id: Option<&'a str>,
-    outcome: Result<&'a str, &'a str>,
-) -> Result<Message<'a>, Malformed<'a>> {
+fn respond<'a>(id: Option<&'a str>, outcome: Result<&'a str, &'a str>) -> Result<Message<'a>, Malformed<'a>> {
     // An error without an id answers something the client could not read; there is nothing to match it with.
     match id {
         Some(id) => Ok(Message::Response(Response { id, outcome })),
-        None => Err(Malformed::Shape { id: None, problem: "an answer without an `id`" }),
+        None => Err(Malformed::Shape {
+            id: None,
+            problem: "an answer without an `id`",
+        }),
     }
 }
 
 fn no_object(text: &str) -> Malformed<'_> {
     match serde_json::from_str::<IgnoredAny>(text) {
-        Ok(_) => Malformed::Shape { id: None, problem: "a message must be an object" },
+        Ok(_) => Malformed::Shape {
+            id: None,
+            problem: "a message must be an object",
+        },
         Err(e) => Malformed::Syntax(e.to_string()),
     }
 }
@@ -315,7 +317,15 @@ mod tests {
 
     #[test]
     fn ids_keep_their_bytes() {
-        for id in ["1", "-7", "1.0", "1e2", "\"a\\u0062\"", "123456789012345678901234567890", "\"\""] {
+        for id in [
+            "1",
+            "-7",
+            "1.0",
+            "1e2",
+            "\"a\\u0062\"",
+            "123456789012345678901234567890",
+            "\"\"",
+        ] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
             assert_eq!(request(&text).id, id);
         }
@@ -328,19 +338,37 @@ mod tests {
         assert_eq!(problem("1").1, "a message must be an object");
         assert_eq!(problem("{}").1, "`jsonrpc` must be \"2.0\"");
         let cases = [
-            (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, "`jsonrpc` must be \"2.0\""),
+            (
+                r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
+                "`jsonrpc` must be \"2.0\"",
+            ),
             (r#"{"jsonrpc":"2.0","id":1}"#, "`method` is missing"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "`method` must be a string"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"x","params":5}"#, "`params` must be an object or an array"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"x","result":5}"#, "a message has one of `method`, `result` and `error`"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#, "a member of the message occurs twice"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+                "`method` must be a string",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"x","params":5}"#,
+                "`params` must be an object or an array",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"x","result":5}"#,
+                "a message has one of `method`, `result` and `error`",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#,
+                "a member of the message occurs twice",
+            ),
         ];
         for (text, expect) in cases {
             assert_eq!(problem(text), (Some("1".to_owned()), expect.to_owned()));
         }
         for id in ["null", "{}", "[]", "true"] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
-            assert_eq!(problem(&text), (None, "`id` must be a string or a number".to_owned()));
+            assert_eq!(
+                problem(&text),
+                (None, "`id` must be a string or a number".to_owned())
+            );
         }
     }
 

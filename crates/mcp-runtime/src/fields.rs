@@ -17,9 +17,13 @@ impl<'a> Fields<'a> {
     pub(crate) fn of(params: Option<&'a str>) -> Result<Fields<'a>, Refusal> {
         match params {
             None => Ok(Fields::default()),
-            Some(text) if text.starts_with('{') => serde_json::from_str(text)
-                .map_err(|e| Refusal::new(Code::InvalidParams, format!("the parameters cannot be read: {e}"))),
-            Some(_) => Err(Refusal::new(Code::InvalidParams, "the parameters must be an object")),
+            Some(text) if text.starts_with('{') => serde_json::from_str(text).map_err(|e| {
+                Refusal::new(Code::InvalidParams, format!("the parameters cannot be read: {e}"))
+            }),
+            Some(_) => Err(Refusal::new(
+                Code::InvalidParams,
+                "the parameters must be an object",
+            )),
         }
     }
 
@@ -53,9 +57,9 @@ impl<'a> Fields<'a> {
     pub(crate) fn decode<T: DeserializeOwned>(&self, name: &'static str) -> Result<Option<T>, Refusal> {
         match self.raw(name) {
             None => Ok(None),
-            Some(raw) => serde_json::from_str(raw)
-                .map(Some)
-                .map_err(|e| Refusal::field(Code::FieldTypeMismatch, name, format!("cannot be read: {e}"), "")),
+            Some(raw) => serde_json::from_str(raw).map(Some).map_err(|e| {
+                Refusal::field(Code::FieldTypeMismatch, name, format!("cannot be read: {e}"), "")
+            }),
         }
     }
 }
@@ -123,7 +127,10 @@ mod tests {
         assert_eq!(fields.raw("gone"), None);
         assert!(fields.has("gone") && !fields.has("never"));
         assert_eq!(fields.text("n").unwrap_err().code, Code::FieldTypeMismatch);
-        assert_eq!(fields.required_text("never").unwrap_err().code, Code::MissingRequiredField);
+        assert_eq!(
+            fields.required_text("never").unwrap_err().code,
+            Code::MissingRequiredField
+        );
         assert_eq!(fields.decode::<u8>("n").unwrap(), Some(5));
         assert_eq!(Fields::of(Some("[1]")).unwrap_err().code, Code::InvalidParams);
     }

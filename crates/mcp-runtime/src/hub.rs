@@ -82,7 +82,10 @@ impl Filter {
             }
         }
         if !self.resource_subscriptions.is_empty() {
-            granted.insert("resourceSubscriptions".to_owned(), json!(self.resource_subscriptions));
+            granted.insert(
+                "resourceSubscriptions".to_owned(),
+                json!(self.resource_subscriptions),
+            );
         }
         granted.into()
     }
@@ -116,7 +119,10 @@ impl Hub {
 
     pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
         let mut watchers = lock(&self.watchers);
-        watchers.entry(uri.to_owned()).or_default().insert(key(session), Arc::downgrade(session));
+        watchers
+            .entry(uri.to_owned())
+            .or_default()
+            .insert(key(session), Arc::downgrade(session));
     }
 
     pub(crate) fn unwatch(&self, session: &Arc<Session>, uri: &str) {
@@ -133,8 +139,12 @@ impl Hub {
     pub(crate) fn listen(&self, call: &Arc<Call>, filter: Filter) {
         let mut listeners = lock(&self.listeners);
         let params = json!({ "notifications": filter.granted() });
-        call.outlet.push(tagged(call, "notifications/subscriptions/acknowledged", params));
-        listeners.push(Listener { call: call.clone(), filter });
+        call.outlet
+            .push(tagged(call, "notifications/subscriptions/acknowledged", params));
+        listeners.push(Listener {
+            call: call.clone(),
+            filter,
+        });
     }
 
     pub(crate) fn unlisten(&self, call: &Arc<Call>) {
@@ -152,7 +162,9 @@ impl Hub {
     }
 
     fn end(&self, which: impl Fn(&Call) -> bool) {
-        let ended: Vec<Listener> = lock(&self.listeners).extract_if(.., |listener| which(&listener.call)).collect();
+        let ended: Vec<Listener> = lock(&self.listeners)
+            .extract_if(.., |listener| which(&listener.call))
+            .collect();
         for Listener { call, .. } in ended {
             if call.session.in_flight.claim(&call.id).is_some() {
                 call.cancel.raise();
@@ -171,7 +183,10 @@ impl Hub {
         let capabilities = json!({ "changed": [list.name()] });
         self.tell_sessions(&notification("notifications/capabilities/changed", &capabilities));
         for listener in lock(&self.listeners).iter().filter(|l| l.filter.wants(list)) {
-            listener.call.outlet.offer(tagged(&listener.call, &method, json!({})));
+            listener
+                .call
+                .outlet
+                .offer(tagged(&listener.call, &method, json!({})));
         }
     }
 
@@ -194,8 +209,14 @@ impl Hub {
         for session in watching {
             session.tell(&message);
         }
-        for listener in lock(&self.listeners).iter().filter(|l| l.filter.resource_subscriptions.contains(uri)) {
-            listener.call.outlet.offer(tagged(&listener.call, method, params.clone()));
+        for listener in lock(&self.listeners)
+            .iter()
+            .filter(|l| l.filter.resource_subscriptions.contains(uri))
+        {
+            listener
+                .call
+                .outlet
+                .offer(tagged(&listener.call, method, params.clone()));
         }
     }
 

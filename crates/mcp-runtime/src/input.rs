@@ -32,7 +32,8 @@ pub struct Ask {
 impl Ask {
     /// Asks the user to fill in a form.
     pub fn form(message: impl Into<String>, schema: Value) -> Self {
-        let params = json!({ "message": message.into(), "requestedSchema": schema });
+        let mut params = json!({ "message": message.into() });
+        params["requestedSchema"] = schema;
         Self::new("elicitation/create", params, "elicitation")
     }
 
@@ -55,11 +56,19 @@ impl Ask {
     /// Sets how long the client may take to answer.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), ..self }
+        Self {
+            timeout: Some(timeout),
+            ..self
+        }
     }
 
     fn new(method: &'static str, params: Value, capability: &'static str) -> Self {
-        Self { method, params, capability, timeout: None }
+        Self {
+            method,
+            params,
+            capability,
+            timeout: None,
+        }
     }
 
     pub(crate) fn method(&self) -> &'static str {
@@ -81,13 +90,21 @@ impl Ask {
         if offered.has(self.capability) {
             return Ok(());
         }
-        let required = self.capability.rsplit('.').fold(json!({}), |inner, part| json!({ part: inner }));
+        let required = self
+            .capability
+            .rsplit('.')
+            .fold(json!({}), |inner, part| json!({ part: inner }));
         Err(missing_capability(self.capability, required))
     }
 
     /// The answer, when it has the form the question asked for.
     pub(crate) fn accept(&self, answer: &Value) -> Result<(), Refusal> {
-        let wrong = |problem: &str| Refusal::new(Code::InvalidParams, format!("the answer to {} {problem}", self.method));
+        let wrong = |problem: &str| {
+            Refusal::new(
+                Code::InvalidParams,
+                format!("the answer to {} {problem}", self.method),
+            )
+        };
         let Value::Object(answer) = answer else {
             return Err(wrong("is not an object"));
         };
@@ -110,15 +127,24 @@ impl Ask {
         };
         let schema = Schema::compile(schema.clone()).map_err(|r| r.message)?;
         let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));
-        schema.check(&content).map_err(|r| format!("does not fit: {}", r.message))
+        schema
+            .check(&content)
+            .map_err(|r| format!("does not fit: {}", r.message))
     }
 }
 
 /// The error for a capability the client did not declare; `required` is what it would have to declare.
 pub(crate) fn missing_capability(name: &str, required: Value) -> RpcError {
-    let refusal = Refusal::new(Code::ProtocolError, format!("this needs a client that declares `{name}`"))
-        .hint(format!("Use a client that supports `{name}`, or another way to the same end."));
-    RpcError::numbered(-32021, refusal).with("requiredCapabilities", required).status(400)
+    let refusal = Refusal::new(
+        Code::ProtocolError,
+        format!("this needs a client that declares `{name}`"),
+    )
+    .hint(format!(
+        "Use a client that supports `{name}`, or another way to the same end."
+    ));
+    RpcError::numbered(-32021, refusal)
+        .with("requiredCapabilities", required)
+        .status(400)
 }
 
 /// What a handler stops with in the stateless era; it travels up to the answer by itself.
@@ -154,7 +180,9 @@ impl Rounds {
         let mut rounds = match fields.text("requestState")? {
             None => Rounds::default(),
             Some(state) => {
-                let opened = seal.open(purpose, &state).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+                let opened = seal
+                    .open(purpose, &state)
+                    .and_then(|bytes| serde_json::from_slice(&bytes).ok());
                 opened.ok_or_else(|| {
                     Refusal::field(
                         Code::InvalidParams,
@@ -169,7 +197,10 @@ impl Rounds {
             rounds.answers.extend(responses);
         }
         if rounds.answers.len() > MAX_ANSWERS {
-            return Err(Refusal::new(Code::InvalidParams, format!("more than {MAX_ANSWERS} answers in one request")));
+            return Err(Refusal::new(
+                Code::InvalidParams,
+                format!("more than {MAX_ANSWERS} answers in one request"),
+            ));
         }
         Ok(rounds)
     }
@@ -179,6 +210,8 @@ impl Rounds {
         if self.answers.is_empty() && self.kept.is_none() {
             return None;
         }
-        serde_json::to_vec(self).ok().map(|bytes| seal.close(purpose, &bytes))
+        serde_json::to_vec(self)
+            .ok()
+            .map(|bytes| seal.close(purpose, &bytes))
     }
 }

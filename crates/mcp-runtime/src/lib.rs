@@ -84,6 +84,7 @@ pub use level::Level;
 pub use method::CustomMethod;
 pub use prompt::{NewArgument, NewPrompt, Prompt, PromptArgument, PromptMessage, PromptSource};
 pub use rate::RateLimiter;
+pub use registry::Listing;
 pub use resource::{ReadRequest, Resource, ResourceSource, ResourceTemplate};
 pub use schema::Schema;
 pub use server::{Builder, Server};

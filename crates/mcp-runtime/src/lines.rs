@@ -45,9 +45,19 @@ where
     let core = &server.0;
     let outbox = Arc::new(Outbox::new(core.settings.limits.max_outbox_bytes));
     let extensions = Arc::new(extensions);
-    let session = Arc::new(Session::on_line(outbox.clone(), extensions.clone(), &core.settings.limits));
+    let session = Arc::new(Session::on_line(
+        outbox.clone(),
+        extensions.clone(),
+        &core.settings.limits,
+    ));
     core.hub.enter(&session);
-    let line = Connection { core, session: &session, outbox: &outbox, outlet: Outlet::Line(outbox.clone()), extensions };
+    let line = Connection {
+        core,
+        session: &session,
+        outbox: &outbox,
+        outlet: Outlet::Line(outbox.clone()),
+        extensions,
+    };
     let (written, ended) = tokio::join!(outbox.write_to(writer), async {
         let ended = line.read(reader).await;
         line.drain().await;
@@ -210,7 +220,11 @@ impl Connection<'_> {
 
     fn too_large(&self) -> RpcError {
         let max = self.core.settings.limits.max_message_bytes;
-        Refusal::new(Code::MessageTooLarge, format!("the message is larger than {max} bytes")).into()
+        Refusal::new(
+            Code::MessageTooLarge,
+            format!("the message is larger than {max} bytes"),
+        )
+        .into()
     }
 }
 
@@ -224,5 +238,8 @@ fn kept_id(start: &[u8]) -> Option<&str> {
 }
 
 fn unsupported_encoding() -> RpcError {
-    RpcError::numbered(-32700, Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8"))
+    RpcError::numbered(
+        -32700,
+        Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8"),
+    )
 }

@@ -109,12 +109,17 @@ impl CustomMethod {
         E: Into<Stop>,
     {
         let run = move |cx, params| run(cx, params).map(|r| r.map_err(Into::into)).boxed();
-        Self { name: name.into(), run: Arc::new(run) }
+        Self {
+            name: name.into(),
+            run: Arc::new(run),
+        }
     }
 }
 
 impl fmt::Debug for CustomMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CustomMethod").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("CustomMethod")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }

@@ -56,6 +56,8 @@ impl Outbox {
     }
 
     /// Waits until the client has read enough.
+    //= specs/mcp-runtime.md#line-transport
+    //# A client that reads no answers MUST NOT make the server hold more than its limits allow.
     pub(crate) async fn room(&self) {
         while self.is_full() && !self.is_closed() {
             let mut drained = pin!(self.drained.notified());

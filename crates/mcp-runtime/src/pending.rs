@@ -30,7 +30,11 @@ impl Pending {
         max_waiting: usize,
     ) -> Result<Value, Refusal> {
         let (id, answer) = self.enter(max_waiting)?;
-        let waiting = Waiting { pending: self, outlet, id };
+        let waiting = Waiting {
+            pending: self,
+            outlet,
+            id,
+        };
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         outlet.room().await;
         outlet.push(message.to_string().into_bytes());
@@ -42,7 +46,10 @@ impl Pending {
             Ok(Err(_closed)) => Err(Refusal::new(Code::TransportError, "the client is gone")),
             Err(_elapsed) => Err(Refusal::new(
                 Code::Timeout,
-                format!("the client did not answer {method} within {} ms", timeout.as_millis()),
+                format!(
+                    "the client did not answer {method} within {} ms",
+                    timeout.as_millis()
+                ),
             )),
         }
     }
@@ -100,6 +107,12 @@ impl Drop for Waiting<'_> {
 }
 
 fn declined(method: &str, error: &Value) -> Refusal {
-    let reason = error.get("message").and_then(Value::as_str).unwrap_or("without a reason");
-    Refusal::new(Code::DependencyUnavailable, format!("the client refused {method}: {reason}"))
+    let reason = error
+        .get("message")
+        .and_then(Value::as_str)
+        .unwrap_or("without a reason");
+    Refusal::new(
+        Code::DependencyUnavailable,
+        format!("the client refused {method}: {reason}"),
+    )
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::completion::Completer;
 use crate::content::{Content, Icon, ResourceContents, Role};
 use crate::context::Context;
+use crate::registry::Listing;
 use crate::schema::Schema;
 use crate::template::Template;
 use crate::tool::Stop;
@@ -45,11 +46,15 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Something the user says.
     pub fn user(content: Content) -> Self {
-        Self { role: Role::User, content }
+        Self {
+            role: Role::User,
+            content,
+        }
     }
 }
 
-type Make = dyn Fn(Context, Map<String, Value>) -> BoxFuture<'static, Result<Vec<PromptMessage>, Stop>> + Send + Sync;
+type Make =
+    dyn Fn(Context, Map<String, Value>) -> BoxFuture<'static, Result<Vec<PromptMessage>, Stop>> + Send + Sync;
 
 #[derive(Clone)]
 enum Body {
@@ -77,7 +82,11 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt of messages whose texts and resource addresses may hold `{{variables}}`.
-    pub fn template(name: impl Into<String>, description: impl Into<String>, messages: Vec<PromptMessage>) -> Self {
+    pub fn template(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        messages: Vec<PromptMessage>,
+    ) -> Self {
         Self::with(name.into(), description.into(), Body::Messages(messages))
     }
 
@@ -107,14 +116,24 @@ impl Prompt {
     /// The JSON Schema of its arguments.
     pub fn argument_schema(&self) -> Value {
         let property = |argument: &PromptArgument| {
-            let mut schema = argument.schema.clone().unwrap_or_else(|| json!({ "type": "string" }));
+            let mut schema = argument
+                .schema
+                .clone()
+                .unwrap_or_else(|| json!({ "type": "string" }));
             if let Value::Object(schema) = &mut schema {
-                schema.entry("description").or_insert_with(|| json!(argument.description));
+                schema
+                    .entry("description")
+                    .or_insert_with(|| json!(argument.description));
             }
             (argument.name.clone(), schema)
         };
         let properties: Map<String, Value> = self.arguments.iter().map(property).collect();
-        let required: Vec<&str> = self.arguments.iter().filter(|a| a.required).map(|a| a.name.as_str()).collect();
+        let required: Vec<&str> = self
+            .arguments
+            .iter()
+            .filter(|a| a.required)
+            .map(|a| a.name.as_str())
+            .collect();
         json!({ "type": "object", "properties": properties, "required": required })
     }
 
@@ -158,11 +177,15 @@ impl Prompt {
 /// Prompts that live elsewhere, such as in a database; asked after the registered ones.
 pub trait PromptSource: Send + Sync + 'static {
     /// One page, from a place this source gave before; empty is the start. Gives the place of the next page.
-    fn list<'a>(&'a self, cx: &'a Context, from: &'a str) -> BoxFuture<'a, Result<(Vec<Prompt>, Option<String>), Refusal>>;
+    fn list<'a>(&'a self, cx: &'a Context, from: &'a str) -> BoxFuture<'a, Result<Listing<Prompt>, Refusal>>;
     /// The prompt of this name; `None` when it is not one of this source.
     fn get<'a>(&'a self, cx: &'a Context, name: &'a str) -> BoxFuture<'a, Result<Option<Prompt>, Refusal>>;
     /// Keeps a prompt that a client creates. A source that keeps none leaves it to the registry.
-    fn create<'a>(&'a self, _cx: &'a Context, _prompt: &'a NewPrompt) -> BoxFuture<'a, Result<bool, Refusal>> {
+    fn create<'a>(
+        &'a self,
+        _cx: &'a Context,
+        _prompt: &'a NewPrompt,
+    ) -> BoxFuture<'a, Result<bool, Refusal>> {
         std::future::ready(Ok(false)).boxed()
     }
 }
@@ -238,14 +261,23 @@ pub(crate) struct Registered {
 /// A message whose variable parts are known.
 enum Filled {
     Text(Template),
-    Resource { uri: Template, text: Option<Template>, contents: ResourceContents },
+    Resource {
+        uri: Template,
+        text: Option<Template>,
+        contents: ResourceContents,
+    },
     Fixed(Content),
 }
 
 impl Registered {
     pub(crate) fn new(mut prompt: Prompt) -> Result<Self, Refusal> {
         if prompt.name.is_empty() || prompt.name.chars().count() > 200 {
-            return Err(Refusal::field(Code::InvalidParams, "name", "is empty or too long", "1 to 200 characters"));
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "name",
+                "is empty or too long",
+                "1 to 200 characters",
+            ));
         }
         let templates = match &prompt.body {
             Body::Messages(messages) => {
@@ -257,11 +289,20 @@ impl Registered {
         declare_variables(&mut prompt, &templates);
         let schema = Schema::compile(prompt.argument_schema())?;
         let entry = prompt.entry().to_string().into();
-        Ok(Self { prompt, entry, schema, templates })
+        Ok(Self {
+            prompt,
+            entry,
+            schema,
+            templates,
+        })
     }
 
     /// The prompt's messages for these arguments.
-    pub(crate) async fn get(&self, cx: Context, arguments: Map<String, Value>) -> Result<Vec<PromptMessage>, Stop> {
+    pub(crate) async fn get(
+        &self,
+        cx: Context,
+        arguments: Map<String, Value>,
+    ) -> Result<Vec<PromptMessage>, Stop> {
         let mut arguments = Value::Object(arguments);
         self.schema.admit(&mut arguments)?;
         let Value::Object(arguments) = arguments else {
@@ -270,7 +311,10 @@ impl Registered {
         match &self.prompt.body {
             Body::Made(make) => make(cx, arguments).await,
             Body::Messages(_) => {
-                let message = |(role, filled): &(Role, Filled)| PromptMessage { role: *role, content: filled.render(&arguments) };
+                let message = |(role, filled): &(Role, Filled)| PromptMessage {
+                    role: *role,
+                    content: filled.render(&arguments),
+                };
                 Ok(self.templates.iter().map(message).collect())
             }
         }
@@ -293,9 +337,11 @@ impl Filled {
     fn variables(&self) -> Vec<&str> {
         match self {
             Filled::Text(template) => template.variables().into_iter().collect(),
-            Filled::Resource { uri, text, .. } => {
-                uri.variables().into_iter().chain(text.iter().flat_map(Template::variables)).collect()
-            }
+            Filled::Resource { uri, text, .. } => uri
+                .variables()
+                .into_iter()
+                .chain(text.iter().flat_map(Template::variables))
+                .collect(),
             Filled::Fixed(_) => Vec::new(),
         }
     }
@@ -318,7 +364,10 @@ fn declare_variables(prompt: &mut Prompt, templates: &[(Role, Filled)]) {
     for name in templates.iter().flat_map(|(_, filled)| filled.variables()) {
         if !prompt.arguments.iter().any(|a| a.name == name) {
             let name = name.to_owned();
-            prompt.arguments.push(PromptArgument { name, ..PromptArgument::default() });
+            prompt.arguments.push(PromptArgument {
+                name,
+                ..PromptArgument::default()
+            });
         }
     }
 }

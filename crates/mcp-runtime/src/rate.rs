@@ -36,7 +36,10 @@ impl RateLimiter {
             let due = due.max(now) + self.spacing_ns;
             (due <= now + self.burst_ns).then_some(due)
         };
-        match self.due_ns.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) {
+        match self
+            .due_ns
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next)
+        {
             Ok(_) => Ok(()),
             Err(due) => Err(self.refuse(due.saturating_sub(now))),
         }
@@ -44,8 +47,11 @@ impl RateLimiter {
 
     fn refuse(&self, behind_ns: u64) -> Refusal {
         let wait = Duration::from_nanos((behind_ns + self.spacing_ns).saturating_sub(self.burst_ns));
-        Refusal::new(Code::RateLimitPerSecond, "more messages a second than this session may send")
-            .fact("retry_after_seconds", wait.as_secs() + 1)
+        Refusal::new(
+            Code::RateLimitPerSecond,
+            "more messages a second than this session may send",
+        )
+        .fact("retry_after_seconds", wait.as_secs() + 1)
     }
 }
 

@@ -26,6 +26,15 @@ pub(crate) struct Family<T> {
     whole: Bytes,
 }
 
+/// One page of what a source lists.
+#[derive(Clone, Debug)]
+pub struct Listing<T> {
+    /// The entries of this page.
+    pub entries: Vec<T>,
+    /// Where the next page starts, in the source's own words; `None` at the end.
+    pub next: Option<String>,
+}
+
 /// Something that is listed.
 pub(crate) trait Listed {
     /// The name of the list's member: `tools`, `resources`.
@@ -36,7 +45,12 @@ pub(crate) trait Listed {
 
 impl<T: Listed> Family<T> {
     fn new(entries: BTreeMap<Arc<str>, Arc<T>>, page_entries: usize) -> Self {
-        let mut family = Self { entries, first_page: Bytes::new(), first_page_ends: None, whole: Bytes::new() };
+        let mut family = Self {
+            entries,
+            first_page: Bytes::new(),
+            first_page_ends: None,
+            whole: Bytes::new(),
+        };
         let (body, ends) = family.write_page(None, page_entries);
         family.whole = list_text::<T>(&body, None);
         family.first_page = body;
@@ -116,7 +130,8 @@ impl Registry {
             .into_iter()
             .map(|tool| tool::Registered::new(tool).map(|r| (r.tool.name.as_str().into(), Arc::new(r))))
             .collect();
-        self.tools.add(registered?, |name| duplicate(Code::ToolDuplicate, "tool", name))
+        self.tools
+            .add(&registered?, |name| duplicate(Code::ToolDuplicate, "tool", name))
     }
 
     pub(crate) fn add_resources(&self, resources: Vec<Resource>) -> Result<(), Refusal> {
@@ -124,13 +139,17 @@ impl Registry {
             .into_iter()
             .map(|r| resource::Registered::new(r).map(|r| (r.resource.uri.as_str().into(), Arc::new(r))))
             .collect();
-        self.resources.add(registered?, |uri| duplicate(Code::ResourceDuplicate, "resource", uri))
+        self.resources.add(&registered?, |uri| {
+            duplicate(Code::ResourceDuplicate, "resource", uri)
+        })
     }
 
     pub(crate) fn add_template(&self, template: ResourceTemplate) -> Result<(), Refusal> {
         let registered = resource::RegisteredTemplate::new(template)?;
         let key: Arc<str> = registered.template.uri_template.as_str().into();
-        self.templates.add(vec![(key, Arc::new(registered))], |uri| duplicate(Code::ResourceDuplicate, "template", uri))
+        self.templates.add(&[(key, Arc::new(registered))], |uri| {
+            duplicate(Code::ResourceDuplicate, "template", uri)
+        })
     }
 
     pub(crate) fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
@@ -138,7 +157,9 @@ impl Registry {
             .into_iter()
             .map(|p| prompt::Registered::new(p).map(|r| (r.prompt.name.as_str().into(), Arc::new(r))))
             .collect();
-        self.prompts.add(registered?, |name| duplicate(Code::PromptDuplicate, "prompt", name))
+        self.prompts.add(&registered?, |name| {
+            duplicate(Code::PromptDuplicate, "prompt", name)
+        })
     }
 }
 
@@ -151,7 +172,10 @@ pub(crate) struct Shelf<T> {
 
 impl<T: Listed> Shelf<T> {
     fn new(page_entries: usize) -> Self {
-        Self { family: ArcSwap::from_pointee(Family::new(BTreeMap::new(), page_entries)), page_entries }
+        Self {
+            family: ArcSwap::from_pointee(Family::new(BTreeMap::new(), page_entries)),
+            page_entries,
+        }
     }
 
     pub(crate) fn load(&self) -> arc_swap::Guard<Arc<Family<T>>> {
@@ -159,12 +183,12 @@ impl<T: Listed> Shelf<T> {
     }
 
     /// Adds all or none.
-    fn add(&self, fresh: Vec<(Arc<str>, Arc<T>)>, duplicate: impl Fn(&str) -> Refusal) -> Result<(), Refusal> {
+    fn add(&self, fresh: &[(Arc<str>, Arc<T>)], duplicate: impl Fn(&str) -> Refusal) -> Result<(), Refusal> {
         let mut refused = None;
         self.family.rcu(|current| {
             let mut entries = current.entries.clone();
             refused = None;
-            for (key, value) in &fresh {
+            for (key, value) in fresh {
                 if entries.insert(key.clone(), value.clone()).is_some() {
                     refused = Some(duplicate(key));
                     return current.clone();

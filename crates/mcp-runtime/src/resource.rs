@@ -14,10 +14,12 @@ use serde_json::{Map, Value, json};
 use crate::completion::Completer;
 use crate::content::{Annotations, Icon, ResourceContents};
 use crate::context::Context;
+use crate::registry::Listing;
 use crate::tool::Stop;
 use crate::uri;
 
-type Read = dyn Fn(Context, ReadRequest) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> + Send + Sync;
+type Read =
+    dyn Fn(Context, ReadRequest) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> + Send + Sync;
 
 /// What is asked of a resource.
 #[derive(Clone, Debug, Default)]
@@ -170,7 +172,7 @@ pub trait ResourceSource: Send + Sync + 'static {
         cx: &'a Context,
         from: &'a str,
         under: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<(Vec<Resource>, Option<String>), Refusal>>;
+    ) -> BoxFuture<'a, Result<Listing<Resource>, Refusal>>;
     /// What stands at an address; `None` when it is not one of this source.
     fn read<'a>(
         &'a self,
@@ -191,7 +193,11 @@ impl Registered {
         Ok(Self { resource, entry })
     }
 
-    pub(crate) fn read(&self, cx: Context, request: ReadRequest) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
+    pub(crate) fn read(
+        &self,
+        cx: Context,
+        request: ReadRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
         (self.resource.read)(cx, request)
     }
 }
@@ -216,7 +222,11 @@ impl RegisteredTemplate {
         if let Some(mime_type) = &template.mime_type {
             entry["mimeType"] = json!(mime_type);
         }
-        Ok(Self { template, entry: entry.to_string().into(), pattern })
+        Ok(Self {
+            template,
+            entry: entry.to_string().into(),
+            pattern,
+        })
     }
 
     /// The variables' values, when the address fits the pattern.
@@ -224,7 +234,11 @@ impl RegisteredTemplate {
         self.pattern.fit(uri)
     }
 
-    pub(crate) fn read(&self, cx: Context, request: ReadRequest) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
+    pub(crate) fn read(
+        &self,
+        cx: Context,
+        request: ReadRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
         (self.template.read)(cx, request)
     }
 }
@@ -247,8 +261,12 @@ enum Piece {
 
 impl Pattern {
     fn parse(source: &str) -> Result<Pattern, Refusal> {
-        let wrong = |problem: &str| Refusal::new(Code::InvalidUri, format!("the template {source:?} {problem}"));
-        let mut pattern = Pattern { pieces: Vec::new(), queries: Vec::new() };
+        let wrong =
+            |problem: &str| Refusal::new(Code::InvalidUri, format!("the template {source:?} {problem}"));
+        let mut pattern = Pattern {
+            pieces: Vec::new(),
+            queries: Vec::new(),
+        };
         let mut rest = source;
         while let Some((text, after)) = rest.split_once('{') {
             if !text.is_empty() {
@@ -259,7 +277,9 @@ impl Pattern {
                 None => return Err(wrong("has an empty variable")),
                 Some(b'?' | b'&') => pattern.queries.extend(inner[1..].split(',').map(str::to_owned)),
                 Some(b'+') => pattern.pieces.push(Piece::Rest(inner[1..].to_owned())),
-                Some(_) if inner.ends_with('*') => pattern.pieces.push(Piece::Rest(inner.trim_end_matches('*').to_owned())),
+                Some(_) if inner.ends_with('*') => pattern
+                    .pieces
+                    .push(Piece::Rest(inner.trim_end_matches('*').to_owned())),
                 Some(_) => pattern.pieces.push(Piece::Part(inner.to_owned())),
             }
             rest = after;
@@ -298,12 +318,18 @@ fn fit_pieces(pieces: &[Piece], address: &str, values: &mut BTreeMap<String, Str
     };
     let (name, whole) = match piece {
         Piece::Text(text) => {
-            return address.strip_prefix(text.as_str()).is_some_and(|after| fit_pieces(rest, after, values));
+            return address
+                .strip_prefix(text.as_str())
+                .is_some_and(|after| fit_pieces(rest, after, values));
         }
         Piece::Part(name) => (name, false),
         Piece::Rest(name) => (name, true),
     };
-    let limit = if whole { address.len() } else { address.find('/').unwrap_or(address.len()) };
+    let limit = if whole {
+        address.len()
+    } else {
+        address.find('/').unwrap_or(address.len())
+    };
     let end = match rest.first() {
         None => limit,
         Some(Piece::Text(text)) => match address.find(text.as_str()).filter(|at| *at <= limit) {
@@ -331,7 +357,9 @@ impl fmt::Debug for Registered {
 
 impl fmt::Debug for RegisteredTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResourceTemplate").field(&self.template.uri_template).finish()
+        f.debug_tuple("ResourceTemplate")
+            .field(&self.template.uri_template)
+            .finish()
     }
 }
 
@@ -347,22 +375,47 @@ mod tests {
 
     fn check(template: &str, uri: &str, expect: Option<&[(&str, &str)]>) {
         let found = Pattern::parse(template).unwrap().fit(uri);
-        let expect = expect.map(|pairs| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
+        let expect = expect.map(|pairs| {
+            pairs
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect()
+        });
         assert_eq!(found, expect, "{template} on {uri}");
     }
 
     #[test]
     fn addresses_fit_patterns() {
-        check("test://template/{id}/data", "test://template/7/data", Some(&[("id", "7")]));
+        check(
+            "test://template/{id}/data",
+            "test://template/7/data",
+            Some(&[("id", "7")]),
+        );
         check("test://template/{id}/data", "test://template/7/8/data", None);
         check("test://template/{id}/data", "test://template//data", None);
-        check("x:///{kind}/{id}", "x:///epic/EP%201", Some(&[("kind", "epic"), ("id", "EP 1")]));
-        check("x:///{kind}/{+path}", "x:///spec/a/b:c/d", Some(&[("kind", "spec"), ("path", "a/b:c/d")]));
-        check("x:///all{?offset,limit}", "x:///all?limit=5&other=1", Some(&[("limit", "5")]));
+        check(
+            "x:///{kind}/{id}",
+            "x:///epic/EP%201",
+            Some(&[("kind", "epic"), ("id", "EP 1")]),
+        );
+        check(
+            "x:///{kind}/{+path}",
+            "x:///spec/a/b:c/d",
+            Some(&[("kind", "spec"), ("path", "a/b:c/d")]),
+        );
+        check(
+            "x:///all{?offset,limit}",
+            "x:///all?limit=5&other=1",
+            Some(&[("limit", "5")]),
+        );
         check("x:///all{?offset,limit}", "x:///all", Some(&[]));
         check("x:///{a}-{b}", "x:///1-2", Some(&[("a", "1"), ("b", "2")]));
         for broken in ["x:///{a", "x:///{}", "{a}/b"] {
-            assert_eq!(Pattern::parse(broken).unwrap_err().code, Code::InvalidUri, "{broken}");
+            assert_eq!(
+                Pattern::parse(broken).unwrap_err().code,
+                Code::InvalidUri,
+                "{broken}"
+            );
         }
     }
 }

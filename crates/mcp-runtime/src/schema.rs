@@ -24,10 +24,14 @@ impl Schema {
     pub fn compile(source: Value) -> Result<Schema, Refusal> {
         let refuse = |problem: String| Refusal::new(Code::InvalidJsonSchema, problem);
         if depth(&source) > MAX_SCHEMA_DEPTH {
-            return Err(refuse(format!("the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")));
+            return Err(refuse(format!(
+                "the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels"
+            )));
         }
         if let Some(address) = foreign_reference(&source) {
-            return Err(refuse(format!("the schema refers to {address:?}, which is not part of it")));
+            return Err(refuse(format!(
+                "the schema refers to {address:?}, which is not part of it"
+            )));
         }
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
@@ -65,11 +69,18 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        let faults: Vec<Fault> =
-            self.validator.iter_errors(value).flat_map(|e| self.faults(&e)).take(MAX_FAULTS).collect();
+        let faults: Vec<Fault> = self
+            .validator
+            .iter_errors(value)
+            .flat_map(|e| self.faults(&e))
+            .take(MAX_FAULTS)
+            .collect();
         match Refusal::of_faults(Code::InvalidParams, faults) {
             Some(refusal) => Err(refusal),
-            None => Err(Refusal::new(Code::InvalidParams, "the value does not fit its schema")),
+            None => Err(Refusal::new(
+                Code::InvalidParams,
+                "the value does not fit its schema",
+            )),
         }
     }
 
@@ -97,13 +108,19 @@ impl Schema {
         let path = error.schema_path().as_str();
         let keyword = path.rsplit('/').next().unwrap_or_default();
         match self.source.pointer(path) {
-            Some(value) => format!("{keyword} {value}").chars().take(MAX_PROBLEM_CHARS).collect(),
+            Some(value) => format!("{keyword} {value}")
+                .chars()
+                .take(MAX_PROBLEM_CHARS)
+                .collect(),
             None => String::new(),
         }
     }
 
     fn allowed_at(&self, at: &str, name: &str) -> String {
-        let property = at.is_empty().then(|| self.source.pointer(&format!("/properties/{name}/type"))).flatten();
+        let property = at
+            .is_empty()
+            .then(|| self.source.pointer(&format!("/properties/{name}/type")))
+            .flatten();
         property.map(|kind| format!("type {kind}")).unwrap_or_default()
     }
 
@@ -133,8 +150,13 @@ impl Schema {
 
     /// Follows a reference into the schema; one step is enough for what generators write.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix('#'));
-        target.and_then(|pointer| self.source.pointer(pointer)).unwrap_or(schema)
+        let target = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|r| r.strip_prefix('#'));
+        target
+            .and_then(|pointer| self.source.pointer(pointer))
+            .unwrap_or(schema)
     }
 }
 
@@ -181,8 +203,13 @@ fn wanted(schema: &Value, text: &str) -> Option<Value> {
 fn foreign_reference(schema: &Value) -> Option<&str> {
     match schema {
         Value::Object(members) => {
-            let own = ["$ref", "$dynamicRef"].iter().filter_map(|k| members.get(*k)).filter_map(Value::as_str);
-            own.filter(|target| !target.starts_with('#')).chain(members.values().filter_map(foreign_reference)).next()
+            let own = ["$ref", "$dynamicRef"]
+                .iter()
+                .filter_map(|k| members.get(*k))
+                .filter_map(Value::as_str);
+            own.filter(|target| !target.starts_with('#'))
+                .chain(members.values().filter_map(foreign_reference))
+                .next()
         }
         Value::Array(items) => items.iter().find_map(foreign_reference),
         _ => None,
@@ -198,11 +225,19 @@ fn depth(value: &Value) -> usize {
 }
 
 fn fault(field: String, problem: impl Into<String>, allowed: String) -> Fault {
-    Fault { field, problem: problem.into(), allowed }
+    Fault {
+        field,
+        problem: problem.into(),
+        allowed,
+    }
 }
 
 fn join(at: &str, name: &str) -> String {
-    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+    if at.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{at}.{name}")
+    }
 }
 
 /// `/operations/3/title` as people write it: `operations[3].title`.
@@ -245,7 +280,9 @@ mod tests {
 
     #[test]
     fn every_wrong_field_is_named_with_what_is_allowed() {
-        let refusal = schema().check(&json!({ "priority": 9, "colour": "red", "tags": [5] })).unwrap_err();
+        let refusal = schema()
+            .check(&json!({ "priority": 9, "colour": "red", "tags": [5] }))
+            .unwrap_err();
         let fields: Vec<&str> = refusal.faults.iter().map(|f| f.field.as_str()).collect();
         for field in ["title", "priority", "colour", "tags[0]"] {
             assert!(fields.contains(&field), "{field} in {fields:?}");
@@ -257,11 +294,18 @@ mod tests {
 
     #[test]
     fn text_that_stands_for_something_else_is_straightened() {
-        let mut value = json!({ "title": "5", "priority": "2", "tags": "[{\"n\":\"1.5\"}]", "deep": { "on": "true" } });
+        let mut value =
+            json!({ "title": "5", "priority": "2", "tags": "[{\"n\":\"1.5\"}]", "deep": { "on": "true" } });
         schema().admit(&mut value).unwrap();
-        assert_eq!(value, json!({ "title": "5", "priority": 2, "tags": [{ "n": 1.5 }], "deep": { "on": true } }));
+        assert_eq!(
+            value,
+            json!({ "title": "5", "priority": 2, "tags": [{ "n": 1.5 }], "deep": { "on": true } })
+        );
         let mut still_wrong = json!({ "title": "x", "priority": "two" });
-        assert_eq!(schema().admit(&mut still_wrong).unwrap_err().faults[0].field, "priority");
+        assert_eq!(
+            schema().admit(&mut still_wrong).unwrap_err().faults[0].field,
+            "priority"
+        );
     }
 
     #[test]

@@ -75,7 +75,13 @@ impl Server {
 
     /// The names of all tools.
     pub fn tool_names(&self) -> Vec<String> {
-        self.0.registry.tools.load().values().map(|t| t.tool.name.clone()).collect()
+        self.0
+            .registry
+            .tools
+            .load()
+            .values()
+            .map(|t| t.tool.name.clone())
+            .collect()
     }
 
     /// Adds resources, all or none.
@@ -119,7 +125,10 @@ impl Server {
     /// Adds a prompt or puts it in the place of the one with its name.
     pub fn replace_prompt(&self, prompt: Prompt) -> Result<(), Refusal> {
         let name = prompt.name.clone();
-        self.0.registry.prompts.replace(&name, prompt::Registered::new(prompt)?);
+        self.0
+            .registry
+            .prompts
+            .replace(&name, prompt::Registered::new(prompt)?);
         self.0.hub.list_changed(List::Prompts);
         Ok(())
     }
@@ -170,7 +179,12 @@ impl Server {
 
     /// How many requests of the server wait for an answer of a client.
     pub fn waiting_for_clients(&self) -> usize {
-        self.0.hub.sessions().iter().map(|session| session.pending.len()).sum()
+        self.0
+            .hub
+            .sessions()
+            .iter()
+            .map(|session| session.pending.len())
+            .sum()
     }
 
     /// How many HTTP sessions are alive.

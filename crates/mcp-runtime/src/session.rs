@@ -81,12 +81,20 @@ impl Session {
     }
 
     /// A session that was kept elsewhere and comes back.
-    pub(crate) fn restored(record: SessionRecord, extensions: Arc<http::Extensions>, limits: &Limits) -> Self {
+    pub(crate) fn restored(
+        record: SessionRecord,
+        extensions: Arc<http::Extensions>,
+        limits: &Limits,
+    ) -> Self {
         let mut session = Self::on_http(record.id.into(), extensions, limits);
         session.owner = record.owner.map(Into::into);
         let version = Version::parse(&record.version).unwrap_or(Version::NEWEST_HANDSHAKE);
         let capabilities = ClientCapabilities::new(record.capabilities);
-        let client = Client { name: record.client_name, version: record.client_version, capabilities };
+        let client = Client {
+            name: record.client_name,
+            version: record.client_version,
+            capabilities,
+        };
         session.greet(version, Arc::new(client));
         session.confirm();
         session.log_level.store(record.log_level, Ordering::Release);
@@ -162,11 +170,17 @@ impl Session {
             Some((version, client)) => (*version, client.clone()),
             None => (Version::NEWEST_HANDSHAKE, Arc::default()),
         };
-        Terms { version, client, log_level: Level::from_number(self.log_level.load(Ordering::Acquire)) }
+        Terms {
+            version,
+            client,
+            log_level: Level::from_number(self.log_level.load(Ordering::Acquire)),
+        }
     }
 
     pub(crate) fn version(&self) -> Version {
-        self.greeting.get().map_or(Version::NEWEST_HANDSHAKE, |(version, _)| *version)
+        self.greeting
+            .get()
+            .map_or(Version::NEWEST_HANDSHAKE, |(version, _)| *version)
     }
 
     /// A message that no request asked for. It is lost when the client reads nothing.
@@ -221,16 +235,22 @@ impl Session {
 
     /// The stream with this number, for a client that comes back.
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<EventStream>> {
-        let Home::Http(streams) = &self.home else { return None };
+        let Home::Http(streams) = &self.home else {
+            return None;
+        };
         let streams = lock(streams);
         let mut all = streams.kept.iter().chain(&streams.unasked);
-        all.find(|(own, _)| *own == number).map(|(_, stream)| stream.clone())
+        all.find(|(own, _)| *own == number)
+            .map(|(_, stream)| stream.clone())
     }
 
     /// Ends all streams nobody asked for: the session is over.
     pub(crate) fn close_streams(&self) {
         if let Home::Http(streams) = &self.home {
-            lock(streams).unasked.iter().for_each(|(_, stream)| stream.close());
+            lock(streams)
+                .unasked
+                .iter()
+                .for_each(|(_, stream)| stream.close());
         }
     }
 

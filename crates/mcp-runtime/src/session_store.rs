@@ -71,7 +71,10 @@ pub(crate) struct Sharded<T> {
 
 impl<T> Default for Sharded<T> {
     fn default() -> Self {
-        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+        Self {
+            hasher: RandomState::new(),
+            shards: std::array::from_fn(|_| Mutex::default()),
+        }
     }
 }
 
@@ -83,7 +86,9 @@ impl<T> Sharded<T> {
 
     /// One piece after the other, for chores that walk over all.
     pub(crate) fn at(&self, index: usize) -> MutexGuard<'_, HashMap<Box<str>, T>> {
-        self.shards[index % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index % SHARDS]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) const fn pieces(&self) -> usize {

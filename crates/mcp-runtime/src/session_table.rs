@@ -19,15 +19,28 @@ pub(crate) struct SessionTable {
 
 impl SessionTable {
     pub(crate) fn new(store: Arc<dyn SessionStore>) -> Self {
-        Self { live: Sharded::default(), count: AtomicUsize::new(0), broom: AtomicUsize::new(0), store }
+        Self {
+            live: Sharded::default(),
+            count: AtomicUsize::new(0),
+            broom: AtomicUsize::new(0),
+            store,
+        }
     }
 
     /// A new session with an id nobody can guess.
-    pub(crate) fn open(&self, core: &Core, extensions: Arc<http::Extensions>, owner: Option<&str>) -> Result<Arc<Session>, Refusal> {
+    pub(crate) fn open(
+        &self,
+        core: &Core,
+        extensions: Arc<http::Extensions>,
+        owner: Option<&str>,
+    ) -> Result<Arc<Session>, Refusal> {
         self.sweep_some(core);
         let limits = &core.settings.limits;
         if self.len() >= limits.max_sessions {
-            return Err(Refusal::new(Code::ResourceExhausted, format!("{} sessions are open already", self.len())));
+            return Err(Refusal::new(
+                Code::ResourceExhausted,
+                format!("{} sessions are open already", self.len()),
+            ));
         }
         let mut session = Session::on_http(random_id().into(), extensions, limits);
         session.owner = owner.map(Into::into);
@@ -39,7 +52,12 @@ impl SessionTable {
     /// The session with this id, when it is alive or kept, and the caller's own.
     //= specs/mcp-runtime.md#sessions
     //# A session MUST be found in constant time, and one that is kept by a store MUST be served again after a restart.
-    pub(crate) async fn find(&self, core: &Core, id: &str, owner: Option<&str>) -> Result<Arc<Session>, Refusal> {
+    pub(crate) async fn find(
+        &self,
+        core: &Core,
+        id: &str,
+        owner: Option<&str>,
+    ) -> Result<Arc<Session>, Refusal> {
         let live = self.live.shard(id).get(id).cloned();
         let session = match live {
             Some(session) if self.is_idle(core, &session) => {
@@ -95,7 +113,12 @@ impl SessionTable {
 
     fn enter(&self, core: &Core, session: &Arc<Session>) {
         session.touch(core.uptime_ms());
-        if self.live.shard(&session.id).insert(session.id.clone(), session.clone()).is_none() {
+        if self
+            .live
+            .shard(&session.id)
+            .insert(session.id.clone(), session.clone())
+            .is_none()
+        {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
         core.hub.enter(session);
@@ -120,7 +143,13 @@ impl SessionTable {
     /// Each opened session pays for looking through one piece of the table.
     fn sweep_some(&self, core: &Core) {
         let piece = self.broom.fetch_add(1, Ordering::Relaxed) % self.live.pieces();
-        let idle: Vec<_> = self.live.at(piece).values().filter(|s| self.is_idle(core, s)).cloned().collect();
+        let idle: Vec<_> = self
+            .live
+            .at(piece)
+            .values()
+            .filter(|s| self.is_idle(core, s))
+            .cloned()
+            .collect();
         for session in idle {
             self.drop_live(core, &session);
             let (store, id) = (self.store.clone(), session.id.clone());

@@ -39,7 +39,10 @@ fn pipes() -> io::Result<(pipe::Receiver, pipe::Sender)> {
         // The pipe would become non-blocking for those who log into it, too.
         return Err(io::ErrorKind::Unsupported.into());
     }
-    Ok((pipe::Receiver::from_owned_fd(input)?, pipe::Sender::from_owned_fd(output)?))
+    Ok((
+        pipe::Receiver::from_owned_fd(input)?,
+        pipe::Sender::from_owned_fd(output)?,
+    ))
 }
 
 fn own(stream: impl AsFd) -> io::Result<OwnedFd> {

@@ -58,7 +58,10 @@ pub(crate) enum First {
 impl EventStream {
     pub(crate) fn new(max_events: usize) -> Self {
         Self {
-            state: Mutex::new(State { first: 1, ..State::default() }),
+            state: Mutex::new(State {
+                first: 1,
+                ..State::default()
+            }),
             grown: Notify::new(),
             read: Notify::new(),
             max_events: max_events.max(2),
@@ -180,7 +183,9 @@ impl EventStream {
     fn look(&self, after: u64) -> Option<Next> {
         let mut state = self.lock();
         let at = (after + 1).max(state.first);
-        let found = usize::try_from(at - state.first).ok().and_then(|i| state.events.get(i).cloned());
+        let found = usize::try_from(at - state.first)
+            .ok()
+            .and_then(|i| state.events.get(i).cloned());
         match found {
             Some(event) => {
                 state.seen = state.seen.max(at);
@@ -253,7 +258,11 @@ mod tests {
     async fn a_slow_reader_is_waited_for_and_an_absent_one_is_not() {
         let stream = EventStream::new(3);
         (0..5).for_each(|_| stream.push(event("old")));
-        assert_eq!(stream.next(0, 0).await, Next::Event(3, event("old")), "the oldest gave way");
+        assert_eq!(
+            stream.next(0, 0).await,
+            Next::Event(3, event("old")),
+            "the oldest gave way"
+        );
         stream.attach();
         while stream.offer(event("new")) {}
         let waiting = async {

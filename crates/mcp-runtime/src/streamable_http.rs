@@ -46,7 +46,11 @@ pub struct HttpSettings {
 impl Default for HttpSettings {
     fn default() -> Self {
         let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
-        Self { allowed_hosts: Some(local), allowed_origins: Vec::new(), sessionless: false }
+        Self {
+            allowed_hosts: Some(local),
+            allowed_origins: Vec::new(),
+            sessionless: false,
+        }
     }
 }
 
@@ -65,7 +69,12 @@ struct Mount {
 impl McpService {
     /// A service for a server.
     pub fn new(server: &Server, settings: HttpSettings) -> Self {
-        Self { mount: Arc::new(Mount { core: server.0.clone(), settings }) }
+        Self {
+            mount: Arc::new(Mount {
+                core: server.0.clone(),
+                settings,
+            }),
+        }
     }
 }
 
@@ -112,6 +121,9 @@ impl Mount {
 fn not_allowed(method: &Method) -> Response<ResponseBody> {
     let refusal = Refusal::new(Code::MethodNotAllowed, format!("{method} means nothing here"));
     let mut response = refuse("null", &RpcError::from(refusal));
-    response.headers_mut().insert(http::header::ALLOW, http::HeaderValue::from_static("POST, GET, DELETE"));
+    response.headers_mut().insert(
+        http::header::ALLOW,
+        http::HeaderValue::from_static("POST, GET, DELETE"),
+    );
     response
 }

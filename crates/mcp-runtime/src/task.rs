@@ -76,27 +76,55 @@ impl Status {
 
 impl Tasks {
     /// A new task. Those whose time is over make room first.
-    pub(crate) fn create(&self, owner: &str, ttl_ms: Option<u64>, limits: &Limits) -> Result<Arc<Task>, Refusal> {
+    pub(crate) fn create(
+        &self,
+        owner: &str,
+        ttl_ms: Option<u64>,
+        limits: &Limits,
+    ) -> Result<Arc<Task>, Refusal> {
         let mut table = self.lock();
         table.retain(|_, task| !task.is_over());
         if table.len() >= limits.max_tasks {
-            return Err(Refusal::new(Code::ResourceExhausted, format!("{} tasks are remembered already", table.len())));
+            return Err(Refusal::new(
+                Code::ResourceExhausted,
+                format!("{} tasks are remembered already", table.len()),
+            ));
         }
         let ttl_ms = ttl_ms.unwrap_or(limits.task_ttl_ms).clamp(1, limits.task_ttl_ms);
-        let task = Arc::new(Task::new(owner, Duration::from_millis(ttl_ms), limits.task_poll_ms));
+        let task = Arc::new(Task::new(
+            owner,
+            Duration::from_millis(ttl_ms),
+            limits.task_poll_ms,
+        ));
         table.insert(task.id.clone(), task.clone());
         Ok(task)
     }
 
     /// The caller's own task with this id.
     pub(crate) fn find(&self, id: &str, owner: &str) -> Result<Arc<Task>, Refusal> {
-        let found = self.lock().get(id).filter(|task| task.owner == owner && !task.is_over()).cloned();
-        found.ok_or_else(|| Refusal::field(Code::InvalidParams, "taskId", format!("there is no task {id:?}"), "the id of a task"))
+        let found = self
+            .lock()
+            .get(id)
+            .filter(|task| task.owner == owner && !task.is_over())
+            .cloned();
+        found.ok_or_else(|| {
+            Refusal::field(
+                Code::InvalidParams,
+                "taskId",
+                format!("there is no task {id:?}"),
+                "the id of a task",
+            )
+        })
     }
 
     /// All of the caller's tasks, by id.
     pub(crate) fn of(&self, owner: &str) -> Vec<Arc<Task>> {
-        let mut own: Vec<_> = self.lock().values().filter(|t| t.owner == owner && !t.is_over()).cloned().collect();
+        let mut own: Vec<_> = self
+            .lock()
+            .values()
+            .filter(|t| t.owner == owner && !t.is_over())
+            .cloned()
+            .collect();
         own.sort_by(|a, b| a.id.cmp(&b.id));
         own
     }
@@ -140,7 +168,11 @@ impl Task {
 
     pub(crate) fn finish(&self, outcome: Result<Map<String, Value>, RpcError>) {
         self.change(|state| {
-            state.status = if outcome.is_ok() { Status::Completed } else { Status::Failed };
+            state.status = if outcome.is_ok() {
+                Status::Completed
+            } else {
+                Status::Failed
+            };
             state.outcome = Some(outcome);
             state.questions.clear();
         });
@@ -162,9 +194,14 @@ impl Task {
     pub(crate) async fn ask(&self, asks: Vec<(&str, Ask)>) -> Map<String, Value> {
         let mut answers = Map::new();
         loop {
-            let open = asks.iter().filter(|(key, ask)| !answers.get(*key).is_some_and(|a| ask.accept(a).is_ok()));
+            let open = asks
+                .iter()
+                .filter(|(key, ask)| answers.get(*key).is_none_or(|a| ask.accept(a).is_err()));
             let question = |(key, ask): &(&str, Ask)| {
-                ((*key).to_owned(), json!({ "method": ask.method(), "params": ask.params() }))
+                (
+                    (*key).to_owned(),
+                    json!({ "method": ask.method(), "params": ask.params() }),
+                )
             };
             let questions: Map<String, Value> = open.map(question).collect();
             if questions.is_empty() {
@@ -178,7 +215,10 @@ impl Task {
                 // Nobody will answer any more; the work is dropped where it waits.
                 std::future::pending::<()>().await;
             }
-            answers.extend(self.until(|state| state.questions.is_empty().then(|| state.answers.clone())).await);
+            answers.extend(
+                self.until(|state| state.questions.is_empty().then(|| state.answers.clone()))
+                    .await,
+            );
         }
     }
 
@@ -200,7 +240,11 @@ impl Task {
     pub(crate) async fn settled(&self) -> Result<Map<String, Value>, RpcError> {
         self.until(|state| match (&state.outcome, state.status) {
             (Some(outcome), _) => Some(outcome.clone()),
-            (None, Status::Cancelled) => Some(Err(Refusal::new(Code::InvalidParams, "the task was cancelled").into())),
+            (None, Status::Cancelled) => {
+                Some(Err(
+                    Refusal::new(Code::InvalidParams, "the task was cancelled").into()
+                ))
+            }
             _ => None,
         })
         .await

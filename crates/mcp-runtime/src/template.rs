@@ -39,7 +39,9 @@ impl Template {
                 continue;
             }
             text.push_str(before);
-            let (inner, remaining) = after.split_once("}}").ok_or_else(|| wrong("a variable is not closed by `}}`"))?;
+            let (inner, remaining) = after
+                .split_once("}}")
+                .ok_or_else(|| wrong("a variable is not closed by `}}`"))?;
             if !text.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut text)));
             }
@@ -87,7 +89,11 @@ fn variable(inner: &str) -> Result<Piece, Refusal> {
         Some((name, how)) => match how.trim() {
             "json" => (name, Writing::Json),
             "xml" => (name, Writing::Xml),
-            other => return Err(wrong(&format!("{other:?} is no way to write a value; there are `json` and `xml`"))),
+            other => {
+                return Err(wrong(&format!(
+                    "{other:?} is no way to write a value; there are `json` and `xml`"
+                )));
+            }
         },
     };
     let name = name.trim();
@@ -95,7 +101,10 @@ fn variable(inner: &str) -> Result<Piece, Refusal> {
     if name.is_empty() || !name.chars().all(fits) {
         return Err(wrong(&format!("{name:?} is no name for a variable")));
     }
-    Ok(Piece::Variable { name: name.to_owned(), writing })
+    Ok(Piece::Variable {
+        name: name.to_owned(),
+        writing,
+    })
 }
 
 fn write(out: &mut String, value: &Value, writing: Writing) {
@@ -118,7 +127,12 @@ fn write(out: &mut String, value: &Value, writing: Writing) {
 }
 
 fn wrong(problem: &str) -> Refusal {
-    Refusal::field(Code::InvalidParams, "template", problem, "text with `{{variables}}`; `\\{{` for the braces themselves")
+    Refusal::field(
+        Code::InvalidParams,
+        "template",
+        problem,
+        "text with `{{variables}}`; `\\{{` for the braces themselves",
+    )
 }
 
 #[cfg(test)]
@@ -126,9 +140,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(source: &str, values: Value, expect: &str) {
+    fn check(source: &str, values: &Value, expect: &str) {
         let values = values.as_object().unwrap();
-        assert_eq!(Template::parse(source).unwrap().render(values), expect, "{source}");
+        assert_eq!(
+            Template::parse(source).unwrap().render(values),
+            expect,
+            "{source}"
+        );
     }
 
     // proves 002 Req-Prompt-003
@@ -137,19 +155,31 @@ mod tests {
     //# A value MUST be inserted as it is and never be read as a template again.
     #[test]
     fn variables_are_replaced_once() {
-        check("Hello {{name}}, {{ name }}!", json!({ "name": "Анна" }), "Hello Анна, Анна!");
-        check("{{a}}{{b}}", json!({ "a": "{{b}}", "b": "x" }), "{{b}}x");
-        check("{{n}} {{missing}}.", json!({ "n": 5 }), "5 .");
-        check(r"\{{name}} {", json!({ "name": "x" }), "{{name}} {");
-        check("}} {{a}}", json!({ "a": null }), "}} ");
-        check("<a>{{x|xml}}</a> {{x|json}}", json!({ "x": "</a>\"" }), "<a>&lt;/a&gt;&quot;</a> \"</a>\\\"\"");
-        check("", json!({}), "");
+        check(
+            "Hello {{name}}, {{ name }}!",
+            &json!({ "name": "Анна" }),
+            "Hello Анна, Анна!",
+        );
+        check("{{a}}{{b}}", &json!({ "a": "{{b}}", "b": "x" }), "{{b}}x");
+        check("{{n}} {{missing}}.", &json!({ "n": 5 }), "5 .");
+        check(r"\{{name}} {", &json!({ "name": "x" }), "{{name}} {");
+        check("}} {{a}}", &json!({ "a": null }), "}} ");
+        check(
+            "<a>{{x|xml}}</a> {{x|json}}",
+            &json!({ "x": "</a>\"" }),
+            "<a>&lt;/a&gt;&quot;</a> \"</a>\\\"\"",
+        );
+        check("", &json!({}), "");
     }
 
     #[test]
     fn broken_templates_are_refused_and_names_are_known() {
         for source in ["{{", "{{a", "{{}}", "{{a b}}", "{{a|html}}", "{{a}"] {
-            assert_eq!(Template::parse(source).unwrap_err().code, Code::InvalidParams, "{source}");
+            assert_eq!(
+                Template::parse(source).unwrap_err().code,
+                Code::InvalidParams,
+                "{source}"
+            );
         }
         let template = Template::parse("{{b}} {{a}} {{b}}").unwrap();
         assert_eq!(template.variables().into_iter().collect::<Vec<_>>(), ["a", "b"]);

@@ -123,12 +123,18 @@ pub struct ToolResult {
 impl ToolResult {
     /// One text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], ..Self::default() }
+        Self {
+            content: vec![Content::text(text)],
+            ..Self::default()
+        }
     }
 
     /// Several pieces.
     pub fn of(content: Vec<Content>) -> Self {
-        Self { content, ..Self::default() }
+        Self {
+            content,
+            ..Self::default()
+        }
     }
 
     /// A structured result, with the same as text for clients that read only that.
@@ -166,7 +172,7 @@ pub enum Stop {
     /// It was refused, or could not be done.
     Refused(Refusal),
     /// A protocol error with a number of its own.
-    Error(RpcError),
+    Error(Box<RpcError>),
     /// It needs an answer of the user or the client first. Handlers pass this on with `?`.
     Input(Box<InputRequired>),
 }
@@ -179,7 +185,7 @@ impl From<Refusal> for Stop {
 
 impl From<RpcError> for Stop {
     fn from(error: RpcError) -> Self {
-        Stop::Error(error)
+        Stop::Error(Box::new(error))
     }
 }
 
@@ -234,25 +240,37 @@ impl Tool {
     /// Sets the schema of the arguments.
     #[must_use]
     pub fn input(self, schema: Value) -> Self {
-        Self { input_schema: schema, ..self }
+        Self {
+            input_schema: schema,
+            ..self
+        }
     }
 
     /// Sets the schema of the structured result.
     #[must_use]
     pub fn output(self, schema: Value) -> Self {
-        Self { output_schema: Some(schema), ..self }
+        Self {
+            output_schema: Some(schema),
+            ..self
+        }
     }
 
     /// Sets how long a call may take.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), ..self }
+        Self {
+            timeout: Some(timeout),
+            ..self
+        }
     }
 
     /// Sets whether a call may become a task.
     #[must_use]
     pub fn tasks(self, support: TaskSupport) -> Self {
-        Self { task_support: support, ..self }
+        Self {
+            task_support: support,
+            ..self
+        }
     }
 
     /// Sets the hints.
@@ -264,7 +282,9 @@ impl Tool {
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Tool")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -283,13 +303,22 @@ impl Registered {
     pub(crate) fn new(tool: Tool) -> Result<Self, Refusal> {
         check_name(&tool.name)?;
         if tool.input_schema.get("type") != Some(&Value::from("object")) {
-            return Err(Refusal::new(Code::InvalidJsonSchema, format!("the input schema of {} has no `type: object`", tool.name)));
+            return Err(Refusal::new(
+                Code::InvalidJsonSchema,
+                format!("the input schema of {} has no `type: object`", tool.name),
+            ));
         }
         let input = Schema::compile(tool.input_schema.clone())?;
         let output = tool.output_schema.clone().map(Schema::compile).transpose()?;
         let entry = entry(&tool);
         let header_arguments = header_arguments(&tool.input_schema);
-        Ok(Self { tool, input, output, entry, header_arguments })
+        Ok(Self {
+            tool,
+            input,
+            output,
+            entry,
+            header_arguments,
+        })
     }
 
     pub(crate) fn handler(&self) -> &Handler {
@@ -303,7 +332,10 @@ impl Registered {
         };
         let value = result.structured_content.as_ref().unwrap_or(&Value::Null);
         schema.check(value).map_err(|found| {
-            let problem = format!("the result of {} does not fit its output schema: {}", self.tool.name, found.message);
+            let problem = format!(
+                "the result of {} does not fit its output schema: {}",
+                self.tool.name, found.message
+            );
             Refusal::new(Code::InternalError, problem)
         })
     }
@@ -356,7 +388,10 @@ fn header_arguments(schema: &Value) -> Vec<(String, String)> {
     };
     let named = |(argument, inner): (&String, &Value)| {
         let header = inner.get("x-mcp-header")?.as_str()?;
-        Some((format!("mcp-param-{}", header.to_ascii_lowercase()), argument.clone()))
+        Some((
+            format!("mcp-param-{}", header.to_ascii_lowercase()),
+            argument.clone(),
+        ))
     };
     properties.iter().filter_map(named).collect()
 }

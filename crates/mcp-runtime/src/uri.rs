@@ -16,12 +16,18 @@ const MAX_URI_BYTES: usize = 8 * 1024;
 //# Every resource address MUST be brought into canonical form before anything is looked up.
 pub fn canonical(uri: &str) -> Result<String, Refusal> {
     if uri.len() > MAX_URI_BYTES {
-        return Err(Refusal::new(Code::InvalidUri, format!("the URI is longer than {MAX_URI_BYTES} bytes")));
+        return Err(Refusal::new(
+            Code::InvalidUri,
+            format!("the URI is longer than {MAX_URI_BYTES} bytes"),
+        ));
     }
     refuse_climbing(uri)?;
     let (scheme, rest) = split_scheme(uri)?;
     if rest.chars().any(|c| c.is_control() || c == ' ') {
-        return Err(Refusal::new(Code::InvalidUri, "the URI contains blanks or control characters"));
+        return Err(Refusal::new(
+            Code::InvalidUri,
+            "the URI contains blanks or control characters",
+        ));
     }
     let scheme = scheme.to_ascii_lowercase();
     let (hierarchy, tail) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
@@ -37,7 +43,11 @@ pub fn canonical(uri: &str) -> Result<String, Refusal> {
         out.push_str("//");
         // Only hosts of the network and of files are known to be blind to case.
         let blind = matches!(scheme.as_str(), "http" | "https" | "file");
-        out.push_str(&if blind { authority.to_ascii_lowercase() } else { authority.to_owned() });
+        out.push_str(&if blind {
+            authority.to_ascii_lowercase()
+        } else {
+            authority.to_owned()
+        });
     }
     out.push_str(&normal_path(&normal_escapes(path)?));
     out.push_str(&normal_escapes(tail)?);
@@ -50,7 +60,10 @@ pub fn require_canonical(uri: &str) -> Result<(), Refusal> {
     if form == uri {
         return Ok(());
     }
-    Err(Refusal::new(Code::CanonicalPathViolation, format!("{uri:?} is not canonical; its canonical form is {form:?}")))
+    Err(Refusal::new(
+        Code::CanonicalPathViolation,
+        format!("{uri:?} is not canonical; its canonical form is {form:?}"),
+    ))
 }
 
 /// Folders whose files may be reached.
@@ -60,7 +73,11 @@ pub struct Roots(Vec<PathBuf>);
 impl Roots {
     /// Roots that exist. Each is resolved once, so that a link to a root is no way around it.
     pub fn new<P: AsRef<Path>>(folders: impl IntoIterator<Item = P>) -> std::io::Result<Self> {
-        folders.into_iter().map(|folder| folder.as_ref().canonicalize()).collect::<Result<_, _>>().map(Self)
+        folders
+            .into_iter()
+            .map(|folder| folder.as_ref().canonicalize())
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// The file behind a `file:` address, when it lies inside a root, links followed.
@@ -69,7 +86,12 @@ impl Roots {
         let path = form
             .strip_prefix("file://localhost/")
             .or_else(|| form.strip_prefix("file:///"))
-            .ok_or_else(|| Refusal::new(Code::InvalidUri, format!("{uri:?} is not the address of a local file")))?;
+            .ok_or_else(|| {
+                Refusal::new(
+                    Code::InvalidUri,
+                    format!("{uri:?} is not the address of a local file"),
+                )
+            })?;
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let decoded = String::from_utf8(decode(path.as_bytes()))
             .map_err(|_| Refusal::new(Code::PathInvalid, "the path is not UTF-8"))?;
@@ -77,15 +99,21 @@ impl Roots {
         //= specs/mcp-runtime.md#resource-addresses
         //# A file outside every root MUST be refused with 1039, also when its path merely begins like a root's.
         if !self.holds(&wanted) {
-            return Err(Refusal::new(Code::UriOutOfBounds, format!("{uri:?} is outside the allowed roots")));
+            return Err(Refusal::new(
+                Code::UriOutOfBounds,
+                format!("{uri:?} is outside the allowed roots"),
+            ));
         }
-        let real = wanted
-            .canonicalize()
-            .map_err(|_| Refusal::new(Code::ResourceNotFound, format!("there is no file {uri:?}")).fact("uri", uri))?;
+        let real = wanted.canonicalize().map_err(|_| {
+            Refusal::new(Code::ResourceNotFound, format!("there is no file {uri:?}")).fact("uri", uri)
+        })?;
         //= specs/mcp-runtime.md#resource-addresses
         //# A link that leads out of the roots MUST be refused with 1038.
         if !self.holds(&real) {
-            return Err(Refusal::new(Code::SymlinkTraversalDetected, format!("{uri:?} leads out of the allowed roots")));
+            return Err(Refusal::new(
+                Code::SymlinkTraversalDetected,
+                format!("{uri:?} leads out of the allowed roots"),
+            ));
         }
         Ok(real)
     }
@@ -102,19 +130,29 @@ fn refuse_climbing(uri: &str) -> Result<(), Refusal> {
     let path_end = uri.find(['?', '#']).unwrap_or(uri.len());
     let mut form = uri.as_bytes()[..path_end].to_vec();
     for round in 0..MAX_DECODE_ROUNDS {
-        let climbs = form.split(|b| matches!(b, b'/' | b'\\')).any(|part| part == b"..");
+        let mut parts = form.split(|b| matches!(b, b'/' | b'\\'));
+        let climbs = parts
+            .next()
+            .is_some_and(|first| first == b".." || first.ends_with(b":.."))
+            || parts.any(|part| part == b"..");
         let strange = form.iter().any(|b| matches!(b, b'\\' | 0));
         let separators = form.iter().filter(|b| **b == b'/').count();
         let decoded = decode(&form);
         let hidden = decoded.iter().filter(|b| **b == b'/').count() > separators;
         if climbs || strange || hidden {
-            return Err(Refusal::new(Code::PathTraversalDetected, format!("{uri:?} leads out of its folder")));
+            return Err(Refusal::new(
+                Code::PathTraversalDetected,
+                format!("{uri:?} leads out of its folder"),
+            ));
         }
         if decoded == form {
             return Ok(());
         }
         if round + 1 == MAX_DECODE_ROUNDS {
-            return Err(Refusal::new(Code::PathTraversalDetected, format!("{uri:?} is encoded too many times")));
+            return Err(Refusal::new(
+                Code::PathTraversalDetected,
+                format!("{uri:?} is encoded too many times"),
+            ));
         }
         form = decoded;
     }
@@ -124,7 +162,9 @@ fn refuse_climbing(uri: &str) -> Result<(), Refusal> {
 fn split_scheme(uri: &str) -> Result<(&str, &str), Refusal> {
     let named = uri.split_once(':').filter(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+            && scheme
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
     });
     named.ok_or_else(|| Refusal::new(Code::InvalidUri, format!("{uri:?} has no scheme")))
 }
@@ -136,11 +176,16 @@ fn normal_path(path: &str) -> String {
     };
     let parts: Vec<&str> = inner.split('/').collect();
     let last = parts.len() - 1;
-    let kept = parts.iter().enumerate().filter(|(at, part)| {
-        !matches!(**part, "." | "") || (*at == last && part.is_empty() && last > 0)
-    });
+    let kept = parts
+        .iter()
+        .enumerate()
+        .filter(|(at, part)| !matches!(**part, "." | "") || (*at == last && part.is_empty() && last > 0));
     let kept: Vec<&str> = kept.map(|(_, part)| *part).collect();
-    if kept == [""] { "/".to_owned() } else { format!("/{}", kept.join("/")) }
+    if kept == [""] {
+        "/".to_owned()
+    } else {
+        format!("/{}", kept.join("/"))
+    }
 }
 
 /// Letters, digits and `-._~` stand for themselves; other escapes are written in capitals.
@@ -202,7 +247,11 @@ mod tests {
 
     fn check(uri: &str, expect: &str) {
         assert_eq!(canonical(uri).unwrap(), expect, "{uri}");
-        assert_eq!(canonical(expect).unwrap(), expect, "the canonical form of {uri} is its own");
+        assert_eq!(
+            canonical(expect).unwrap(),
+            expect,
+            "the canonical form of {uri} is its own"
+        );
     }
 
     fn refused(uri: &str) -> Code {
@@ -232,10 +281,25 @@ mod tests {
     #[test]
     fn climbing_is_refused_however_it_is_written() {
         for uri in [
-            "file:///a/../etc/passwd", "file:///a/..", "file:///../a", "file:///a/%2e%2e/b", "file:///a/.%2E/b",
-            "file:///a/%252e%252e/b", "file:///a/%25252e%25252e/b", "file:///a\\..\\b", "file:///a/b\\c",
-            "file:///a/%5c..%5cb", "file:///a%2fb", "file:///a/..%2fb", "file:///a/%00", "file:///a/\0",
-            "file:///%2525252525252e", "..", "../x", "file:..", "file:///a/..%00/b",
+            "file:///a/../etc/passwd",
+            "file:///a/..",
+            "file:///../a",
+            "file:///a/%2e%2e/b",
+            "file:///a/.%2E/b",
+            "file:///a/%252e%252e/b",
+            "file:///a/%25252e%25252e/b",
+            "file:///a\\..\\b",
+            "file:///a/b\\c",
+            "file:///a/%5c..%5cb",
+            "file:///a%2fb",
+            "file:///a/..%2fb",
+            "file:///a/%00",
+            "file:///a/\0",
+            "file:///%2525252525252e",
+            "..",
+            "../x",
+            "file:..",
+            "file:///a/..%00/b",
         ] {
             assert_eq!(refused(uri), Code::PathTraversalDetected, "{uri}");
         }
@@ -243,11 +307,23 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for uri in ["", "no scheme", "/a/b", "1x:y", "x:%zz", "x:%4", "x:a b", "x:a\nb"] {
+        for uri in [
+            "",
+            "no scheme",
+            "/a/b",
+            "1x:y",
+            "x:%zz",
+            "x:%4",
+            "x:a b",
+            "x:a\nb",
+        ] {
             assert_eq!(refused(uri), Code::InvalidUri, "{uri}");
         }
         assert_eq!(refused(&format!("x:{}", "a".repeat(9_000))), Code::InvalidUri);
-        assert_eq!(require_canonical("x:///a/./b").unwrap_err().code, Code::CanonicalPathViolation);
+        assert_eq!(
+            require_canonical("x:///a/./b").unwrap_err().code,
+            Code::CanonicalPathViolation
+        );
     }
 
     //= specs/mcp-runtime.md#resource-addresses
@@ -267,9 +343,15 @@ mod tests {
         assert_eq!(at("base/secret").unwrap_err().code, Code::UriOutOfBounds);
         assert_eq!(at("/missing").unwrap_err().code, Code::ResourceNotFound);
         assert_eq!(at("/%ff").unwrap_err().code, Code::PathInvalid);
-        assert_eq!(roots.resolve("file:///etc/passwd").unwrap_err().code, Code::UriOutOfBounds);
+        assert_eq!(
+            roots.resolve("file:///etc/passwd").unwrap_err().code,
+            Code::UriOutOfBounds
+        );
         assert_eq!(roots.resolve("http://host/a").unwrap_err().code, Code::InvalidUri);
-        assert_eq!(at("/../database/secret").unwrap_err().code, Code::PathTraversalDetected);
+        assert_eq!(
+            at("/../database/secret").unwrap_err().code,
+            Code::PathTraversalDetected
+        );
     }
 
     //= specs/mcp-runtime.md#resource-addresses
@@ -285,6 +367,9 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("secret"), root.join("way-out")).unwrap();
         let roots = Roots::new([&root]).unwrap();
         let uri = format!("file://{}/way-out", root.display());
-        assert_eq!(roots.resolve(&uri).unwrap_err().code, Code::SymlinkTraversalDetected);
+        assert_eq!(
+            roots.resolve(&uri).unwrap_err().code,
+            Code::SymlinkTraversalDetected
+        );
     }
 }

@@ -11,9 +11,17 @@ pub(crate) fn tools() -> Vec<Tool> {
         Tool::new(named("list_roots"), "Asks for the roots.", roots),
         Tool::new(named("request_state"), "Asks and remembers.", request_state),
         Tool::new(named("tampered_state"), "Asks and remembers.", request_state),
-        Tool::new(named("multiple_inputs"), "Asks three questions at once.", multiple),
+        Tool::new(
+            named("multiple_inputs"),
+            "Asks three questions at once.",
+            multiple,
+        ),
         Tool::new(named("multi_round"), "Asks two questions in turn.", multi_round),
-        Tool::new(named("capabilities"), "Asks what the client can answer.", by_capability),
+        Tool::new(
+            named("capabilities"),
+            "Asks what the client can answer.",
+            by_capability,
+        ),
     ]
 }
 
@@ -28,14 +36,24 @@ fn model(question: &str, tokens: u32) -> Ask {
 }
 
 async fn elicitation(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
-    let answer = cx.ask("user_name", form("What is your name?", "name", "string")).await?;
-    let name = answer.pointer("/content/name").and_then(Value::as_str).unwrap_or("nobody");
+    let answer = cx
+        .ask("user_name", form("What is your name?", "name", "string"))
+        .await?;
+    let name = answer
+        .pointer("/content/name")
+        .and_then(Value::as_str)
+        .unwrap_or("nobody");
     Ok(ToolResult::text(format!("Hello, {name}!")))
 }
 
 async fn sampling(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
-    let answer = cx.ask("capital_question", model("What is the capital of France?", 100)).await?;
-    let text = answer.pointer("/content/text").and_then(Value::as_str).unwrap_or("nothing");
+    let answer = cx
+        .ask("capital_question", model("What is the capital of France?", 100))
+        .await?;
+    let text = answer
+        .pointer("/content/text")
+        .and_then(Value::as_str)
+        .unwrap_or("nothing");
     Ok(ToolResult::text(text))
 }
 
@@ -63,9 +81,19 @@ async fn multiple(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
 
 async fn multi_round(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
     cx.keep(json!("remembered"));
-    let name = cx.ask("step1", form("Step 1: What is your name?", "name", "string")).await?;
-    let color = cx.ask("step2", form("Step 2: What is your favorite color?", "color", "string")).await?;
-    Ok(ToolResult::text(format!("{} likes {}", name["content"]["name"], color["content"]["color"])))
+    let name = cx
+        .ask("step1", form("Step 1: What is your name?", "name", "string"))
+        .await?;
+    let color = cx
+        .ask(
+            "step2",
+            form("Step 2: What is your favorite color?", "color", "string"),
+        )
+        .await?;
+    Ok(ToolResult::text(format!(
+        "{} likes {}",
+        name["content"]["name"], color["content"]["color"]
+    )))
 }
 
 async fn by_capability(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {

@@ -29,7 +29,10 @@ pub(crate) fn tools() -> Vec<Tool> {
 async fn slow(_cx: Context, arguments: Arguments) -> Result<ToolResult, Stop> {
     let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or(0.0);
     tokio::time::sleep(Duration::from_secs_f64(seconds.clamp(0.0, 60.0))).await;
-    Ok(ToolResult::text(format!("computed {}", arguments.text("label").unwrap_or("nothing"))))
+    Ok(ToolResult::text(format!(
+        "computed {}",
+        arguments.text("label").unwrap_or("nothing")
+    )))
 }
 
 async fn failing(_cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
@@ -43,8 +46,13 @@ async fn broken(_cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
 }
 
 async fn confirm(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
-    let answer = cx.ask("confirm", form("Really delete it?", "confirm", "boolean")).await?;
-    Ok(ToolResult::text(format!("deleted: {}", answer["content"]["confirm"])))
+    let answer = cx
+        .ask("confirm", form("Really delete it?", "confirm", "boolean"))
+        .await?;
+    Ok(ToolResult::text(format!(
+        "deleted: {}",
+        answer["content"]["confirm"]
+    )))
 }
 
 async fn multi(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {

@@ -37,14 +37,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let service = service.clone();
         tokio::spawn(async move {
             let serve = service_fn(move |request| route(service.clone(), request));
-            let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), serve);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), serve);
             // A client that leaves in the middle is no news.
             let _ = connection.await;
         });
     }
 }
 
-async fn route(mut service: McpService, request: Request<Incoming>) -> Result<Response<ResponseBody>, std::convert::Infallible> {
+async fn route(
+    mut service: McpService,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, std::convert::Infallible> {
     if request.uri().path() == "/mcp" {
         return service.call(request).await;
     }
@@ -58,7 +63,9 @@ fn fixtures() -> Result<Server, refusal::Refusal> {
     settings.limits.ask_timeout_ms = Duration::from_secs(20).as_millis() as u64;
     let server = Server::builder(Info::new("conformance", "1.0.0"))
         .settings(settings)
-        .instructions(Instructions::Fixed("Fixtures of the conformance suite.".to_owned()))
+        .instructions(Instructions::Fixed(
+            "Fixtures of the conformance suite.".to_owned(),
+        ))
         .build();
     server.add_tools(content::tools())?;
     server.add_tools(talking::tools())?;

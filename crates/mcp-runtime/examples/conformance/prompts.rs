@@ -8,7 +8,11 @@ use crate::inputs::form;
 
 pub(crate) fn prompts() -> Vec<Prompt> {
     let text = |text: &str| PromptMessage::user(Content::text(text));
-    let embedded = ResourceContents::text("{{resourceUri}}", "text/plain", "Embedded resource content for testing.");
+    let embedded = ResourceContents::text(
+        "{{resourceUri}}",
+        "text/plain",
+        "Embedded resource content for testing.",
+    );
     let mut with_arguments = Prompt::template(
         "test_prompt_with_arguments",
         "A prompt with two arguments.",
@@ -21,7 +25,11 @@ pub(crate) fn prompts() -> Vec<Prompt> {
         Ok::<_, Stop>(all.filter(|value| value.starts_with(&typed.value)).collect())
     }));
     vec![
-        Prompt::template("test_simple_prompt", "A simple prompt.", vec![text("This is a simple prompt for testing.")]),
+        Prompt::template(
+            "test_simple_prompt",
+            "A simple prompt.",
+            vec![text("This is a simple prompt for testing.")],
+        ),
         with_arguments,
         Prompt::template(
             "test_prompt_with_embedded_resource",
@@ -35,14 +43,31 @@ pub(crate) fn prompts() -> Vec<Prompt> {
         Prompt::template(
             "test_prompt_with_image",
             "A prompt with a picture.",
-            vec![PromptMessage::user(Content::image(PNG, "image/png")), text("Please analyze the image above.")],
+            vec![
+                PromptMessage::user(Content::image(PNG, "image/png")),
+                text("Please analyze the image above."),
+            ],
         ),
-        Prompt::new("test_input_required_result_prompt", "A prompt that asks first.", asking),
+        Prompt::new(
+            "test_input_required_result_prompt",
+            "A prompt that asks first.",
+            asking,
+        ),
     ]
 }
 
 async fn asking(cx: Context, _: Map<String, Value>) -> Result<Vec<PromptMessage>, Stop> {
-    let answer = cx.ask("user_context", form("What context should the prompt use?", "context", "string")).await?;
-    let context = answer.pointer("/content/context").and_then(Value::as_str).unwrap_or_default();
-    Ok(vec![PromptMessage::user(Content::text(format!("Use this context: {context}")))])
+    let answer = cx
+        .ask(
+            "user_context",
+            form("What context should the prompt use?", "context", "string"),
+        )
+        .await?;
+    let context = answer
+        .pointer("/content/context")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    Ok(vec![PromptMessage::user(Content::text(format!(
+        "Use this context: {context}"
+    )))])
 }

@@ -8,16 +8,41 @@ const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 pub(crate) fn resources() -> Vec<Resource> {
     vec![
-        Resource::new("test://static-text", "static-text", "A text that never changes.", "text/plain", read_text),
-        Resource::new("test://static-binary", "static-binary", "Bytes that never change.", "image/png", read_bytes),
-        Resource::new("test://watched-resource", "watched-resource", "A text to watch.", "text/plain", read_text),
+        Resource::new(
+            "test://static-text",
+            "static-text",
+            "A text that never changes.",
+            "text/plain",
+            read_text,
+        ),
+        Resource::new(
+            "test://static-binary",
+            "static-binary",
+            "Bytes that never change.",
+            "image/png",
+            read_bytes,
+        ),
+        Resource::new(
+            "test://watched-resource",
+            "watched-resource",
+            "A text to watch.",
+            "text/plain",
+            read_text,
+        ),
     ]
 }
 
 pub(crate) fn template() -> ResourceTemplate {
-    let mut template = ResourceTemplate::new("test://template/{id}/data", "template", "Data by id.", read_template);
+    let mut template = ResourceTemplate::new(
+        "test://template/{id}/data",
+        "template",
+        "Data by id.",
+        read_template,
+    );
     template.mime_type = Some("application/json".to_owned());
-    template.completer = Some(Completer::new(|_, typed| async move { Ok::<_, Stop>(vec![format!("{}1", typed.value)]) }));
+    template.completer = Some(Completer::new(|_, typed| async move {
+        Ok::<_, Stop>(vec![format!("{}1", typed.value)])
+    }));
     template
 }
 
@@ -33,5 +58,9 @@ async fn read_bytes(_: Context, request: ReadRequest) -> Result<Vec<ResourceCont
 async fn read_template(_: Context, request: ReadRequest) -> Result<Vec<ResourceContents>, Stop> {
     let id = &request.variables["id"];
     let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
-    Ok(vec![ResourceContents::text(request.uri, "application/json", data.to_string())])
+    Ok(vec![ResourceContents::text(
+        request.uri,
+        "application/json",
+        data.to_string(),
+    )])
 }

@@ -10,21 +10,55 @@ pub(crate) fn tools() -> Vec<Tool> {
     vec![
         Tool::new("test_tool_with_logging", "Logs three times.", logging),
         Tool::new("test_logging_tool", "Logs three times.", logging),
-        Tool::new("test_tool_with_progress", "Reports progress three times.", progress),
+        Tool::new(
+            "test_tool_with_progress",
+            "Reports progress three times.",
+            progress,
+        ),
         Tool::new("test_sampling", "Asks the model.", sampling).input(text("prompt")),
-        Tool::new("test_missing_capability", "Cannot work without the model.", |cx, _| sampling(cx, Arguments::default())),
+        Tool::new(
+            "test_missing_capability",
+            "Cannot work without the model.",
+            |cx, _| sampling(cx, Arguments::default()),
+        ),
         Tool::new("test_elicitation", "Asks the user.", elicitation).input(text("message")),
-        Tool::new("test_elicitation_sep1034_defaults", "Asks with defaults.", |cx, _| ask(cx, "Please review", defaults())),
-        Tool::new("test_elicitation_sep1330_enums", "Asks with choices.", |cx, _| ask(cx, "Please choose", choices())),
-        Tool::new("test_streaming_elicitation", "Reports progress, then asks the user.", streaming_elicitation),
-        Tool::new("test_reconnection", "Ends its stream before it answers.", reconnection),
-        Tool::new("test_trigger_tool_change", "Changes the list of tools.", trigger_tool_change),
-        Tool::new("test_trigger_prompt_change", "Changes the list of prompts.", trigger_prompt_change),
+        Tool::new(
+            "test_elicitation_sep1034_defaults",
+            "Asks with defaults.",
+            |cx, _| ask(cx, "Please review", defaults()),
+        ),
+        Tool::new("test_elicitation_sep1330_enums", "Asks with choices.", |cx, _| {
+            ask(cx, "Please choose", choices())
+        }),
+        Tool::new(
+            "test_streaming_elicitation",
+            "Reports progress, then asks the user.",
+            streaming_elicitation,
+        ),
+        Tool::new(
+            "test_reconnection",
+            "Ends its stream before it answers.",
+            reconnection,
+        ),
+        Tool::new(
+            "test_trigger_tool_change",
+            "Changes the list of tools.",
+            trigger_tool_change,
+        ),
+        Tool::new(
+            "test_trigger_prompt_change",
+            "Changes the list of prompts.",
+            trigger_prompt_change,
+        ),
     ]
 }
 
 async fn logging(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
-    for message in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+    for message in [
+        "Tool execution started",
+        "Tool processing data",
+        "Tool execution completed",
+    ] {
         cx.log(Level::Info, "conformance", json!(message)).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -42,8 +76,16 @@ async fn progress(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
 async fn sampling(cx: Context, arguments: Arguments) -> Result<ToolResult, Stop> {
     let prompt = arguments.text("prompt").unwrap_or("Say something.");
     let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
-    let answer = cx.ask("answer", Ask::model(json!({ "messages": [message], "maxTokens": 100 }))).await?;
-    let text = answer.pointer("/content/text").and_then(Value::as_str).unwrap_or("nothing");
+    let answer = cx
+        .ask(
+            "answer",
+            Ask::model(json!({ "messages": [message], "maxTokens": 100 })),
+        )
+        .await?;
+    let text = answer
+        .pointer("/content/text")
+        .and_then(Value::as_str)
+        .unwrap_or("nothing");
     Ok(ToolResult::text(format!("LLM response: {text}")))
 }
 
@@ -63,8 +105,15 @@ async fn elicitation(cx: Context, arguments: Arguments) -> Result<ToolResult, St
 
 async fn ask(cx: Context, message: &'static str, schema: Value) -> Result<ToolResult, Stop> {
     let answer = cx.ask("user", Ask::form(message, schema)).await?;
-    let action = answer.get("action").and_then(Value::as_str).unwrap_or("none").to_owned();
-    Ok(ToolResult::text(format!("Elicitation completed: action={action}, content={}", answer["content"])))
+    let action = answer
+        .get("action")
+        .and_then(Value::as_str)
+        .unwrap_or("none")
+        .to_owned();
+    Ok(ToolResult::text(format!(
+        "Elicitation completed: action={action}, content={}",
+        answer["content"]
+    )))
 }
 
 async fn streaming_elicitation(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
@@ -81,7 +130,9 @@ async fn reconnection(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
 }
 
 async fn trigger_tool_change(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
-    let extra = Tool::ready("test_changing_tool", "Comes and goes.", |_| Ok(ToolResult::text("here")));
+    let extra = Tool::ready("test_changing_tool", "Comes and goes.", |_| {
+        Ok(ToolResult::text("here"))
+    });
     cx.server().replace_tool(extra)?;
     cx.server().remove_tool("test_changing_tool");
     Ok(ToolResult::text("changed"))
@@ -89,7 +140,11 @@ async fn trigger_tool_change(cx: Context, _: Arguments) -> Result<ToolResult, St
 
 async fn trigger_prompt_change(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
     let message = mcp_runtime::PromptMessage::user(mcp_runtime::Content::text("here"));
-    cx.server().replace_prompt(mcp_runtime::Prompt::template("test_changing_prompt", "Comes and goes.", vec![message]))?;
+    cx.server().replace_prompt(mcp_runtime::Prompt::template(
+        "test_changing_prompt",
+        "Comes and goes.",
+        vec![message],
+    ))?;
     cx.server().remove_prompt("test_changing_prompt");
     Ok(ToolResult::text("changed"))
 }
@@ -110,8 +165,16 @@ fn defaults() -> Value {
 
 fn choices() -> Value {
     let titled = |n: &str, title: &str| json!({ "const": format!("value{n}"), "title": title });
-    let single = vec![titled("1", "First Option"), titled("2", "Second Option"), titled("3", "Third Option")];
-    let multi = vec![titled("1", "First Choice"), titled("2", "Second Choice"), titled("3", "Third Choice")];
+    let single = vec![
+        titled("1", "First Option"),
+        titled("2", "Second Option"),
+        titled("3", "Third Option"),
+    ];
+    let multi = vec![
+        titled("1", "First Choice"),
+        titled("2", "Second Choice"),
+        titled("3", "Third Choice"),
+    ];
     json!({
         "type": "object",
         "properties": {

@@ -29,14 +29,22 @@ pub(crate) fn measure(messages: usize) -> Result<Vec<Figure>, Box<dyn Error>> {
         let requests = messages / 4;
         let (bare, mcp) = (serve_axum().await?, serve_mcp().await?);
         let session = open_session(mcp).await?;
-        let batch = format!("[{}]", (1..=100).map(|id| call(id, "echo")).collect::<Vec<_>>().join(","));
+        let batch = format!(
+            "[{}]",
+            (1..=100).map(|id| call(id, "echo")).collect::<Vec<_>>().join(",")
+        );
         let bare_rate = rate(bare, &call(1, "echo"), "", requests).await?;
         let call_rate = rate(mcp, &call(1, "echo"), &session, requests).await?;
         let batch_rate = rate(mcp, &batch, &session, requests / 50).await? * 100.0;
         Ok(vec![
             Figure::new("bare axum POST", bare_rate, "req/s", "for comparison"),
             Figure::new("HTTP tools/call", call_rate, "req/s", "≥ 75 % of bare axum"),
-            Figure::new("HTTP tools/call against bare axum", call_rate / bare_rate * 100.0, "%", "≥ 75"),
+            Figure::new(
+                "HTTP tools/call against bare axum",
+                call_rate / bare_rate * 100.0,
+                "%",
+                "≥ 75",
+            ),
             Figure::new("HTTP batch of 100", batch_rate, "msg/s", "≥ 400,000"),
         ])
     })
@@ -44,9 +52,14 @@ pub(crate) fn measure(messages: usize) -> Result<Vec<Figure>, Box<dyn Error>> {
 
 async fn serve_axum() -> Result<SocketAddr, Box<dyn Error>> {
     let answer = |Json(message): Json<Value>| async move {
-        let text = message.pointer("/params/arguments/text").cloned().unwrap_or_default();
+        let text = message
+            .pointer("/params/arguments/text")
+            .cloned()
+            .unwrap_or_default();
         let content = json!([{ "type": "text", "text": text }]);
-        Json(json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "content": content, "isError": false } }))
+        Json(
+            json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "content": content, "isError": false } }),
+        )
     };
     let router = Router::new().route("/mcp", post(answer));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -57,8 +70,11 @@ async fn serve_axum() -> Result<SocketAddr, Box<dyn Error>> {
 
 async fn serve_mcp() -> Result<SocketAddr, Box<dyn Error>> {
     let server = Server::builder(Info::new("echo", "1.0.0")).build();
-    let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
-    let echo = Tool::ready("echo", "Says it back.", |a| Ok(ToolResult::text(a.text("text").unwrap_or_default())));
+    let schema =
+        json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
+    let echo = Tool::ready("echo", "Says it back.", |a| {
+        Ok(ToolResult::text(a.text("text").unwrap_or_default()))
+    });
     server.add_tool(echo.input(schema)).map_err(|r| r.to_string())?;
     let service = McpService::new(&server, HttpSettings::default());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -68,7 +84,9 @@ async fn serve_mcp() -> Result<SocketAddr, Box<dyn Error>> {
             let service = service.clone();
             tokio::spawn(async move {
                 let serve = service_fn(move |request: Request<Incoming>| service.clone().call(request));
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await;
+                let _ = http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), serve)
+                    .await;
             });
         }
         Ok::<_, Infallible>(())
@@ -82,12 +100,20 @@ async fn open_session(address: SocketAddr) -> Result<String, Box<dyn Error>> {
     stream.write_all(&post_text(hello, "")).await?;
     let mut buffer = Vec::new();
     let head = read_answer(&mut stream, &mut buffer).await?;
-    let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).ok_or("no session id")?;
+    let id = head
+        .lines()
+        .find_map(|line| line.strip_prefix("mcp-session-id: "))
+        .ok_or("no session id")?;
     Ok(format!("mcp-session-id: {id}\r\n"))
 }
 
 /// Requests a second over several connections, each with one request under way.
-async fn rate(address: SocketAddr, body: &str, headers: &str, requests: usize) -> Result<f64, Box<dyn Error>> {
+async fn rate(
+    address: SocketAddr,
+    body: &str,
+    headers: &str,
+    requests: usize,
+) -> Result<f64, Box<dyn Error>> {
     let text = post_text(body, headers);
     let started = Instant::now();
     let each = requests / CONNECTIONS;
@@ -123,9 +149,13 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::R
         if stream.read_buf(buffer).await? == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        let Some(end) = memchr::memmem::find(buffer, b"\r\n\r\n") else { continue };
+        let Some(end) = memchr::memmem::find(buffer, b"\r\n\r\n") else {
+            continue;
+        };
         let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
         let missing = (end + 4 + length.unwrap_or(0)).saturating_sub(buffer.len());
         let start = buffer.len();
         buffer.resize(start + missing, 0);

@@ -26,7 +26,12 @@ pub(crate) struct Figure {
 
 impl Figure {
     pub(crate) fn new(name: &'static str, value: f64, unit: &'static str, goal: impl Into<String>) -> Self {
-        Self { name, value, unit, goal: goal.into() }
+        Self {
+            name,
+            value,
+            unit,
+            goal: goal.into(),
+        }
     }
 }
 
@@ -37,10 +42,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     figures.extend(http::measure(options.messages)?);
     println!("| what | measured | unit | goal |\n|---|---:|---|---|");
     for figure in &figures {
-        println!("| {} | {:.1} | {} | {} |", figure.name, figure.value, figure.unit, figure.goal);
+        println!(
+            "| {} | {:.1} | {} | {} |",
+            figure.name, figure.value, figure.unit, figure.goal
+        );
     }
-    let list: Vec<Value> =
-        figures.iter().map(|f| json!({ "name": f.name, "value": f.value, "unit": f.unit, "goal": f.goal })).collect();
+    let list: Vec<Value> = figures
+        .iter()
+        .map(|f| json!({ "name": f.name, "value": f.value, "unit": f.unit, "goal": f.goal }))
+        .collect();
     println!("{}", json!(list));
     if let Some(file) = options.json {
         std::fs::write(file, json!(list).to_string())?;
@@ -55,7 +65,10 @@ struct Options {
 
 impl Options {
     fn read() -> Result<Self, Box<dyn Error>> {
-        let mut options = Options { messages: 400_000, json: None };
+        let mut options = Options {
+            messages: 400_000,
+            json: None,
+        };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or("an option wants a value")?;

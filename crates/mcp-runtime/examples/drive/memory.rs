@@ -22,9 +22,19 @@ pub(crate) fn measure() -> Result<Vec<Figure>, Box<dyn Error>> {
     let sessions = sessions_at_rest()?;
     Ok(vec![
         Figure::new("memory of the server at rest", before, "MB", "for comparison"),
-        Figure::new("growth with 100,000 requests in flight", highest - before, "MB", "≤ 10"),
+        Figure::new(
+            "growth with 100,000 requests in flight",
+            highest - before,
+            "MB",
+            "≤ 10",
+        ),
         Figure::new("10,000 idle sessions", sessions, "MB", "≤ 20"),
-        Figure::new("one idle session", sessions * 1_048_576.0 / SESSIONS as f64, "bytes", "≤ 2,048"),
+        Figure::new(
+            "one idle session",
+            sessions * 1_048_576.0 / SESSIONS as f64,
+            "bytes",
+            "≤ 2,048",
+        ),
     ])
 }
 
@@ -64,7 +74,9 @@ fn round(server: &mut pipe::Server, requests: usize) -> Result<f64, Box<dyn Erro
 }
 
 fn sessions_at_rest() -> Result<f64, Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let server = Server::builder(Info::new("sessions", "1.0.0")).build();
         let mut service = McpService::new(&server, HttpSettings::default());
@@ -92,7 +104,10 @@ async fn open_session(service: &mut McpService) -> Result<(), Box<dyn Error>> {
 
 fn megabytes(pid: u32) -> Result<f64, Box<dyn Error>> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .ok_or("no VmRSS")?;
     let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kilobytes / 1024.0)
 }

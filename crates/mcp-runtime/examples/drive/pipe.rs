@@ -15,14 +15,23 @@ const HELLO: &str = concat!(
 const READY: &str = concat!(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n");
 
 pub(crate) fn measure(messages: usize) -> Result<Vec<Figure>, Box<dyn Error>> {
-    let ping = rate("echo", messages * 4, |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#))?;
+    let ping = rate("echo", messages * 4, |id| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+    })?;
     let inline = rate("echo", messages * 2, |id| call(id, "echo"))?;
     let task = rate("echo", messages, |id| call(id, "echo_task"))?;
-    let rmcp_ping = rate("rmcp_echo", messages / 8, |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#))?;
+    let rmcp_ping = rate("rmcp_echo", messages / 8, |id| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+    })?;
     let rmcp = rate("rmcp_echo", messages / 8, |id| call(id, "echo"))?;
     Ok(vec![
         Figure::new("stdio ping", ping, "msg/s", "≥ 800,000"),
-        Figure::new("stdio tools/call, ready tool inline", inline, "msg/s", "≥ 400,000"),
+        Figure::new(
+            "stdio tools/call, ready tool inline",
+            inline,
+            "msg/s",
+            "≥ 400,000",
+        ),
         Figure::new("stdio tools/call, one task each", task, "msg/s", "≥ 150,000"),
         Figure::new("rmcp stdio ping", rmcp_ping, "msg/s", "for comparison"),
         Figure::new("rmcp stdio tools/call", rmcp, "msg/s", "for comparison"),
@@ -39,7 +48,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(name: &str) -> Result<Self, Box<dyn Error>> {
-        let mut child = Command::new(beside(name)?).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut child = Command::new(beside(name)?)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
         let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the child has no pipes".into());
         };

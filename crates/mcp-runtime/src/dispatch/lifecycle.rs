@@ -25,7 +25,9 @@ pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, R
         (Some(version), _) if version.era() == Era::Handshake => version,
         // A version without a handshake cannot be agreed on in one; the newest that can is the next best.
         (Some(_), _) | (None, VersionMismatch::Negotiate) => Version::NEWEST_HANDSHAKE,
-        (None, VersionMismatch::Reject) => return Ok(Step::Last(Err(unknown_version(&asked)), Ending::VersionRefused)),
+        (None, VersionMismatch::Reject) => {
+            return Ok(Step::Last(Err(unknown_version(&asked)), Ending::VersionRefused));
+        }
     };
     let info: Option<Value> = fields.decode("clientInfo")?;
     //= specs/mcp-runtime.md#lifecycle
@@ -126,8 +128,11 @@ fn capabilities(core: &Core, version: Version) -> Value {
 //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
 fn unknown_version(asked: &str) -> RpcError {
     let supported = Version::names().to_vec();
-    let refusal = Refusal::new(Code::InvalidProtocolVersion, format!("version {asked:?} is not supported"))
-        .hint(format!("Ask for one of {}.", supported.join(", ")));
+    let refusal = Refusal::new(
+        Code::InvalidProtocolVersion,
+        format!("version {asked:?} is not supported"),
+    )
+    .hint(format!("Ask for one of {}.", supported.join(", ")));
     RpcError::from(refusal)
         .with("code", Code::InvalidProtocolVersion.name())
         .with("supported_versions", supported.clone())

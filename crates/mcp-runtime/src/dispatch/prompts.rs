@@ -17,7 +17,7 @@ use crate::guard::Access;
 use crate::hub::List;
 use crate::input::Rounds;
 use crate::prompt::{NewPrompt, PromptSource, Registered};
-use crate::registry::list_text;
+use crate::registry::{Listing, list_text};
 use crate::schema;
 use crate::session::Terms;
 use crate::tool::Stop;
@@ -33,8 +33,12 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
     let source = core.prompt_source.clone();
     let after = match place {
         Some(Place::Source(from)) => {
-            let Some(source) = source else { return Ok(Step::Now(Outcome::text(list_text::<Registered>(b"", None)))) };
-            return Ok(Step::Later(Plan::new(core, move |cx| list_source(cx, source, from).boxed())));
+            let Some(source) = source else {
+                return Ok(Step::Now(Outcome::text(list_text::<Registered>(b"", None))));
+            };
+            return Ok(Step::Later(Plan::new(core, move |cx| {
+                list_source(cx, source, from).boxed()
+            })));
         }
         Some(Place::After(key)) => Some(key),
         None => None,
@@ -44,12 +48,19 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
         return Ok(Step::Now(Outcome::text(whole)));
     }
     let (entries, ends) = prompts.page(after.as_deref(), core.settings.limits.page_entries);
-    let next = ends.map(|key| Place::After(key.to_string())).or_else(|| first_of_source(source.is_some()));
+    let next = ends
+        .map(|key| Place::After(key.to_string()))
+        .or_else(|| first_of_source(source.is_some()));
     if let (true, Some(source)) = (entries.is_empty() && prompts.len() == 0, source) {
-        return Ok(Step::Later(Plan::new(core, move |cx| list_source(cx, source, String::new()).boxed())));
+        return Ok(Step::Later(Plan::new(core, move |cx| {
+            list_source(cx, source, String::new()).boxed()
+        })));
     }
     let next = next.map(|place| place.seal(&core.seal, LIST));
-    Ok(Step::Now(Outcome::text(list_text::<Registered>(&entries, next.as_deref()))))
+    Ok(Step::Now(Outcome::text(list_text::<Registered>(
+        &entries,
+        next.as_deref(),
+    ))))
 }
 
 pub(super) fn get(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
@@ -78,7 +89,12 @@ pub(super) fn create(door: &Door<'_>, request: &Request<'_>) -> Result<Step, Rpc
     Ok(Step::Later(Plan::new(door.core, move |cx| keep(cx, new).boxed())))
 }
 
-async fn make(cx: Context, found: Option<Arc<Registered>>, name: String, arguments: Map<String, Value>) -> Result<Outcome, Stop> {
+async fn make(
+    cx: Context,
+    found: Option<Arc<Registered>>,
+    name: String,
+    arguments: Map<String, Value>,
+) -> Result<Outcome, Stop> {
     let core = cx.0.core.clone();
     core.check(&cx, Access::GetPrompt(&name))?;
     let registered = match (found, &core.prompt_source) {
@@ -90,7 +106,9 @@ async fn make(cx: Context, found: Option<Arc<Registered>>, name: String, argumen
         (None, None) => return Err(unknown(&name).into()),
     };
     let messages = registered.get(cx, arguments).await?;
-    Ok(Outcome::value(json!({ "description": registered.prompt.description, "messages": messages })))
+    Ok(Outcome::value(
+        json!({ "description": registered.prompt.description, "messages": messages }),
+    ))
 }
 
 async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
@@ -111,9 +129,12 @@ async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
 }
 
 async fn list_source(cx: Context, source: Arc<dyn PromptSource>, from: String) -> Result<Outcome, Stop> {
-    let (page, next) = source.list(&cx, &from).await?;
+    let Listing { entries, next } = source.list(&cx, &from).await?;
     let next = next.map(|at| Place::Source(at).seal(&cx.0.core.seal, LIST));
-    let entries: Result<Vec<Value>, Refusal> = page.into_iter().map(|p| Ok(Registered::new(p)?.prompt.entry())).collect();
+    let entries: Result<Vec<Value>, Refusal> = entries
+        .into_iter()
+        .map(|p| Ok(Registered::new(p)?.prompt.entry()))
+        .collect();
     let mut answer = json!({ "prompts": entries? });
     if let Some(next) = next {
         answer["nextCursor"] = json!(next);

@@ -18,7 +18,7 @@ use crate::fields::{self, Fields};
 use crate::guard::Access;
 use crate::hub::Filter;
 use crate::input::Rounds;
-use crate::registry::list_text;
+use crate::registry::{Listing, list_text};
 use crate::resource::{ReadRequest, Registered, RegisteredTemplate, ResourceSource};
 use crate::session::Terms;
 use crate::tool::Stop;
@@ -49,9 +49,14 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
         return Ok(from_source(door, source, String::new(), None));
     }
     let (entries, ends) = resources.page(after.as_deref(), core.settings.limits.page_entries);
-    let next = ends.map(|key| Place::After(key.to_string())).or_else(|| first_of_source(source.is_some()));
+    let next = ends
+        .map(|key| Place::After(key.to_string()))
+        .or_else(|| first_of_source(source.is_some()));
     let next = next.map(|place| place.seal(&core.seal, LIST));
-    Ok(Step::Now(Outcome::text(list_text::<Registered>(&entries, next.as_deref()))))
+    Ok(Step::Now(Outcome::text(list_text::<Registered>(
+        &entries,
+        next.as_deref(),
+    ))))
 }
 
 pub(super) fn templates(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
@@ -60,9 +65,16 @@ pub(super) fn templates(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
         Some(Place::After(key)) => Some(key),
         _ => None,
     };
-    let (entries, ends) = core.registry.templates.load().page(after.as_deref(), core.settings.limits.page_entries);
+    let (entries, ends) = core
+        .registry
+        .templates
+        .load()
+        .page(after.as_deref(), core.settings.limits.page_entries);
     let next = ends.map(|key| Place::After(key.to_string()).seal(&core.seal, TEMPLATES));
-    Ok(Step::Now(Outcome::text(list_text::<RegisteredTemplate>(&entries, next.as_deref()))))
+    Ok(Step::Now(Outcome::text(list_text::<RegisteredTemplate>(
+        &entries,
+        next.as_deref(),
+    ))))
 }
 
 pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
@@ -91,7 +103,11 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
             known_address(&call.core, &uri)?;
             let max = call.core.settings.limits.max_subscriptions_per_session;
             if call.session.lock_watched().len() >= max {
-                return Err(Refusal::new(Code::QuotaExceeded, format!("a session may watch {max} resources")).into());
+                return Err(Refusal::new(
+                    Code::QuotaExceeded,
+                    format!("a session may watch {max} resources"),
+                )
+                .into());
             }
             call.session.lock_watched().insert(uri.clone());
             call.core.hub.watch(&call.session, &uri);
@@ -117,9 +133,14 @@ pub(super) fn unsubscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, 
 
 /// Holds the request open; it ends when the client closes it or the server stops.
 pub(super) fn listen(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
-    let mut filter: Filter = fields.decode("notifications")?.ok_or_else(|| fields::missing("notifications"))?;
+    let mut filter: Filter = fields
+        .decode("notifications")?
+        .ok_or_else(|| fields::missing("notifications"))?;
     let watched = std::mem::take(&mut filter.resource_subscriptions);
-    filter.resource_subscriptions = watched.iter().map(|u| uri::canonical(u)).collect::<Result<_, _>>()?;
+    filter.resource_subscriptions = watched
+        .iter()
+        .map(|u| uri::canonical(u))
+        .collect::<Result<_, _>>()?;
     let run = |cx: Context| {
         async move {
             for uri in &filter.resource_subscriptions {
@@ -133,7 +154,10 @@ pub(super) fn listen(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcEr
         }
         .boxed()
     };
-    Ok(Step::Later(Plan { timeout: None, ..Plan::new(door.core, run) }))
+    Ok(Step::Later(Plan {
+        timeout: None,
+        ..Plan::new(door.core, run)
+    }))
 }
 
 pub(super) fn first_of_source(there_is_one: bool) -> Option<Place> {
@@ -156,9 +180,16 @@ async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
     Ok(Outcome::empty())
 }
 
-fn from_source(door: &Door<'_>, source: Option<Arc<dyn ResourceSource>>, from: String, under: Option<String>) -> Step {
+fn from_source(
+    door: &Door<'_>,
+    source: Option<Arc<dyn ResourceSource>>,
+    from: String,
+    under: Option<String>,
+) -> Step {
     match source {
-        Some(source) => Step::Later(Plan::new(door.core, move |cx| list_source(cx, source, from, under).boxed())),
+        Some(source) => Step::Later(Plan::new(door.core, move |cx| {
+            list_source(cx, source, from, under).boxed()
+        })),
         None => Step::Now(Outcome::text(list_text::<Registered>(b"", None))),
     }
 }
@@ -166,18 +197,29 @@ fn from_source(door: &Door<'_>, source: Option<Arc<dyn ResourceSource>>, from: S
 /// A part of the tree: registered resources that lie in it, else those of the source.
 fn list_under(door: &Door<'_>, source: Option<Arc<dyn ResourceSource>>, under: String) -> Step {
     let resources = door.core.registry.resources.load();
-    let inside = |own: &str| own.strip_prefix(under.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || under.ends_with('/'));
-    let found: Vec<Value> =
-        resources.values().filter(|r| inside(&r.resource.uri)).map(|r| r.resource.entry()).collect();
+    let inside = |own: &str| {
+        own.strip_prefix(under.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || under.ends_with('/'))
+    };
+    let found: Vec<Value> = resources
+        .values()
+        .filter(|r| inside(&r.resource.uri))
+        .map(|r| r.resource.entry())
+        .collect();
     if found.is_empty() {
         return from_source(door, source, String::new(), Some(under));
     }
     Step::Now(Outcome::value(json!({ "resources": found })).cacheable())
 }
 
-async fn list_source(cx: Context, source: Arc<dyn ResourceSource>, from: String, under: Option<String>) -> Result<Outcome, Stop> {
-    let (page, next) = source.list(&cx, &from, under.as_deref()).await?;
-    let entries: Vec<Value> = page.iter().map(|resource| resource.entry()).collect();
+async fn list_source(
+    cx: Context,
+    source: Arc<dyn ResourceSource>,
+    from: String,
+    under: Option<String>,
+) -> Result<Outcome, Stop> {
+    let Listing { entries, next } = source.list(&cx, &from, under.as_deref()).await?;
+    let entries: Vec<Value> = entries.iter().map(|resource| resource.entry()).collect();
     let mut answer = json!({ "resources": entries });
     if let Some(next) = next {
         answer["nextCursor"] = json!(Place::Source(next).seal(&cx.0.core.seal, LIST));
@@ -204,7 +246,12 @@ fn address_of_path(core: &Core, path: &str) -> String {
 fn known_address(core: &Core, uri: &str) -> Result<(), Refusal> {
     let known = core.resource_source.is_some()
         || core.registry.resources.load().get(uri).is_some()
-        || core.registry.templates.load().values().any(|t| t.fit(uri).is_some());
+        || core
+            .registry
+            .templates
+            .load()
+            .values()
+            .any(|t| t.fit(uri).is_some());
     if known { Ok(()) } else { Err(not_found(uri)) }
 }
 
@@ -222,8 +269,13 @@ async fn answer_read(cx: Context, uri: String) -> Result<Outcome, Stop> {
         return stream(&cx, &contents, size).await;
     }
     if size > limits.max_answer_bytes {
-        let refusal = Refusal::new(Code::MessageTooLarge, format!("{uri:?} has {size} bytes, more than one answer may have"));
-        return Err(refusal.hint("Send `_meta.progressToken` to get it in pieces, or read a part with `?offset=&limit=`.").into());
+        let refusal = Refusal::new(
+            Code::MessageTooLarge,
+            format!("{uri:?} has {size} bytes, more than one answer may have"),
+        );
+        return Err(refusal
+            .hint("Send `_meta.progressToken` to get it in pieces, or read a part with `?offset=&limit=`.")
+            .into());
     }
     Ok(Outcome::value(json!({ "contents": *contents })).cacheable())
 }
@@ -231,14 +283,26 @@ async fn answer_read(cx: Context, uri: String) -> Result<Outcome, Stop> {
 /// Looks in the registry, then among the patterns, then in the source.
 async fn look_up(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceContents>>>, Stop> {
     let core = &cx.0.core;
-    let request = |variables| ReadRequest { uri: uri.to_owned(), variables };
+    let request = |variables| ReadRequest {
+        uri: uri.to_owned(),
+        variables,
+    };
     let registered = core.registry.resources.load().get(uri).cloned();
     if let Some(registered) = registered {
-        return read_registered(cx, &registered, request(Default::default())).await.map(Some);
+        return read_registered(cx, &registered, request(Default::default()))
+            .await
+            .map(Some);
     }
-    let fitting = core.registry.templates.load().values().find_map(|t| Some((t.clone(), t.fit(uri)?)));
+    let fitting = core
+        .registry
+        .templates
+        .load()
+        .values()
+        .find_map(|t| Some((t.clone(), t.fit(uri)?)));
     if let Some((template, variables)) = fitting {
-        return Ok(Some(Arc::new(template.read(cx.clone(), request(variables)).await?)));
+        return Ok(Some(Arc::new(
+            template.read(cx.clone(), request(variables)).await?,
+        )));
     }
     match &core.resource_source {
         Some(source) => Ok(source.read(cx, uri).await?.map(Arc::new)),
@@ -246,7 +310,11 @@ async fn look_up(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceConte
     }
 }
 
-async fn read_registered(cx: &Context, registered: &Registered, request: ReadRequest) -> Result<Arc<Vec<ResourceContents>>, Stop> {
+async fn read_registered(
+    cx: &Context,
+    registered: &Registered,
+    request: ReadRequest,
+) -> Result<Arc<Vec<ResourceContents>>, Stop> {
     let cache = &cx.0.core.cache;
     let uri = request.uri.clone();
     if let Some(kept) = cache.get(&uri).filter(|_| registered.resource.cached) {
@@ -262,21 +330,39 @@ async fn read_registered(cx: &Context, registered: &Registered, request: ReadReq
 
 /// A part of a text, asked for by `?offset=&limit=` behind its address.
 async fn page_of(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceContents>>>, Stop> {
-    let Some((base, query)) = uri.split_once('?') else { return Ok(None) };
-    let number = |name: &str| query.split('&').find_map(|p| p.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok());
+    let Some((base, query)) = uri.split_once('?') else {
+        return Ok(None);
+    };
+    let number = |name: &str| {
+        query
+            .split('&')
+            .find_map(|p| p.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok())
+    };
     let (offset, limit) = (number("offset"), number("limit"));
     if offset.is_none() && limit.is_none() {
         return Ok(None);
     }
-    let Some(whole) = look_up(cx, base).await? else { return Ok(None) };
-    let (from, count) = (offset.unwrap_or(0), limit.unwrap_or(cx.0.core.settings.limits.stream_chunk_bytes));
+    let Some(whole) = look_up(cx, base).await? else {
+        return Ok(None);
+    };
+    let (from, count) = (
+        offset.unwrap_or(0),
+        limit.unwrap_or(cx.0.core.settings.limits.stream_chunk_bytes),
+    );
     let part = |contents: &ResourceContents| {
         let mut part = contents.clone();
         part.uri = uri.to_owned();
-        part.text = contents.text.as_deref().map(|text| slice(text, from, count).to_owned());
+        part.text = contents
+            .text
+            .as_deref()
+            .map(|text| slice(text, from, count).to_owned());
         part.blob = contents.blob.as_deref().map(|blob| {
             let bytes = STANDARD.decode(blob).unwrap_or_default();
-            STANDARD.encode(bytes.get(from..bytes.len().min(from.saturating_add(count))).unwrap_or_default())
+            STANDARD.encode(
+                bytes
+                    .get(from..bytes.len().min(from.saturating_add(count)))
+                    .unwrap_or_default(),
+            )
         });
         part
     };
@@ -305,7 +391,8 @@ async fn stream(cx: &Context, contents: &[ResourceContents], total: usize) -> Re
             sent += piece.len();
             let chunk = json!({ "index": index, "offset": offset, "uri": one.uri, kind: piece });
             let meta = json!({ settings.chunk_key.clone(): chunk });
-            cx.progress_with(sent as f64, Some(total.max(sent) as f64), None, Some(meta)).await;
+            cx.progress_with(sent as f64, Some(total.max(sent) as f64), None, Some(meta))
+                .await;
             (offset, index) = (end, index + 1);
         }
         let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -336,7 +423,9 @@ fn piece_end(bytes: &[u8], offset: usize, size: usize, text: bool) -> usize {
 /// A part of a text by bytes, widened to whole characters at its start and narrowed at its end.
 fn slice(text: &str, from: usize, count: usize) -> &str {
     let start = text.floor_char_boundary(from.min(text.len()));
-    let end = text.floor_char_boundary(from.saturating_add(count).min(text.len())).max(start);
+    let end = text
+        .floor_char_boundary(from.saturating_add(count).min(text.len()))
+        .max(start);
     &text[start..end]
 }
 

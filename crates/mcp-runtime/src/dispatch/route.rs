@@ -6,9 +6,11 @@ use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
-use super::{Door, Ending, Plan, Step, cancel, completion, lifecycle, prompts, resources, tasks, terms, tools};
+use super::{
+    Door, Ending, Plan, Step, cancel, completion, lifecycle, prompts, resources, tasks, terms, tools,
+};
 use crate::answer::{Outcome, RpcError};
-use crate::core::{Core, shutting_down};
+use crate::core::shutting_down;
 use crate::envelope::Request;
 use crate::fields::Fields;
 use crate::method::Method;
@@ -19,7 +21,7 @@ pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Re
     let named = Method::named(&request.method);
     pass_gate(door, named, terms)?;
     door.session.count()?;
-    let served = |method: &Method| method.exists_in(terms.version.era()) && is_offered(door.core, *method);
+    let served = |method: &Method| method.exists_in(terms.version.era()) && is_offered(door, *method);
     let Some(method) = named.filter(served) else {
         return custom(door, request);
     };
@@ -31,6 +33,8 @@ pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Re
         Method::Ping => Ok(Step::Now(Outcome::empty())),
         Method::Initialize => lifecycle::initialize(door, &fields),
         Method::Discover => lifecycle::discover(door),
+        //= specs/mcp-runtime.md#shutdown
+        //# `shutdown` on a line connection MUST be answered, and the connection MUST then end in peace.
         Method::Shutdown => Ok(Step::Last(Ok(Outcome::empty()), Ending::Shutdown)),
         Method::Cancel => {
             cancel(door.session, &fields);
@@ -77,9 +81,11 @@ fn pass_gate(door: &Door<'_>, method: Option<Method>, terms: &Terms) -> Result<(
     Ok(())
 }
 
-fn is_offered(core: &Core, method: Method) -> bool {
-    let offers = &core.settings.offers;
+fn is_offered(door: &Door<'_>, method: Method) -> bool {
+    let offers = &door.core.settings.offers;
     match method {
+        // A client of a shared server cannot stop it for the others.
+        Method::Shutdown => door.session.is_line(),
         Method::ToolsList | Method::ToolsCall => offers.tools,
         Method::ResourcesList
         | Method::TemplatesList
@@ -89,9 +95,11 @@ fn is_offered(core: &Core, method: Method) -> bool {
         Method::PromptsList | Method::PromptsGet => offers.prompts,
         Method::PromptsCreate => offers.prompts && offers.prompt_creation,
         Method::SetLevel => offers.logging,
-        Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksCancel | Method::TasksUpdate => {
-            offers.tasks
-        }
+        Method::TasksGet
+        | Method::TasksResult
+        | Method::TasksList
+        | Method::TasksCancel
+        | Method::TasksUpdate => offers.tasks,
         _ => true,
     }
 }
@@ -100,7 +108,13 @@ fn is_offered(core: &Core, method: Method) -> bool {
 //= specs/mcp-runtime.md#messages
 //# An unknown method MUST be answered with `-32601`.
 fn custom(door: &Door<'_>, request: &Request<'_>) -> Result<Step, RpcError> {
-    let found = door.core.registry.methods.load().get(request.method.as_ref()).cloned();
+    let found = door
+        .core
+        .registry
+        .methods
+        .load()
+        .get(request.method.as_ref())
+        .cloned();
     let Some(method) = found else {
         return Err(RpcError::unknown_method(&request.method));
     };
@@ -110,7 +124,9 @@ fn custom(door: &Door<'_>, request: &Request<'_>) -> Result<Step, RpcError> {
         None => json!({}),
     };
     let run = Arc::clone(&method.run);
-    Ok(Step::Later(Plan::new(door.core, move |cx| async move { Ok(Outcome::value(run(cx, params).await?)) }.boxed())))
+    Ok(Step::Later(Plan::new(door.core, move |cx| {
+        async move { Ok(Outcome::value(run(cx, params).await?)) }.boxed()
+    })))
 }
 
 pub(super) use terms::level_named;

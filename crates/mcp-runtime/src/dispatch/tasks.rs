@@ -41,7 +41,9 @@ pub(super) fn wanted(
     let (support, offered) = (registered.tool.task_support, door.core.settings.offers.tasks);
     let asked = match terms.version.era() {
         Era::Handshake => terms.version == Version::V2025_11_25 && fields.raw("task").is_some(),
-        Era::Stateless => terms.client.capabilities.has_extension(TASKS_EXTENSION) && support != TaskSupport::Forbidden,
+        Era::Stateless => {
+            terms.client.capabilities.has_extension(TASKS_EXTENSION) && support != TaskSupport::Forbidden
+        }
     };
     match (support, asked && offered) {
         (TaskSupport::Forbidden, true) => Err(not_as_task(&registered.tool.name, "cannot run as a task")),
@@ -70,7 +72,9 @@ pub(super) fn start(
     terms: &Terms,
 ) -> Result<Step, RpcError> {
     let core = door.core;
-    let task = core.tasks.create(owner(door.session), wanted.ttl_ms, &core.settings.limits)?;
+    let task = core
+        .tasks
+        .create(owner(door.session), wanted.ttl_ms, &core.settings.limits)?;
     let call = Arc::new(Call {
         core: core.clone(),
         session: door.session.clone(),
@@ -92,7 +96,10 @@ pub(super) fn start(
         Era::Handshake => Outcome::value(json!({ "task": task.core_form() })),
         Era::Stateless => Outcome::object(task.handle_form()).kind(Kind::Task),
     };
-    let (timeout, breaker) = (registered.tool.timeout.unwrap_or(task.ttl()), registered.tool.breaker.clone());
+    let (timeout, breaker) = (
+        registered.tool.timeout.unwrap_or(task.ttl()),
+        registered.tool.breaker.clone(),
+    );
     tokio::spawn(async move {
         let work = Work::Tool(registered, arguments);
         if let Some(outcome) = serve(&call, work, Some(timeout), breaker).await {
@@ -112,7 +119,10 @@ pub(super) fn get(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result
 
 /// Waits for the task's result and gives it as the call would have.
 pub(super) fn result(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
-    let task = door.core.tasks.find(&fields.required_text("taskId")?, owner(door.session))?;
+    let task = door
+        .core
+        .tasks
+        .find(&fields.required_text("taskId")?, owner(door.session))?;
     let ttl = task.ttl();
     let run = move |_cx| {
         async move {
@@ -123,7 +133,10 @@ pub(super) fn result(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcEr
         }
         .boxed()
     };
-    Ok(Step::Later(Plan { timeout: Some(ttl), ..Plan::new(door.core, run) }))
+    Ok(Step::Later(Plan {
+        timeout: Some(ttl),
+        ..Plan::new(door.core, run)
+    }))
 }
 
 pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
@@ -150,7 +163,13 @@ pub(super) fn cancel(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Res
     match terms.version.era() {
         Era::Stateless => Ok(Step::Now(Outcome::empty())),
         Era::Handshake if cancelled => Ok(Step::Now(Outcome::value(task.core_form()))),
-        Era::Handshake => Err(Refusal::field(Code::InvalidParams, "taskId", "the task is over already", "a task that runs").into()),
+        Era::Handshake => Err(Refusal::field(
+            Code::InvalidParams,
+            "taskId",
+            "the task is over already",
+            "a task that runs",
+        )
+        .into()),
     }
 }
 
@@ -165,7 +184,10 @@ fn asked(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Arc<Task
     if terms.version.era() == Era::Stateless && !terms.client.capabilities.has_extension(TASKS_EXTENSION) {
         return Err(missing_extension());
     }
-    Ok(door.core.tasks.find(&fields.required_text("taskId")?, owner(door.session))?)
+    Ok(door
+        .core
+        .tasks
+        .find(&fields.required_text("taskId")?, owner(door.session))?)
 }
 
 /// Whose tasks a session sees: its owner's, else its own.
@@ -174,7 +196,10 @@ fn owner(session: &Session) -> &str {
 }
 
 fn not_as_task(name: &str, problem: &str) -> RpcError {
-    RpcError::numbered(-32601, Refusal::new(Code::ProtocolError, format!("the tool {name:?} {problem}")))
+    RpcError::numbered(
+        -32601,
+        Refusal::new(Code::ProtocolError, format!("the tool {name:?} {problem}")),
+    )
 }
 
 fn missing_extension() -> RpcError {

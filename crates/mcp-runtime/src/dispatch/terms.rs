@@ -29,7 +29,9 @@ pub(super) fn of(door: &Door<'_>, request: &Request<'_>) -> Result<Terms, RpcErr
         return Ok(terms.clone());
     }
     // A cheap look for the name saves taking apart the parameters of every message.
-    let names_version = request.params.is_some_and(|p| memmem::find(p.as_bytes(), META_VERSION.as_bytes()).is_some());
+    let names_version = request
+        .params
+        .is_some_and(|p| memmem::find(p.as_bytes(), META_VERSION.as_bytes()).is_some());
     let only_stateless = Method::named(&request.method).is_some_and(|m| !m.exists_in(Era::Handshake));
     if only_stateless || (names_version && meta(request.params).is_ok_and(|m| m.has(META_VERSION))) {
         return stateless(request.params);
@@ -44,7 +46,9 @@ pub(crate) fn stateless(params: Option<&str>) -> Result<Terms, RpcError> {
     let unfit = |refusal: Refusal| RpcError::from(refusal).status(400);
     let meta = meta(params).map_err(unfit)?;
     let name = meta.required_text(META_VERSION).map_err(unfit)?;
-    let declared = meta.decode::<Map<String, Value>>(META_CAPABILITIES).map_err(unfit)?;
+    let declared = meta
+        .decode::<Map<String, Value>>(META_CAPABILITIES)
+        .map_err(unfit)?;
     let declared = declared.ok_or_else(|| unfit(fields::missing(META_CAPABILITIES)))?;
     let version = Version::parse(&name).filter(|v| v.era() == Era::Stateless);
     let version = version.ok_or_else(|| unsupported_version(&name))?;
@@ -55,12 +59,19 @@ pub(crate) fn stateless(params: Option<&str>) -> Result<Terms, RpcError> {
         Some(name) => Some(level_named(name).map_err(unfit)?),
     };
     let client = Arc::new(Client::new(info.as_ref(), ClientCapabilities::new(declared)));
-    Ok(Terms { version, client, log_level })
+    Ok(Terms {
+        version,
+        client,
+        log_level,
+    })
 }
 
 /// The error for a version that is not served without a handshake.
 pub(crate) fn unsupported_version(requested: &str) -> RpcError {
-    let refusal = Refusal::new(Code::InvalidProtocolVersion, format!("version {requested:?} is not supported"));
+    let refusal = Refusal::new(
+        Code::InvalidProtocolVersion,
+        format!("version {requested:?} is not supported"),
+    );
     RpcError::numbered(-32022, refusal)
         .with("supported", Version::names().to_vec())
         .with("requested", requested)
@@ -69,11 +80,17 @@ pub(crate) fn unsupported_version(requested: &str) -> RpcError {
 
 pub(super) fn level_named(name: &str) -> Result<Level, Refusal> {
     Level::parse(name).ok_or_else(|| {
-        Refusal::field(Code::InvalidParams, "level", format!("{name:?} is no level"), "debug, info, notice, warning, error, critical, alert or emergency")
+        Refusal::field(
+            Code::InvalidParams,
+            "level",
+            format!("{name:?} is no level"),
+            "debug, info, notice, warning, error, critical, alert or emergency",
+        )
     })
 }
 
 fn meta(params: Option<&str>) -> Result<Fields<'_>, Refusal> {
     let meta = Fields::of(params)?.raw("_meta");
-    meta.ok_or_else(|| fields::missing("_meta")).and_then(|meta| Fields::of(Some(meta)))
+    meta.ok_or_else(|| fields::missing("_meta"))
+        .and_then(|meta| Fields::of(Some(meta)))
 }

@@ -20,14 +20,18 @@ use crate::version::Era;
 
 pub(super) fn list(door: &Door<'_>) -> Result<Step, RpcError> {
     let tools = door.core.registry.tools.load();
-    let all = tools.whole().unwrap_or_else(|| list_text::<Registered>(b"", None));
+    let all = tools
+        .whole()
+        .unwrap_or_else(|| list_text::<Registered>(b"", None));
     Ok(Step::Now(Outcome::text(all)))
 }
 
 pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let name = match fields.text("name")? {
         Some(name) => name,
-        None => fields.text("tool")?.ok_or_else(|| crate::fields::missing("name"))?,
+        None => fields
+            .text("tool")?
+            .ok_or_else(|| crate::fields::missing("name"))?,
     };
     let tools = door.core.registry.tools.load();
     let registered = find(&tools, &name)?;
@@ -53,7 +57,10 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
             Some(Box::new((purpose, rounds)))
         }
     };
-    let timeout = registered.tool.timeout.unwrap_or(door.core.settings.limits.serve_timeout());
+    let timeout = registered
+        .tool
+        .timeout
+        .unwrap_or(door.core.settings.limits.serve_timeout());
     Ok(Step::Later(Plan {
         work: Work::Tool(registered.clone(), arguments),
         timeout: Some(timeout),
@@ -63,7 +70,11 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
 }
 
 /// Runs a tool's handler in its own task.
-pub(super) async fn perform(cx: Context, registered: &Registered, arguments: Arguments) -> Result<Outcome, Stop> {
+pub(super) async fn perform(
+    cx: Context,
+    registered: &Registered,
+    arguments: Arguments,
+) -> Result<Outcome, Stop> {
     let access = Access::CallTool(&registered.tool.name);
     // Not allowed is no failure of the tool: it did not run.
     cx.0.core.check(&cx, access).map_err(RpcError::from)?;
@@ -87,7 +98,12 @@ fn find<'a>(tools: &'a Family<Registered>, name: &str) -> Result<&'a Arc<Registe
 
 /// A tool whose name is the same but for case and separators, or begins or ends alike.
 fn nearest<'a>(tools: &'a Family<Registered>, name: &str) -> Option<&'a str> {
-    let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
     let wanted = plain(name);
     let near = |own: &str| {
         let own = plain(own);

@@ -27,7 +27,13 @@ pub struct LineBuffer {
 impl LineBuffer {
     /// A buffer for lines of at most this many bytes.
     pub fn new(max_line_bytes: usize) -> Self {
-        Self { bytes: BytesMut::new(), used: 0, scanned: 0, skipping: false, max_line_bytes }
+        Self {
+            bytes: BytesMut::new(),
+            used: 0,
+            scanned: 0,
+            skipping: false,
+            max_line_bytes,
+        }
     }
 
     /// Room to read into.
@@ -89,7 +95,11 @@ impl LineBuffer {
     fn line(&self, end: usize) -> Line<'_> {
         let line = &self.bytes[..end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.len() > self.max_line_bytes { Line::TooLong(&line[..self.max_line_bytes]) } else { Line::Text(line) }
+        if line.len() > self.max_line_bytes {
+            Line::TooLong(&line[..self.max_line_bytes])
+        } else {
+            Line::Text(line)
+        }
     }
 
     fn drop_used(&mut self) {
@@ -130,7 +140,10 @@ mod tests {
     fn a_long_line_is_told_once_and_the_next_is_read() {
         assert_eq!(lines(3, &[b"abcdef\nxy\n"]), ["too long: abc", "xy"]);
         assert_eq!(lines(3, &[b"abcd", b"ef", b"gh\nxy\n"]), ["too long: abc", "xy"]);
-        assert_eq!(lines(3, &[b"abc", b"\nabcd", b"\nx"]), ["abc", "too long: abc", "x"]);
+        assert_eq!(
+            lines(3, &[b"abc", b"\nabcd", b"\nx"]),
+            ["abc", "too long: abc", "x"]
+        );
         assert_eq!(lines(3, &[b"abcdefgh"]), ["too long: abc"]);
     }
 }

@@ -35,12 +35,19 @@ pub(super) async fn delete(mount: &Mount, parts: &Parts) -> Response<ResponseBod
 /// The session a request names; `None` when its era has no sessions.
 async fn session(mount: &Mount, parts: &Parts) -> Result<Option<Arc<Session>>, Refusal> {
     let version = headers::text(&parts.headers, headers::VERSION)?;
-    if version.and_then(Version::parse).is_some_and(|v| v.era() == Era::Stateless) {
+    if version
+        .and_then(Version::parse)
+        .is_some_and(|v| v.era() == Era::Stateless)
+    {
         return Ok(None);
     }
     let id = headers::text(&parts.headers, headers::SESSION)?;
-    let id = id.ok_or_else(|| Refusal::new(Code::InvalidSessionId, "the header mcp-session-id is missing"))?;
-    let owner = parts.extensions.get::<SessionOwner>().map(|owner| owner.0.as_str());
+    let id =
+        id.ok_or_else(|| Refusal::new(Code::InvalidSessionId, "the header mcp-session-id is missing"))?;
+    let owner = parts
+        .extensions
+        .get::<SessionOwner>()
+        .map(|owner| owner.0.as_str());
     mount.core.sessions.find(&mount.core, id, owner).await.map(Some)
 }
 
@@ -56,7 +63,12 @@ fn open(mount: &Mount, parts: &Parts, session: &Arc<Session>) -> Result<Response
         Some(last) => {
             let (number, after) = event_id(last)?;
             let stream = session.stream(number);
-            let gone = || Refusal::new(Code::InvalidHeader, format!("the events after {last:?} are not kept any more"));
+            let gone = || {
+                Refusal::new(
+                    Code::InvalidHeader,
+                    format!("the events after {last:?} are not kept any more"),
+                )
+            };
             (number, stream.ok_or_else(gone)?, after)
         }
     };
@@ -71,6 +83,13 @@ fn open(mount: &Mount, parts: &Parts, session: &Arc<Session>) -> Result<Response
 }
 
 fn event_id(text: &str) -> Result<(u64, u64), Refusal> {
-    let parsed = text.split_once('-').and_then(|(number, at)| Some((number.parse().ok()?, at.parse().ok()?)));
-    parsed.ok_or_else(|| Refusal::new(Code::InvalidHeader, format!("{text:?} is no event id of this server")))
+    let parsed = text
+        .split_once('-')
+        .and_then(|(number, at)| Some((number.parse().ok()?, at.parse().ok()?)));
+    parsed.ok_or_else(|| {
+        Refusal::new(
+            Code::InvalidHeader,
+            format!("{text:?} is no event id of this server"),
+        )
+    })
 }

@@ -29,13 +29,21 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a 
     if values.next().is_some() {
         return Err(wrong("occurs twice"));
     }
-    value.to_str().map(|text| Some(text.trim())).map_err(|_| wrong("is not text"))
+    value
+        .to_str()
+        .map(|text| Some(text.trim()))
+        .map_err(|_| wrong("is not text"))
 }
 
 /// Holds the headers of a request against its body.
 //= specs/mcp-runtime.md#http-transport
 //# In the stateless era a header that is missing or differs from the body MUST be refused with `-32020` and status 400.
-pub(super) fn compare(core: &Core, headers: &HeaderMap, request: &Request<'_>, version: &str) -> Result<(), RpcError> {
+pub(super) fn compare(
+    core: &Core,
+    headers: &HeaderMap,
+    request: &Request<'_>,
+    version: &str,
+) -> Result<(), RpcError> {
     same(headers, VERSION, Some(version))?;
     same(headers, METHOD, Some(&request.method))?;
     let fields = Fields::of(request.params)?;
@@ -55,7 +63,12 @@ pub(super) fn compare(core: &Core, headers: &HeaderMap, request: &Request<'_>, v
 }
 
 /// Arguments a tool wants to see in headers, too.
-fn compare_arguments(core: &Core, headers: &HeaderMap, tool: &str, fields: &Fields<'_>) -> Result<(), RpcError> {
+fn compare_arguments(
+    core: &Core,
+    headers: &HeaderMap,
+    tool: &str,
+    fields: &Fields<'_>,
+) -> Result<(), RpcError> {
     let tools = core.registry.tools.load();
     let Some(registered) = tools.get(tool).filter(|t| !t.header_arguments.is_empty()) else {
         return Ok(());
@@ -77,7 +90,12 @@ fn same(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), RpcEr
         Ok(header) => header.map(decode).transpose(),
         Err(refusal) => return Err(mismatch(refusal)),
     };
-    let differs = |problem: &str| mismatch(Refusal::new(Code::InvalidHeader, format!("the header {name} {problem}")));
+    let differs = |problem: &str| {
+        mismatch(Refusal::new(
+            Code::InvalidHeader,
+            format!("the header {name} {problem}"),
+        ))
+    };
     match header {
         Err(()) => Err(differs("is not valid base64")),
         Ok(header) if header.as_deref() == body => Ok(()),
@@ -91,7 +109,11 @@ fn decode(value: &str) -> Result<String, ()> {
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|v| v.strip_suffix("?=")) else {
         return Ok(value.to_owned());
     };
-    STANDARD.decode(inner).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(())
+    STANDARD
+        .decode(inner)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or(())
 }
 
 fn mismatch(refusal: Refusal) -> RpcError {
@@ -115,7 +137,9 @@ mod tests {
         assert!(!check("A", Some("a")) && !check("a", None));
         assert!(!check("=?base64?SGVsbG8?=", Some("Hello")), "padding is missing");
         assert!(!check("=?base64?SGVs!!!bG8=?=", Some("Hello")));
-        assert!(same(&HeaderMap::new(), "x", None).is_ok() && same(&HeaderMap::new(), "x", Some("a")).is_err());
+        assert!(
+            same(&HeaderMap::new(), "x", None).is_ok() && same(&HeaderMap::new(), "x", Some("a")).is_err()
+        );
         let mut twice = HeaderMap::new();
         twice.append("x", "a".parse().unwrap());
         twice.append("x", "a".parse().unwrap());

@@ -19,7 +19,14 @@ pub(super) fn check(parts: &Parts, settings: &HttpSettings) -> Result<(), Refusa
     }
     match text(&parts.headers, header::ORIGIN) {
         None => Ok(()),
-        Some(origin) if settings.allowed_origins.iter().any(|own| own.eq_ignore_ascii_case(origin)) => Ok(()),
+        Some(origin)
+            if settings
+                .allowed_origins
+                .iter()
+                .any(|own| own.eq_ignore_ascii_case(origin)) =>
+        {
+            Ok(())
+        }
         Some(origin) => match origin.split_once("://") {
             Some(("http" | "https", host)) if is_allowed(host, allowed) => Ok(()),
             _ => Err(forbidden("origin", origin)),
@@ -34,15 +41,22 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 /// An allowed host without a port allows all ports.
 fn is_allowed(host: &str, allowed: &[String]) -> bool {
     let name = match host.rfind(':') {
-        Some(at) if host[at + 1..].bytes().all(|b| b.is_ascii_digit()) && !host[..at].is_empty() => &host[..at],
+        Some(at) if host[at + 1..].bytes().all(|b| b.is_ascii_digit()) && !host[..at].is_empty() => {
+            &host[..at]
+        }
         _ => host,
     };
-    allowed.iter().any(|own| own.eq_ignore_ascii_case(host) || own.eq_ignore_ascii_case(name))
+    allowed
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(host) || own.eq_ignore_ascii_case(name))
 }
 
 fn forbidden(what: &str, value: &str) -> Refusal {
-    Refusal::new(Code::AuthzForbidden, format!("requests from the {what} {value:?} are not served"))
-        .hint("Use an allowed host, or add this one to the server's settings.")
+    Refusal::new(
+        Code::AuthzForbidden,
+        format!("requests from the {what} {value:?} are not served"),
+    )
+    .hint("Use an allowed host, or add this one to the server's settings.")
 }
 
 #[cfg(test)]
@@ -54,7 +68,11 @@ mod tests {
         if let Some(origin) = origin {
             request = request.header("origin", origin);
         }
-        check(&request.body(()).unwrap().into_parts().0, &HttpSettings::default()).is_ok()
+        check(
+            &request.body(()).unwrap().into_parts().0,
+            &HttpSettings::default(),
+        )
+        .is_ok()
     }
 
     #[test]
@@ -63,7 +81,14 @@ mod tests {
             assert!(verdict(host, None), "{host}");
             assert!(verdict(host, Some(&format!("http://{host}"))), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", ":80", "[::2]"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:80",
+            "",
+            ":80",
+            "[::2]",
+        ] {
             assert!(!verdict(host, None), "{host}");
             assert!(!verdict("localhost", Some(&format!("http://{host}"))), "{host}");
         }

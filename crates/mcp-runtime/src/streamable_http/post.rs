@@ -43,8 +43,15 @@ where
         let refusal = Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8");
         return refuse("null", &RpcError::numbered(-32700, refusal).status(400));
     };
-    let post = Post { mount, parts: &parts, text, extensions: Arc::new(parts.extensions.clone()) };
-    post.serve().await.unwrap_or_else(|error| refuse(post.id(), &error))
+    let post = Post {
+        mount,
+        parts: &parts,
+        text,
+        extensions: Arc::new(parts.extensions.clone()),
+    };
+    post.serve()
+        .await
+        .unwrap_or_else(|error| refuse(post.id(), &error))
 }
 
 struct Post<'a> {
@@ -83,7 +90,10 @@ impl Post<'_> {
         let session = Arc::new(session);
         let stream = Arc::new(EventStream::new(core.settings.limits.max_replay_events));
         // From here on a client that goes away cancels what it asked for.
-        let visit = Visit { core: core.clone(), session: session.clone() };
+        let visit = Visit {
+            core: core.clone(),
+            session: session.clone(),
+        };
         let (mut out, outlet) = (Vec::new(), Outlet::Stream(stream.clone()));
         let taken = dispatch::receive(&self.door(&session, &outlet, Some(&terms)), self.text, &mut out);
         match taken {
@@ -115,6 +125,8 @@ impl Post<'_> {
     }
 
     /// A message within a session, or the one that opens it.
+    //= specs/mcp-runtime.md#http-transport
+    //# A session that is gone MUST be answered with status 404, one that is missing with 400.
     async fn serve_session(&self, header: Option<Version>) -> Result<Response<ResponseBody>, RpcError> {
         let core = &self.mount.core;
         if self.opens_session() {
@@ -130,7 +142,10 @@ impl Post<'_> {
             }
             None if self.mount.settings.sessionless => {
                 let session = Session::on_http("".into(), self.extensions.clone(), &core.settings.limits);
-                session.greet(header.unwrap_or(Version::V2025_03_26), Arc::new(Client::default()));
+                session.greet(
+                    header.unwrap_or(Version::V2025_03_26),
+                    Arc::new(Client::default()),
+                );
                 session.confirm();
                 Ok(self.dispatch(&Arc::new(session)).await)
             }
@@ -160,6 +175,8 @@ impl Post<'_> {
         Ok(response)
     }
 
+    //= specs/mcp-runtime.md#http-transport
+    //# A request MUST be answered with plain JSON unless something was said before its answer.
     async fn dispatch(&self, session: &Arc<Session>) -> Response<ResponseBody> {
         let limits = &self.mount.core.settings.limits;
         let stream = Arc::new(EventStream::new(limits.max_replay_events));
@@ -181,7 +198,12 @@ impl Post<'_> {
         }
     }
 
-    fn door<'b>(&'b self, session: &'b Arc<Session>, outlet: &'b Outlet, terms: Option<&'b Terms>) -> Door<'b> {
+    fn door<'b>(
+        &'b self,
+        session: &'b Arc<Session>,
+        outlet: &'b Outlet,
+        terms: Option<&'b Terms>,
+    ) -> Door<'b> {
         Door {
             core: &self.mount.core,
             session,
@@ -201,11 +223,20 @@ impl Post<'_> {
         visit: Option<Visit>,
     ) -> Response<ResponseBody> {
         let keep_alive = Duration::from_millis(self.mount.core.settings.limits.keep_alive_ms);
-        events(Reading { stream, number, after: 0, primed, keep_alive, visit })
+        events(Reading {
+            stream,
+            number,
+            after: 0,
+            primed,
+            keep_alive,
+            visit,
+        })
     }
 
     fn owner(&self) -> Option<&str> {
-        self.extensions.get::<SessionOwner>().map(|owner| owner.0.as_str())
+        self.extensions
+            .get::<SessionOwner>()
+            .map(|owner| owner.0.as_str())
     }
 
     fn names_version(&self) -> bool {
@@ -228,7 +259,11 @@ impl Post<'_> {
     }
 
     fn takes_events(&self) -> bool {
-        let accept = self.parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let accept = self
+            .parts
+            .headers
+            .get(header::ACCEPT)
+            .and_then(|value| value.to_str().ok());
         accept.is_none_or(|accept| accept.contains("text/event-stream") || accept.contains("*/*"))
     }
 }
@@ -237,11 +272,17 @@ fn check_type(parts: &Parts) -> Result<(), Refusal> {
     let kind = headers::text(&parts.headers, "content-type")?.unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Refusal::new(Code::InvalidContentType, format!("the content type {kind:?} is not JSON")));
+        return Err(Refusal::new(
+            Code::InvalidContentType,
+            format!("the content type {kind:?} is not JSON"),
+        ));
     }
     match headers::text(&parts.headers, "content-encoding")? {
         None | Some("identity") => Ok(()),
-        Some(other) => Err(Refusal::new(Code::UnsupportedEncoding, format!("the encoding {other:?} is not read"))),
+        Some(other) => Err(Refusal::new(
+            Code::UnsupportedEncoding,
+            format!("the encoding {other:?} is not read"),
+        )),
     }
 }
 
@@ -255,14 +296,20 @@ where
     B::Error: std::fmt::Display,
 {
     let max = mount.core.settings.limits.max_message_bytes;
-    let announced = headers::text(&parts.headers, "content-length").ok().flatten().and_then(|n| n.parse::<usize>().ok());
+    let announced = headers::text(&parts.headers, "content-length")
+        .ok()
+        .flatten()
+        .and_then(|n| n.parse::<usize>().ok());
     let too_large = announced.is_some_and(|length| length > max);
     let wanted = if too_large { PEEK_BYTES.min(max) } else { max };
     let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(wanted));
     let mut body = pin!(body);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|e| {
-            refuse("null", &Refusal::new(Code::TransportError, format!("the body cannot be read: {e}")).into())
+            refuse(
+                "null",
+                &Refusal::new(Code::TransportError, format!("the body cannot be read: {e}")).into(),
+            )
         })?;
         if let Ok(mut data) = frame.into_data() {
             while data.has_remaining() && bytes.len() <= wanted {
@@ -278,15 +325,25 @@ where
     }
     if too_large || bytes.len() > max {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(wanted)]);
-        let refusal = Refusal::new(Code::MessageTooLarge, format!("the message is larger than {max} bytes"));
-        return Err(refuse(envelope::id_in_prefix(&start).unwrap_or("null"), &refusal.into()));
+        let refusal = Refusal::new(
+            Code::MessageTooLarge,
+            format!("the message is larger than {max} bytes"),
+        );
+        return Err(refuse(
+            envelope::id_in_prefix(&start).unwrap_or("null"),
+            &refusal.into(),
+        ));
     }
     Ok(bytes.into())
 }
 
 fn version_in_body(params: Option<&str>) -> Option<String> {
     let meta = Fields::of(params).ok()?.raw("_meta")?;
-    Fields::of(Some(meta)).ok()?.text(META_VERSION).ok()?.map(|name| name.into_owned())
+    Fields::of(Some(meta))
+        .ok()?
+        .text(META_VERSION)
+        .ok()?
+        .map(|name| name.into_owned())
 }
 
 /// Errors of the handshake era travel with status 200, except for texts that are no messages.

@@ -26,7 +26,9 @@ const RETRY_MS: u64 = 1_000;
 pub(super) fn json(status: u16, body: Bytes) -> Response<ResponseBody> {
     let mut response = Response::new(Full::new(body).boxed_unsync());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
@@ -40,7 +42,10 @@ pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
 pub(super) fn refuse(id: &str, error: &RpcError) -> Response<ResponseBody> {
     let mut body = Vec::new();
     answer::write_error(&mut body, id, error, Version::NEWEST_HANDSHAKE);
-    json(error.status.unwrap_or(error.refusal.code.http_status()), body.into())
+    json(
+        error.status.unwrap_or(error.refusal.code.http_status()),
+        body.into(),
+    )
 }
 
 /// How a stream of events is read.
@@ -65,7 +70,10 @@ pub(super) fn events(reading: Reading) -> Response<ResponseBody> {
     });
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
@@ -80,8 +88,15 @@ struct Reader {
 impl Reader {
     fn new(mut reading: Reading) -> Self {
         let epoch = reading.stream.attach();
-        let hold = Hold { stream: reading.stream.clone(), _visit: reading.visit.take() };
-        Self { reading, epoch, _hold: hold }
+        let hold = Hold {
+            stream: reading.stream.clone(),
+            _visit: reading.visit.take(),
+        };
+        Self {
+            reading,
+            epoch,
+            _hold: hold,
+        }
     }
 
     async fn next(&mut self) -> Option<Bytes> {
@@ -124,6 +139,8 @@ pub(super) struct Visit {
 }
 
 impl Drop for Visit {
+    //= specs/mcp-runtime.md#http-transport
+    //# In the stateless era a client that closes its stream MUST thereby cancel its request.
     fn drop(&mut self) {
         for call in self.session.in_flight.claim_all() {
             call.abandon();

@@ -27,7 +27,9 @@ pub(crate) fn server() -> Server {
 pub(crate) fn server_with(change: impl FnOnce(&mut Settings)) -> Server {
     let mut settings = Settings::default();
     change(&mut settings);
-    Server::builder(Info::new("test", "1.0.0")).settings(settings).build()
+    Server::builder(Info::new("test", "1.0.0"))
+        .settings(settings)
+        .build()
 }
 
 impl Client {
@@ -40,9 +42,18 @@ impl Client {
         let (ours, theirs) = tokio::io::duplex(bytes);
         let (reader, writer) = tokio::io::split(theirs);
         let server = server.clone();
-        let server = tokio::spawn(async move { lines::serve(&server, reader, writer, ::http::Extensions::new()).await });
+        let server =
+            tokio::spawn(
+                async move { lines::serve(&server, reader, writer, ::http::Extensions::new()).await },
+            );
         let (reader, writer) = tokio::io::split(ours);
-        Self { reader: BufReader::new(reader), writer: Some(writer), kept: VecDeque::new(), next_id: 1, server }
+        Self {
+            reader: BufReader::new(reader),
+            writer: Some(writer),
+            kept: VecDeque::new(),
+            next_id: 1,
+            server,
+        }
     }
 
     /// A client that has shaken hands in the newest version of that era.
@@ -75,7 +86,8 @@ impl Client {
     pub(crate) async fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
         id
     }
 
@@ -85,18 +97,25 @@ impl Client {
         self.answer(&json!(id)).await
     }
 
-    pub(crate) async fn start_stateless(&mut self, method: &str, mut params: Value, capabilities: Value) -> u64 {
+    pub(crate) async fn start_stateless(
+        &mut self,
+        method: &str,
+        mut params: Value,
+        capabilities: Value,
+    ) -> u64 {
         params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
         self.start(method, params).await
     }
 
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
+            .await
     }
 
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+            .await;
     }
 
     pub(crate) async fn send(&mut self, message: &Value) {
@@ -114,7 +133,8 @@ impl Client {
 
     /// The answer to this id.
     pub(crate) async fn answer(&mut self, id: &Value) -> Value {
-        self.find(|message| message.get("method").is_none() && &message["id"] == id).await
+        self.find(|message| message.get("method").is_none() && &message["id"] == id)
+            .await
     }
 
     /// The next notification or request of the server with this method.
@@ -159,7 +179,10 @@ impl Client {
             return self.kept.remove(at).expect("it was just found");
         }
         loop {
-            let message = self.read().await.expect("the server closed its side before the message came");
+            let message = self
+                .read()
+                .await
+                .expect("the server closed its side before the message came");
             if wanted(&message) {
                 return message;
             }
@@ -170,7 +193,10 @@ impl Client {
     async fn read(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
-        match read.expect("an answer within a minute").expect("the server writes text") {
+        match read
+            .expect("an answer within a minute")
+            .expect("the server writes text")
+        {
             0 => None,
             _ => Some(serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line:?} is not JSON: {e}"))),
         }
@@ -179,10 +205,17 @@ impl Client {
 
 /// The refusal behind an error.
 pub(crate) fn refusal(answer: &Value) -> u64 {
-    answer["error"]["data"]["refusal"]["code"].as_u64().unwrap_or_else(|| panic!("no refusal in {answer}"))
+    answer["error"]["data"]["refusal"]["code"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no refusal in {answer}"))
 }
 
 /// `error.code` and the refusal behind it.
 pub(crate) fn codes(answer: &Value) -> (i64, u64) {
-    (answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {answer}")), refusal(answer))
+    (
+        answer["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("no error in {answer}")),
+        refusal(answer),
+    )
 }

@@ -14,11 +14,20 @@ async fn check(client: RunningService<RoleClient, ()>) {
     let tools = client.list_all_tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.name == "echo"));
     let arguments = json!({ "text": "через SDK" }).as_object().unwrap().clone();
-    let result = client.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.unwrap();
+    let result = client
+        .call_tool(CallToolRequestParams::new("echo").with_arguments(arguments))
+        .await
+        .unwrap();
     let value = serde_json::to_value(&result).unwrap();
     assert_eq!(value["content"][0]["text"], "через SDK");
-    let unknown = client.call_tool(CallToolRequestParams::new("none")).await.unwrap_err();
-    assert!(unknown.to_string().contains("-32602") || unknown.to_string().contains("there is no tool"), "{unknown}");
+    let unknown = client
+        .call_tool(CallToolRequestParams::new("none"))
+        .await
+        .unwrap_err();
+    assert!(
+        unknown.to_string().contains("-32602") || unknown.to_string().contains("there is no tool"),
+        "{unknown}"
+    );
     client.cancel().await.unwrap();
 }
 
@@ -31,14 +40,18 @@ async fn the_sdk_client_works_over_pipes_in_the_handshake_era() {
 #[tokio::test]
 async fn the_sdk_client_works_over_pipes_in_the_stateless_era() {
     let transport = TokioChildProcess::new(tokio::process::Command::new(echo())).unwrap();
-    let lifecycle = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    let lifecycle = ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
     check(().serve_with_lifecycle(transport, lifecycle).await.unwrap()).await;
 }
 
 #[tokio::test]
 async fn the_sdk_client_works_in_memory() {
     let server = server();
-    let echo = Tool::ready("echo", "Says it back.", |a| Ok(ToolResult::text(a.text("text").unwrap_or_default())));
+    let echo = Tool::ready("echo", "Says it back.", |a| {
+        Ok(ToolResult::text(a.text("text").unwrap_or_default()))
+    });
     server.add_tool(echo).unwrap();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move {

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ::http::{HeaderMap, Request, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use ::http::{HeaderMap, Request, Response};
 use mcp_runtime::streamable_http::{HttpSettings, McpService, ResponseBody, SessionOwner};
-use mcp_runtime::{Arguments, Ask, Change, Context, Resource, ResourceContents, Server, Stop, Tool, ToolResult};
+use mcp_runtime::{
+    Arguments, Ask, Change, Context, Resource, ResourceContents, Server, Stop, Tool, ToolResult,
+};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tower_service::Service;
@@ -35,7 +37,12 @@ impl Http {
     }
 
     fn with(server: &Server, settings: HttpSettings) -> Self {
-        Self { server: server.clone(), service: McpService::new(server, settings), session: None, owner: None }
+        Self {
+            server: server.clone(),
+            service: McpService::new(server, settings),
+            session: None,
+            owner: None,
+        }
     }
 
     /// Opens a session, confirms it, and gives its id.
@@ -45,7 +52,12 @@ impl Http {
         assert_eq!(answer.status, 200, "{}", answer.json);
         let id = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
         self.session = Some(id.clone());
-        assert_eq!(self.post(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await.status, 202);
+        assert_eq!(
+            self.post(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+                .await
+                .status,
+            202
+        );
         self.session = before;
         id
     }
@@ -59,24 +71,45 @@ impl Http {
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Answer { status: parts.status.as_u16(), headers: parts.headers, json }
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            json,
+        }
     }
 
     async fn send(&mut self, message: Value, headers: &[(&str, &str)]) -> Response<ResponseBody> {
-        let request = self.request("POST", headers).header("content-type", "application/json");
-        self.call(request.body(Full::new(Bytes::from(message.to_string()))).unwrap()).await
+        let request = self
+            .request("POST", headers)
+            .header("content-type", "application/json");
+        self.call(request.body(Full::new(Bytes::from(message.to_string()))).unwrap())
+            .await
     }
 
     /// A request of the stateless era with all its headers.
-    async fn stateless(&mut self, method: &str, mut params: Value, capabilities: Value) -> Response<ResponseBody> {
+    async fn stateless(
+        &mut self,
+        method: &str,
+        mut params: Value,
+        capabilities: Value,
+    ) -> Response<ResponseBody> {
         params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
-        let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = params
+            .get("name")
+            .or(params.get("uri"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         if !name.is_empty() {
             headers.push(("mcp-name", &name));
         }
-        self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }), &headers).await
+        self.send(
+            json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }),
+            &headers,
+        )
+        .await
     }
 
     pub(crate) async fn stream(&mut self, headers: &[(&str, &str)]) -> Events {
@@ -88,11 +121,17 @@ impl Http {
 
     pub(crate) async fn delete(&mut self) -> u16 {
         let request = self.request("DELETE", &[]);
-        self.call(request.body(Full::new(Bytes::new())).unwrap()).await.status().as_u16()
+        self.call(request.body(Full::new(Bytes::new())).unwrap())
+            .await
+            .status()
+            .as_u16()
     }
 
     fn request(&self, method: &str, headers: &[(&str, &str)]) -> ::http::request::Builder {
-        let mut request = Request::builder().method(method).uri("/mcp").header("host", "localhost:1234");
+        let mut request = Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header("host", "localhost:1234");
         if let Some(session) = &self.session {
             request = request.header("mcp-session-id", session);
         }
@@ -120,7 +159,11 @@ pub(crate) struct Events {
 impl Events {
     fn of(response: Response<ResponseBody>) -> Self {
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { body: response.into_body(), text: String::new(), events: VecDeque::new() }
+        Self {
+            body: response.into_body(),
+            text: String::new(),
+            events: VecDeque::new(),
+        }
     }
 
     /// The next event: its id and its data; `None` at the end.
@@ -130,9 +173,15 @@ impl Events {
                 return Some(event);
             }
             let frame = self.body.frame().await?.unwrap();
-            self.text.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
+            self.text
+                .push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
             while let Some((event, rest)) = self.text.split_once("\n\n") {
-                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+                let field = |name: &str| {
+                    event
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name))
+                        .map(str::to_owned)
+                };
                 if let Some(data) = field("data: ") {
                     self.events.push_back((field("id: "), data));
                 }
@@ -158,13 +207,19 @@ fn talking(server: &Server) -> (Arc<Notify>, Arc<Notify>) {
     server
         .add_tools(vec![
             Tool::ready("quick", "Answers at once.", |_| Ok(ToolResult::text("quick"))),
-            Tool::new("task", "Answers from a task.", |_, _: Arguments| async { Ok::<_, Stop>(ToolResult::text("task")) }),
-            Tool::new("steps", "Says something first.", |cx: Context, _: Arguments| async move {
-                for step in 1..=3 {
-                    cx.progress(f64::from(step), None, None).await;
-                }
-                Ok::<_, Stop>(ToolResult::text("steps"))
+            Tool::new("task", "Answers from a task.", |_, _: Arguments| async {
+                Ok::<_, Stop>(ToolResult::text("task"))
             }),
+            Tool::new(
+                "steps",
+                "Says something first.",
+                |cx: Context, _: Arguments| async move {
+                    for step in 1..=3 {
+                        cx.progress(f64::from(step), None, None).await;
+                    }
+                    Ok::<_, Stop>(ToolResult::text("steps"))
+                },
+            ),
             Tool::new("wait", "Waits to be let go.", move |cx: Context, _: Arguments| {
                 let (tell, wait) = (tell.clone(), wait.clone());
                 async move {
@@ -175,7 +230,9 @@ fn talking(server: &Server) -> (Arc<Notify>, Arc<Notify>) {
                 }
             }),
             Tool::new("ask", "Asks the user.", |cx: Context, _: Arguments| async move {
-                let answer = cx.ask("ok", Ask::form("Go on?", json!({ "type": "object" }))).await?;
+                let answer = cx
+                    .ask("ok", Ask::form("Go on?", json!({ "type": "object" })))
+                    .await?;
                 Ok::<_, Stop>(ToolResult::text(answer["action"].to_string()))
             }),
         ])
@@ -198,19 +255,30 @@ async fn plain_answers_are_json_and_only_talk_is_a_stream() {
     http.session = Some(http.open().await);
     for tool in ["quick", "task"] {
         let answer = http.post(call(tool, 5)).await;
-        assert_eq!((answer.status, &answer.headers["content-type"]), (200, &"application/json".parse().unwrap()));
+        assert_eq!(
+            (answer.status, &answer.headers["content-type"]),
+            (200, &"application/json".parse().unwrap())
+        );
         assert_eq!(answer.json["result"]["content"][0]["text"], tool);
     }
     let mut events = Events::of(http.send(call("steps", 6), &[]).await);
     let (id, data) = events.event().await.unwrap();
-    assert!(id.is_some() && data.is_empty(), "the first event only carries an id");
+    assert!(
+        id.is_some() && data.is_empty(),
+        "the first event only carries an id"
+    );
     for step in 1..=3 {
         assert_eq!(events.message().await["params"]["progress"], f64::from(step));
     }
     assert_eq!(events.message().await["result"]["content"][0]["text"], "steps");
     assert!(events.event().await.is_none(), "the answer ends the stream");
-    let answer = http.post_as(call("steps", 7), &[("accept", "application/json")]).await;
-    assert_eq!(answer.json["result"]["content"][0]["text"], "steps", "who takes no events gets the answer alone");
+    let answer = http
+        .post_as(call("steps", 7), &[("accept", "application/json")])
+        .await;
+    assert_eq!(
+        answer.json["result"]["content"][0]["text"], "steps",
+        "who takes no events gets the answer alone"
+    );
 }
 
 #[tokio::test]
@@ -218,7 +286,11 @@ async fn notifications_and_batches_of_them_are_accepted_without_a_body() {
     let mut http = Http::new(&server());
     http.session = Some(http.open().await);
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" });
-    for message in [notification.clone(), json!([notification]), json!({ "jsonrpc": "2.0", "id": 9, "result": {} })] {
+    for message in [
+        notification.clone(),
+        json!([notification]),
+        json!({ "jsonrpc": "2.0", "id": 9, "result": {} }),
+    ] {
         assert_eq!(http.post(message).await.status, 202);
     }
     let ping = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
@@ -232,22 +304,43 @@ async fn notifications_and_batches_of_them_are_accepted_without_a_body() {
 #[tokio::test]
 async fn bodies_that_cannot_be_read_are_refused_in_json() {
     let mut http = Http::new(&server_with(|s| s.limits.max_message_bytes = 1_000));
-    let long = json!({ "jsonrpc": "2.0", "id": "big", "method": "ping", "params": { "x": "y".repeat(2_000) } });
+    let long =
+        json!({ "jsonrpc": "2.0", "id": "big", "method": "ping", "params": { "x": "y".repeat(2_000) } });
     for headers in [vec![("content-length", "2100")], vec![]] {
         let answer = http.post_as(long.clone(), &headers).await;
-        assert_eq!((answer.status, refusal(&answer.json), &answer.json["id"]), (413, 1068, &json!("big")));
+        assert_eq!(
+            (answer.status, refusal(&answer.json), &answer.json["id"]),
+            (413, 1068, &json!("big"))
+        );
     }
     let mut send = async |content_type: &str, encoding: &str, body: &[u8]| {
-        let request = http.request("POST", &[("content-type", content_type), ("content-encoding", encoding)]);
-        let response = http.call(request.body(Full::new(Bytes::from(body.to_vec()))).unwrap()).await;
+        let request = http.request(
+            "POST",
+            &[("content-type", content_type), ("content-encoding", encoding)],
+        );
+        let response = http
+            .call(request.body(Full::new(Bytes::from(body.to_vec()))).unwrap())
+            .await;
         let status = response.status().as_u16();
-        let body: Value = serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        let body: Value =
+            serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
         (status, codes(&body))
     };
     assert_eq!(send("text/plain", "identity", b"{}").await, (415, (1024, 1024)));
     assert_eq!(send("application/json", "gzip", b"{}").await, (415, (1070, 1070)));
-    assert_eq!(send("application/json; charset=utf-8", "identity", b"\xff").await, (400, (-32700, 1070)));
-    assert_eq!(send("application/json", "identity", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}").await, (400, (1076, 1076)));
+    assert_eq!(
+        send("application/json; charset=utf-8", "identity", b"\xff").await,
+        (400, (-32700, 1070))
+    );
+    assert_eq!(
+        send(
+            "application/json",
+            "identity",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"
+        )
+        .await,
+        (400, (1076, 1076))
+    );
     let mut open = Http::new(&server());
     open.session = Some(open.open().await);
     let answer = open.post(json!("no message")).await;
@@ -264,15 +357,41 @@ async fn foreign_pages_and_hosts_are_turned_away() {
     let hello = || serde_json::from_str::<Value>(HELLO).unwrap();
     let answer = http.post_as(hello(), &[("origin", "http://evil.example")]).await;
     assert_eq!((answer.status, refusal(&answer.json)), (403, 1014));
-    assert_eq!(http.post_as(hello(), &[("origin", "http://localhost:3000")]).await.status, 200);
-    let request = Request::post("/mcp").header("host", "evil.example").header("content-type", "application/json");
-    let response = http.call(request.body(Full::new(Bytes::from(HELLO))).unwrap()).await;
+    assert_eq!(
+        http.post_as(hello(), &[("origin", "http://localhost:3000")])
+            .await
+            .status,
+        200
+    );
+    let request = Request::post("/mcp")
+        .header("host", "evil.example")
+        .header("content-type", "application/json");
+    let response = http
+        .call(request.body(Full::new(Bytes::from(HELLO))).unwrap())
+        .await;
     assert_eq!(response.status(), 403);
-    let settings = HttpSettings { allowed_origins: vec!["https://app.example".into()], ..HttpSettings::default() };
+    let settings = HttpSettings {
+        allowed_origins: vec!["https://app.example".into()],
+        ..HttpSettings::default()
+    };
     let mut open = Http::with(&server, settings);
-    assert_eq!(open.post_as(hello(), &[("origin", "https://app.example")]).await.status, 200);
-    let settings = HttpSettings { allowed_hosts: None, ..HttpSettings::default() };
-    assert_eq!(Http::with(&server, settings).post_as(hello(), &[("origin", "http://evil.example")]).await.status, 200);
+    assert_eq!(
+        open.post_as(hello(), &[("origin", "https://app.example")])
+            .await
+            .status,
+        200
+    );
+    let settings = HttpSettings {
+        allowed_hosts: None,
+        ..HttpSettings::default()
+    };
+    assert_eq!(
+        Http::with(&server, settings)
+            .post_as(hello(), &[("origin", "http://evil.example")])
+            .await
+            .status,
+        200
+    );
 }
 
 //= specs/mcp-runtime.md#http-transport
@@ -283,7 +402,10 @@ async fn sessions_that_are_gone_missing_or_doubled_have_their_status() {
     let mut http = Http::new(&server());
     let list = json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/list" });
     let answer = http.post(list.clone()).await;
-    assert_eq!((answer.status, codes(&answer.json), &answer.json["id"]), (400, (1076, 1076), &json!(4)));
+    assert_eq!(
+        (answer.status, codes(&answer.json), &answer.json["id"]),
+        (400, (1076, 1076), &json!(4))
+    );
     let session = http.open().await;
     http.session = Some(session.clone());
     assert_eq!(http.delete().await, 204);
@@ -291,29 +413,44 @@ async fn sessions_that_are_gone_missing_or_doubled_have_their_status() {
         assert_eq!(status, 404);
     }
     let hello = http.post(serde_json::from_str(HELLO).unwrap()).await;
-    assert_eq!(hello.status, 200, "a stale id does not keep anyone from a new session");
+    assert_eq!(
+        hello.status, 200,
+        "a stale id does not keep anyone from a new session"
+    );
     let doubled = http.post_as(list.clone(), &[("mcp-session-id", &session)]).await;
     assert_eq!((doubled.status, refusal(&doubled.json)), (400, 1025));
-    let unknown = http.post_as(list, &[("mcp-protocol-version", "1999-01-01")]).await;
+    let unknown = http
+        .post_as(list, &[("mcp-protocol-version", "1999-01-01")])
+        .await;
     assert_eq!((unknown.status, codes(&unknown.json)), (400, (-32022, 1027)));
     let request = http.request("PUT", &[]).body(Full::new(Bytes::new())).unwrap();
     let response = http.call(request).await;
-    assert_eq!((response.status().as_u16(), &response.headers()["allow"]), (405, &"POST, GET, DELETE".parse().unwrap()));
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["allow"]),
+        (405, &"POST, GET, DELETE".parse().unwrap())
+    );
     http.session = None;
     let request = http.request("GET", &[]).body(Full::new(Bytes::new())).unwrap();
     let response = http.call(request).await;
     assert_eq!(response.status(), 400);
-    let body: Value = serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    let body: Value =
+        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
     assert_eq!(refusal(&body), 1026);
 }
 
 #[tokio::test]
 async fn a_mount_may_serve_requests_without_a_session() {
-    let settings = HttpSettings { sessionless: true, ..HttpSettings::default() };
+    let settings = HttpSettings {
+        sessionless: true,
+        ..HttpSettings::default()
+    };
     let server = server();
     talking(&server);
     let mut http = Http::with(&server, settings);
-    assert_eq!(http.post(call("task", 3)).await.json["result"]["content"][0]["text"], "task");
+    assert_eq!(
+        http.post(call("task", 3)).await.json["result"]["content"][0]["text"],
+        "task"
+    );
     assert_eq!(server.sessions(), 0);
 }
 
@@ -336,7 +473,10 @@ async fn a_broken_stream_is_taken_up_again() {
     assert_eq!(again.message().await["params"]["progress"], 1.0);
     assert_eq!(again.message().await["result"]["content"][0]["text"], "let go");
     for wrong in ["nonsense", "99-1"] {
-        let request = http.request("GET", &[("last-event-id", wrong)]).body(Full::new(Bytes::new())).unwrap();
+        let request = http
+            .request("GET", &[("last-event-id", wrong)])
+            .body(Full::new(Bytes::new()))
+            .unwrap();
         assert_eq!(http.call(request).await.status(), 400, "{wrong}");
     }
 }
@@ -344,9 +484,15 @@ async fn a_broken_stream_is_taken_up_again() {
 #[tokio::test]
 async fn messages_nobody_asked_for_come_on_one_stream_of_the_session() {
     let server = server();
-    let resource = Resource::new("test:///a", "a", "x", "text/plain", |_, r: mcp_runtime::ReadRequest| async move {
-        Ok::<_, Stop>(vec![ResourceContents::text(r.uri, "text/plain", "a")])
-    });
+    let resource = Resource::new(
+        "test:///a",
+        "a",
+        "x",
+        "text/plain",
+        |_, r: mcp_runtime::ReadRequest| async move {
+            Ok::<_, Stop>(vec![ResourceContents::text(r.uri, "text/plain", "a")])
+        },
+    );
     server.add_resources(vec![resource]).unwrap();
     let mut http = Http::new(&server);
     http.session = Some(http.open().await);
@@ -361,7 +507,10 @@ async fn messages_nobody_asked_for_come_on_one_stream_of_the_session() {
     drop(first);
     server.resource_changed("test:///a", Change::Deleted);
     let heard = second.message().await;
-    assert_eq!(heard["params"]["change_type"], "deleted", "each message comes once: {heard}");
+    assert_eq!(
+        heard["params"]["change_type"], "deleted",
+        "each message comes once: {heard}"
+    );
 }
 
 #[tokio::test]
@@ -373,9 +522,13 @@ async fn a_question_travels_on_the_stream_and_its_answer_by_post() {
     let mut events = Events::of(http.send(call("ask", 8), &[]).await);
     let question = events.message().await;
     assert_eq!(question["method"], "elicitation/create");
-    let reply = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "accept", "content": {} } });
+    let reply =
+        json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "accept", "content": {} } });
     assert_eq!(http.post(reply).await.status, 202);
-    assert_eq!(events.message().await["result"]["content"][0]["text"], "\"accept\"");
+    assert_eq!(
+        events.message().await["result"]["content"][0]["text"],
+        "\"accept\""
+    );
 }
 
 //= specs/mcp-runtime.md#http-transport
@@ -388,8 +541,15 @@ async fn stateless_headers_must_say_what_the_body_says() {
     let mut http = Http::new(&server);
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "quick", "_meta": meta } });
-    let right = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "quick")];
-    assert_eq!(http.post_as(body.clone(), &right).await.json["result"]["resultType"], "complete");
+    let right = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "quick"),
+    ];
+    assert_eq!(
+        http.post_as(body.clone(), &right).await.json["result"]["resultType"],
+        "complete"
+    );
     for at in 0..3 {
         let mut missing = right.to_vec();
         missing.remove(at);
@@ -397,14 +557,21 @@ async fn stateless_headers_must_say_what_the_body_says() {
         wrong[at].1 = if at == 0 { "2025-11-25" } else { "something else" };
         for headers in [missing, wrong] {
             let answer = http.post_as(body.clone(), &headers).await;
-            assert_eq!((answer.status, codes(&answer.json)), (400, (-32020, 1025)), "{headers:?}");
+            assert_eq!(
+                (answer.status, codes(&answer.json)),
+                (400, (-32020, 1025)),
+                "{headers:?}"
+            );
         }
     }
     let unknown = http.stateless("no/such", json!({}), json!({})).await;
     assert_eq!(unknown.status(), 404);
     let batch = http.post_as(json!([body]), &right).await;
     assert_eq!((batch.status, codes(&batch.json).0), (400, -32600));
-    let get = http.request("GET", &right[..1]).body(Full::new(Bytes::new())).unwrap();
+    let get = http
+        .request("GET", &right[..1])
+        .body(Full::new(Bytes::new()))
+        .unwrap();
     assert_eq!(http.call(get).await.status(), 405);
     assert_eq!(server.sessions(), 0);
 }
@@ -425,19 +592,41 @@ async fn leaving_a_stateless_stream_cancels_the_request() {
     drop(events);
     assert_eq!(server.in_flight(), 0);
     let mut http = Http::new(&server);
-    let (ready, mut fresh) = (http.stateless("tools/call", json!({ "name": "wait" }), json!({})), Http::new(&server));
+    let (ready, mut fresh) = (
+        http.stateless("tools/call", json!({ "name": "wait" }), json!({})),
+        Http::new(&server),
+    );
     tokio::select! {
         _ = ready => panic!("nobody lets it go"),
         () = started.notified() => {}
     }
-    assert_eq!(server.in_flight(), 0, "leaving before the answer began is the same");
-    let listening = fresh.stateless("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }), json!({})).await;
+    assert_eq!(
+        server.in_flight(),
+        0,
+        "leaving before the answer began is the same"
+    );
+    let listening = fresh
+        .stateless(
+            "subscriptions/listen",
+            json!({ "notifications": { "toolsListChanged": true } }),
+            json!({}),
+        )
+        .await;
     let mut events = Events::of(listening);
-    assert_eq!(events.message().await["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        events.message().await["method"],
+        "notifications/subscriptions/acknowledged"
+    );
     server.remove_tool("quick");
-    assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
+    assert_eq!(
+        events.message().await["method"],
+        "notifications/tools/list_changed"
+    );
     server.drain().await;
-    assert!(events.message().await["result"].is_object(), "a drain ends listeners with an answer");
+    assert!(
+        events.message().await["result"].is_object(),
+        "a drain ends listeners with an answer"
+    );
 }
 
 #[tokio::test]
@@ -453,13 +642,24 @@ async fn over_a_real_socket_a_slow_body_and_a_lost_client_harm_nobody() {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let service = service.clone();
-            let serve = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| service.clone().call(request));
-            tokio::spawn(async move { http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await });
+            let serve = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
+                service.clone().call(request)
+            });
+            tokio::spawn(async move {
+                http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), serve)
+                    .await
+            });
         }
     });
-    let head = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", HELLO.len());
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        HELLO.len()
+    );
     let mut lost = tokio::net::TcpStream::connect(address).await.unwrap();
-    lost.write_all(format!("{head}{}", &HELLO[..20]).as_bytes()).await.unwrap();
+    lost.write_all(format!("{head}{}", &HELLO[..20]).as_bytes())
+        .await
+        .unwrap();
     let mut slow = tokio::net::TcpStream::connect(address).await.unwrap();
     for byte in format!("{head}{HELLO}").as_bytes() {
         slow.write_all(&[*byte]).await.unwrap();
@@ -468,6 +668,9 @@ async fn over_a_real_socket_a_slow_body_and_a_lost_client_harm_nobody() {
     let mut text = vec![0; 4_096];
     let read = slow.read(&mut text).await.unwrap();
     let answer = String::from_utf8_lossy(&text[..read]);
-    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("mcp-session-id: "), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK") && answer.contains("mcp-session-id: "),
+        "{answer}"
+    );
     assert_eq!(server.sessions(), 1);
 }

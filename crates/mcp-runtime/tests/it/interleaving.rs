@@ -22,7 +22,18 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let tool = || prop_oneof![Just("ready"), Just("quick"), Just("slow"), Just("stuck"), Just("panic"), Just("panic_inline"), Just("refuse"), Just("none")];
+    let tool = || {
+        prop_oneof![
+            Just("ready"),
+            Just("quick"),
+            Just("slow"),
+            Just("stuck"),
+            Just("panic"),
+            Just("panic_inline"),
+            Just("refuse"),
+            Just("none")
+        ]
+    };
     prop_oneof![
         8 => tool().prop_map(Step::Call),
         1 => proptest::collection::vec(tool(), 1..4).prop_map(Step::Batch),
@@ -37,7 +48,9 @@ fn tools() -> Vec<Tool> {
     vec![
         Tool::ready("ready", "At once.", |_| Ok(ToolResult::text("ready"))),
         Tool::ready("panic_inline", "Panics at once.", |_| panic!("inline")),
-        Tool::new("quick", "Soon.", |_, _: Arguments| async { Ok::<_, Stop>(ToolResult::text("quick")) }),
+        Tool::new("quick", "Soon.", |_, _: Arguments| async {
+            Ok::<_, Stop>(ToolResult::text("quick"))
+        }),
         Tool::new("slow", "Later.", |cx: Context, _: Arguments| async move {
             tokio::time::sleep(Duration::from_millis(5)).await;
             cx.progress(1.0, None, None).await;
@@ -55,7 +68,9 @@ fn tools() -> Vec<Tool> {
             #[allow(unreachable_code)]
             Ok::<_, Stop>(ToolResult::default())
         }),
-        Tool::new("refuse", "Refuses.", |_, _: Arguments| async { Err::<ToolResult, _>(Refusal::new(Code::RuleViolated, "no")) }),
+        Tool::new("refuse", "Refuses.", |_, _: Arguments| async {
+            Err::<ToolResult, _>(Refusal::new(Code::RuleViolated, "no"))
+        }),
     ]
 }
 
@@ -80,14 +95,22 @@ async fn play(steps: Vec<Step>, drain_ms: u64, in_flight: usize) -> (HashMap<u64
                 next += 1;
             }
             Step::Batch(tools) => {
-                let batch: Vec<Value> = tools.iter().enumerate().map(|(n, tool)| request(next + n as u64, tool)).collect();
+                let batch: Vec<Value> = tools
+                    .iter()
+                    .enumerate()
+                    .map(|(n, tool)| request(next + n as u64, tool))
+                    .collect();
                 next += batch.len() as u64;
                 client.send(&json!(batch)).await;
             }
             Step::Cancel(back) => {
-                let Some(id) = next.checked_sub(1 + back as u64).filter(|id| *id >= first) else { continue };
+                let Some(id) = next.checked_sub(1 + back as u64).filter(|id| *id >= first) else {
+                    continue;
+                };
                 cancelled.push(id);
-                client.notify("notifications/cancelled", json!({ "requestId": id })).await;
+                client
+                    .notify("notifications/cancelled", json!({ "requestId": id }))
+                    .await;
             }
             Step::Ping => drop(client.start("ping", json!({})).await),
             Step::Nonsense => client.send_text("{\"jsonrpc\":").await,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use mcp_runtime::lines::Ended;
-use mcp_runtime::{Info, Instructions, Server, Settings, Stop, Tool, ToolResult, Version, VersionMismatch, stdio};
+use mcp_runtime::{
+    Info, Instructions, Server, Settings, Stop, Tool, ToolResult, Version, VersionMismatch, stdio,
+};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -34,8 +36,17 @@ async fn what_is_declared_is_served_and_what_is_not_is_unknown() {
     let answer = bare.initialize("2025-06-18", json!({})).await;
     let capabilities = answer["result"]["capabilities"].as_object().unwrap();
     assert!(!capabilities.contains_key("prompts") && !capabilities.contains_key("resources"));
-    for method in ["prompts/list", "resources/list", "logging/setLevel", "prompts/create"] {
-        assert_eq!(codes(&bare.request(method, json!({})).await).0, -32601, "{method}");
+    for method in [
+        "prompts/list",
+        "resources/list",
+        "logging/setLevel",
+        "prompts/create",
+    ] {
+        assert_eq!(
+            codes(&bare.request(method, json!({})).await).0,
+            -32601,
+            "{method}"
+        );
     }
 }
 
@@ -48,11 +59,20 @@ async fn families_outside_the_protocol_carry_a_semantic_version() {
     });
     let mut client = Client::silent(&server);
     let answer = client.initialize("2025-11-25", json!({})).await;
-    let families = answer["result"]["capabilities"]["experimental"].as_object().unwrap();
+    let families = answer["result"]["capabilities"]["experimental"]
+        .as_object()
+        .unwrap();
     assert_eq!(families["apps"]["version"], "1.2.0");
     for (name, family) in families {
         let version = family["version"].as_str().unwrap();
-        assert_eq!(version.split('.').filter(|part| part.parse::<u32>().is_ok()).count(), 3, "{name} {version}");
+        assert_eq!(
+            version
+                .split('.')
+                .filter(|part| part.parse::<u32>().is_ok())
+                .count(),
+            3,
+            "{name} {version}"
+        );
     }
 }
 
@@ -64,7 +84,10 @@ async fn families_outside_the_protocol_carry_a_semantic_version() {
 async fn unknown_capabilities_of_a_client_are_ignored() {
     let mut client = Client::silent(&server());
     let strange = json!({ "telepathy": { "range": 5 }, "sampling": 7, "extensions": { "x/y": [] } });
-    assert_eq!(client.initialize("2025-11-25", strange).await["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        client.initialize("2025-11-25", strange).await["result"]["protocolVersion"],
+        "2025-11-25"
+    );
     assert!(client.request("tools/list", json!({})).await["result"].is_object());
 }
 
@@ -74,7 +97,11 @@ async fn every_published_version_of_the_handshake_is_agreed_on() {
     for version in Version::names() {
         let mut client = Client::silent(&server());
         let agreed = client.initialize(version, json!({})).await["result"]["protocolVersion"].clone();
-        let expect = if version == "2026-07-28" { "2025-11-25" } else { version };
+        let expect = if version == "2026-07-28" {
+            "2025-11-25"
+        } else {
+            version
+        };
         assert_eq!(agreed, expect);
     }
 }
@@ -89,14 +116,20 @@ async fn an_unknown_version_is_refused_and_ends_the_connection_or_is_negotiated(
     assert_eq!(codes(&answer), (-32602, 1027));
     let data = &answer["error"]["data"];
     assert_eq!(data["code"], "INVALID_PROTOCOL_VERSION");
-    assert_eq!((&data["received_version"], &data["requested"]), (&json!("1999-01-01"), &json!("1999-01-01")));
+    assert_eq!(
+        (&data["received_version"], &data["requested"]),
+        (&json!("1999-01-01"), &json!("1999-01-01"))
+    );
     assert_eq!(data["supported"], json!(Version::names()));
     assert_eq!(data["supported_versions"], data["supported"]);
     let (rest, ended) = client.finish().await;
     assert_eq!((rest, stdio::exit_status(ended)), (vec![], 76));
 
     let mut lenient = Client::silent(&server_with(|s| s.version_mismatch = VersionMismatch::Negotiate));
-    assert_eq!(lenient.initialize("1999-01-01", json!({})).await["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        lenient.initialize("1999-01-01", json!({})).await["result"]["protocolVersion"],
+        "2025-11-25"
+    );
 }
 
 // proves 002 Req-Proto-014
@@ -108,7 +141,11 @@ async fn nothing_but_ping_is_served_before_hello() {
     let mut client = Client::silent(&server());
     client.notify("notifications/initialized", json!({})).await;
     for method in ["tools/list", "tools/call", "resources/list", "no/such/method"] {
-        assert_eq!(codes(&client.request(method, json!({})).await), (1076, 1076), "{method}");
+        assert_eq!(
+            codes(&client.request(method, json!({})).await),
+            (1076, 1076),
+            "{method}"
+        );
     }
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
     assert!(client.stateless("tools/list", json!({}), json!({})).await["result"].is_object());
@@ -129,7 +166,10 @@ async fn changes_are_told_only_after_the_client_confirmed() {
     client.request("ping", json!({})).await;
     server.list_changed(mcp_runtime::List::Tools);
     client.notice("notifications/tools/list_changed").await;
-    assert_eq!(client.notice("notifications/capabilities/changed").await["params"]["changed"], json!(["tools"]));
+    assert_eq!(
+        client.notice("notifications/capabilities/changed").await["params"]["changed"],
+        json!(["tools"])
+    );
 }
 
 //= specs/mcp-runtime.md#versions
@@ -138,16 +178,27 @@ async fn changes_are_told_only_after_the_client_confirmed() {
 #[tokio::test]
 async fn both_eras_are_served_on_one_connection_by_the_same_tool() {
     let server = server();
-    server.add_tool(Tool::ready("hello", "Greets.", |_| Ok(ToolResult::text("hello")))).unwrap();
+    server
+        .add_tool(Tool::ready("hello", "Greets.", |_| Ok(ToolResult::text("hello"))))
+        .unwrap();
     let mut client = Client::ready(&server).await;
     let old = client.call("hello", json!({})).await;
-    let new = client.stateless("tools/call", json!({ "name": "hello" }), json!({})).await;
+    let new = client
+        .stateless("tools/call", json!({ "name": "hello" }), json!({}))
+        .await;
     assert_eq!(old["result"]["content"], new["result"]["content"]);
     assert!(old["result"].get("resultType").is_none());
     assert_eq!(new["result"]["resultType"], "complete");
-    assert_eq!(new["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "test");
+    assert_eq!(
+        new["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "test"
+    );
     for gone in ["ping", "initialize", "logging/setLevel", "resources/subscribe"] {
-        assert_eq!(client.stateless(gone, json!({}), json!({})).await["error"]["code"], -32601, "{gone}");
+        assert_eq!(
+            client.stateless(gone, json!({}), json!({})).await["error"]["code"],
+            -32601,
+            "{gone}"
+        );
     }
 }
 
@@ -159,10 +210,19 @@ async fn discovery_tells_what_there_is_and_what_is_missing() {
     let mut client = Client::silent(&server());
     let found = client.stateless("server/discover", json!({}), json!({})).await;
     assert_eq!(found["result"]["supportedVersions"], json!(Version::names()));
-    assert!(found["result"]["ttlMs"].is_u64() && found["result"]["cacheScope"].is_string(), "{found}");
-    assert_eq!(client.request("server/discover", json!({})).await["error"]["code"], -32602);
+    assert!(
+        found["result"]["ttlMs"].is_u64() && found["result"]["cacheScope"].is_string(),
+        "{found}"
+    );
+    assert_eq!(
+        client.request("server/discover", json!({})).await["error"]["code"],
+        -32602
+    );
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
-    assert_eq!(client.request("server/discover", json!({ "_meta": meta })).await["error"]["code"], -32602);
+    assert_eq!(
+        client.request("server/discover", json!({ "_meta": meta })).await["error"]["code"],
+        -32602
+    );
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {} });
     let unknown = client.request("tools/list", json!({ "_meta": meta })).await;
     assert_eq!(codes(&unknown), (-32022, 1027));
@@ -177,10 +237,15 @@ async fn instructions_are_made_anew_for_every_client() {
         let now = counting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         Box::pin(async move { format!("visit {now}") })
     }));
-    let server = Server::builder(Info::new("test", "1.0.0")).instructions(made).build();
+    let server = Server::builder(Info::new("test", "1.0.0"))
+        .instructions(made)
+        .build();
     for visit in 0..2 {
         let mut client = Client::silent(&server);
-        assert_eq!(client.initialize("2025-11-25", json!({})).await["result"]["instructions"], format!("visit {visit}"));
+        assert_eq!(
+            client.initialize("2025-11-25", json!({})).await["result"]["instructions"],
+            format!("visit {visit}")
+        );
     }
 }
 
@@ -216,7 +281,10 @@ async fn a_drain_lets_work_finish_refuses_new_work_and_gives_up_the_rest() {
     });
     while refusal_or_zero(&client.request("tools/list", json!({})).await) != 1077 {}
     release.notify_one();
-    assert_eq!(client.answer(&json!(running)).await["result"]["content"][0]["text"], "let go");
+    assert_eq!(
+        client.answer(&json!(running)).await["result"]["content"][0]["text"],
+        "let go"
+    );
     draining.await.unwrap();
 
     let server = server_with(|s| s.limits.drain_timeout_ms = 1);
@@ -252,7 +320,9 @@ async fn shutdown_is_answered_and_ends_the_connection_after_running_work() {
 
 #[tokio::test]
 async fn a_stopped_server_ends_its_connections_as_if_input_had_ended() {
-    let server = Server::builder(Info::new("test", "1.0.0")).settings(Settings::default()).build();
+    let server = Server::builder(Info::new("test", "1.0.0"))
+        .settings(Settings::default())
+        .build();
     let client = Client::ready(&server).await;
     server.stop();
     let (rest, ended) = client.finish().await;

@@ -31,8 +31,16 @@ fn waiting(server: &Server) -> (Arc<Notify>, Arc<Notify>) {
 async fn a_message_of_more_than_a_mebibyte_is_refused_and_the_connection_lives_on() {
     let mut client = Client::ready(&server()).await;
     let filler = |bytes: usize| "x".repeat(bytes);
-    for (prefix, id) in [("{\"jsonrpc\":\"2.0\",\"id\":\"big\",", json!("big")), ("{\"jsonrpc\":\"2.0\",", json!(null))] {
-        client.send_text(&format!("{prefix}\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}", filler(1_100_000))).await;
+    for (prefix, id) in [
+        ("{\"jsonrpc\":\"2.0\",\"id\":\"big\",", json!("big")),
+        ("{\"jsonrpc\":\"2.0\",", json!(null)),
+    ] {
+        client
+            .send_text(&format!(
+                "{prefix}\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}",
+                filler(1_100_000)
+            ))
+            .await;
         assert_eq!(codes(&client.answer(&id).await), (1068, 1068));
     }
     // Exactly at the limit it is read.
@@ -48,9 +56,17 @@ async fn a_message_of_more_than_a_mebibyte_is_refused_and_the_connection_lives_o
 #[tokio::test]
 async fn what_is_no_text_is_refused_and_the_connection_lives_on() {
     let mut client = Client::ready(&server()).await;
-    client.send_bytes(b"\xff\xfe{}\n\n   \r\n\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}\r\n").await;
+    client
+        .send_bytes(
+            b"\xff\xfe{}\n\n   \r\n\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}\r\n",
+        )
+        .await;
     assert_eq!(codes(&client.answer(&json!(null)).await), (-32700, 1070));
-    assert_eq!(client.answer(&json!(5)).await["result"], json!({}), "a byte order mark and blank lines are skipped");
+    assert_eq!(
+        client.answer(&json!(5)).await["result"],
+        json!({}),
+        "a byte order mark and blank lines are skipped"
+    );
 }
 
 // proves 002 Resil-003
@@ -71,7 +87,9 @@ async fn too_many_or_too_large_running_requests_are_refused() {
     }
     assert_eq!(codes(&client.call("wait", json!({})).await), (1060, 1060));
     // Cancels get through when the session is full, and make room.
-    client.notify("notifications/cancelled", json!({ "requestId": 3 })).await;
+    client
+        .notify("notifications/cancelled", json!({ "requestId": 3 }))
+        .await;
     let third = client.start("tools/call", json!({ "name": "wait" })).await;
     started.notified().await;
     release.notify_waiters();
@@ -138,7 +156,9 @@ async fn a_session_that_sends_too_fast_is_slowed_down() {
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_refused_instead_of_sent() {
     let server = server_with(|s| s.limits.max_answer_bytes = 1_000);
-    server.add_method(CustomMethod::new("test/long", |_cx: Context, _: Value| async { Ok::<_, Stop>(json!({ "x": "y".repeat(2_000) })) }));
+    server.add_method(CustomMethod::new("test/long", |_cx: Context, _: Value| async {
+        Ok::<_, Stop>(json!({ "x": "y".repeat(2_000) }))
+    }));
     let mut client = Client::ready(&server).await;
     assert_eq!(codes(&client.request("test/long", json!({})).await), (1068, 1068));
 }
@@ -150,17 +170,33 @@ async fn an_answer_that_is_too_large_is_refused_instead_of_sent() {
 async fn a_client_that_does_not_read_stops_being_read() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let server = server_with(|s| s.limits.max_outbox_bytes = 4_096);
-    server.add_tool(Tool::new("long", "Says a lot.", |_, _| async { Ok::<_, Stop>(ToolResult::text("x".repeat(1_000))) })).unwrap();
+    server
+        .add_tool(Tool::new("long", "Says a lot.", |_, _| async {
+            Ok::<_, Stop>(ToolResult::text("x".repeat(1_000)))
+        }))
+        .unwrap();
     let (ours, theirs) = tokio::io::duplex(4_096);
     let (reader, writer) = tokio::io::split(theirs);
     let serving = server.clone();
-    let served = tokio::spawn(async move { mcp_runtime::lines::serve(&serving, reader, writer, ::http::Extensions::new()).await });
+    let served = tokio::spawn(async move {
+        mcp_runtime::lines::serve(&serving, reader, writer, ::http::Extensions::new()).await
+    });
     let (mut reader, mut writer) = tokio::io::split(ours);
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
-    let line = |id: usize| format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "long", "_meta": meta } }));
+    let line = |id: usize| {
+        format!(
+            "{}\n",
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "long", "_meta": meta } })
+        )
+    };
     // Write until the server takes no more: then both directions are full, and nothing grows.
     let mut sent = 0;
-    while let Ok(written) = tokio::time::timeout(std::time::Duration::from_millis(300), writer.write_all(line(sent).as_bytes())).await {
+    while let Ok(written) = tokio::time::timeout(
+        std::time::Duration::from_millis(300),
+        writer.write_all(line(sent).as_bytes()),
+    )
+    .await
+    {
         written.unwrap();
         sent += 1;
         assert!(sent < 5_000, "the server reads on without end");
@@ -171,8 +207,16 @@ async fn a_client_that_does_not_read_stops_being_read() {
     reader.read_to_string(&mut text).await.unwrap();
     writing.await.unwrap().unwrap();
     served.await.unwrap();
-    let answered = text.lines().filter(|line| line.contains("\"result\"")).count();
-    assert!(answered >= sent, "{answered} answers to {sent} requests");
+    // Some may have been refused because too many ran; every one has its answer.
+    let ids: std::collections::HashSet<u64> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64())
+        .collect();
+    assert!(
+        (0..sent as u64).all(|id| ids.contains(&id)),
+        "{} answers to {sent} requests",
+        ids.len()
+    );
 }
 
 #[tokio::test]
@@ -180,7 +224,9 @@ async fn a_client_that_disappears_takes_its_work_with_it() {
     let server = server();
     let (started, _release) = waiting(&server);
     let mut client = Client::with_buffer(&server, 64);
-    let id = client.start_stateless("tools/call", json!({ "name": "wait" }), json!({})).await;
+    let id = client
+        .start_stateless("tools/call", json!({ "name": "wait" }), json!({}))
+        .await;
     started.notified().await;
     let _ = id;
     drop(client);

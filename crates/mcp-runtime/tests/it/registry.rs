@@ -20,7 +20,9 @@ fn tool(name: String) -> Tool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_tools_are_found_while_others_come_and_go() {
     let server = server();
-    server.add_tools((0..10_000).map(|n| tool(format!("tool_{n:05}"))).collect()).unwrap();
+    server
+        .add_tools((0..10_000).map(|n| tool(format!("tool_{n:05}"))).collect())
+        .unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let changing = tokio::task::spawn_blocking({
         let (server, stop): (Server, _) = (server.clone(), stop.clone());
@@ -35,7 +37,10 @@ async fn ten_thousand_tools_are_found_while_others_come_and_go() {
     client.initialize("2025-11-25", json!({})).await;
     for n in (0..10_000).step_by(97) {
         let name = format!("tool_{n:05}");
-        assert_eq!(client.call(&name, json!({})).await["result"]["content"][0]["text"], name);
+        assert_eq!(
+            client.call(&name, json!({})).await["result"]["content"][0]["text"],
+            name
+        );
     }
     stop.store(true, Ordering::SeqCst);
     changing.await.unwrap();
@@ -47,13 +52,22 @@ async fn ten_thousand_tools_are_found_while_others_come_and_go() {
 #[tokio::test]
 async fn a_list_is_the_same_bytes_until_it_changes() {
     let server = server();
-    server.add_tools(vec![tool("b".into()), tool("a".into())]).unwrap();
+    server
+        .add_tools(vec![tool("b".into()), tool("a".into())])
+        .unwrap();
     let mut client = Client::ready(&server).await;
     let first = client.request("tools/list", json!({})).await["result"].to_string();
     let again = client.request("tools/list", json!({})).await["result"].to_string();
     assert_eq!(first, again);
     let names: Vec<String> = server.tool_names();
-    assert_eq!(names, ["a", "b"], "the order is fixed, whatever the order of arrival");
+    assert_eq!(
+        names,
+        ["a", "b"],
+        "the order is fixed, whatever the order of arrival"
+    );
     server.add_tool(tool("c".into())).unwrap();
-    assert_ne!(client.request("tools/list", json!({})).await["result"].to_string(), first);
+    assert_ne!(
+        client.request("tools/list", json!({})).await["result"].to_string(),
+        first
+    );
 }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use mcp_runtime::streamable_http::{HttpSettings, McpService, SessionOwner};
-use mcp_runtime::{Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Settings, Stop};
+use mcp_runtime::{
+    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Settings,
+    Stop,
+};
 use serde_json::{Value, json};
 
 use crate::client::{refusal, server, server_with};
-use crate::http::{Http, HELLO};
+use crate::http::{HELLO, Http};
 
 // proves 002 Req-Proto-010
 #[tokio::test]
@@ -16,9 +19,18 @@ async fn a_session_is_the_same_across_requests() {
     let session = http.open().await;
     assert_eq!(http.server.sessions(), 1);
     http.session = Some(session);
-    assert_eq!(http.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "error" } })).await.json["result"], json!({}));
+    assert_eq!(
+        http.post(
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "error" } })
+        )
+        .await
+        .json["result"],
+        json!({})
+    );
     for id in 3..6 {
-        let answer = http.post(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })).await;
+        let answer = http
+            .post(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }))
+            .await;
         assert_eq!((answer.status, &answer.json["id"]), (200, &json!(id)));
     }
     assert_eq!(http.server.sessions(), 1);
@@ -32,10 +44,18 @@ async fn a_session_is_the_same_across_requests() {
 async fn a_kept_session_is_served_after_a_restart_with_what_it_watched() {
     let store = Arc::new(MemorySessions::default());
     let build = || {
-        let server = Server::builder(Info::new("test", "1.0.0")).session_store(store.clone()).build();
-        let resource = Resource::new("test:///a", "a", "x", "text/plain", |_, r: mcp_runtime::ReadRequest| async move {
-            Ok::<_, Stop>(vec![ResourceContents::text(r.uri, "text/plain", "a")])
-        });
+        let server = Server::builder(Info::new("test", "1.0.0"))
+            .session_store(store.clone())
+            .build();
+        let resource = Resource::new(
+            "test:///a",
+            "a",
+            "x",
+            "text/plain",
+            |_, r: mcp_runtime::ReadRequest| async move {
+                Ok::<_, Stop>(vec![ResourceContents::text(r.uri, "text/plain", "a")])
+            },
+        );
         server.add_resources(vec![resource]).unwrap();
         server
     };
@@ -45,7 +65,13 @@ async fn a_kept_session_is_served_after_a_restart_with_what_it_watched() {
     before.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": { "uri": "test:///a" } })).await;
     let mut after = Http::new(&build());
     after.session = Some(session.clone());
-    assert_eq!(after.post(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" })).await.status, 200);
+    assert_eq!(
+        after
+            .post(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }))
+            .await
+            .status,
+        200
+    );
     let mut stream = after.stream(&[]).await;
     after.server.resource_changed("test:///a", Change::Updated);
     assert_eq!(stream.message().await["params"]["uri"], "test:///a");
@@ -66,8 +92,13 @@ async fn an_idle_session_ends_and_full_is_full() {
     assert_eq!((full.status, refusal(&full.json)), (503, 1089));
     tokio::time::advance(std::time::Duration::from_secs(2)).await;
     http.session = Some(first);
-    let gone = http.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })).await;
-    assert_eq!((gone.status, refusal(&gone.json), &gone.json["id"]), (404, 1016, &json!(2)));
+    let gone = http
+        .post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))
+        .await;
+    assert_eq!(
+        (gone.status, refusal(&gone.json), &gone.json["id"]),
+        (404, 1016, &json!(2))
+    );
     http.session = None;
     http.open().await;
 }
@@ -112,12 +143,20 @@ async fn the_store_in_memory_keeps_and_forgets() {
 #[tokio::test]
 async fn an_idle_session_is_small() {
     // What is measured is what one session adds to a table of many; the process as a whole is measured by the driver.
-    let server = Server::builder(Info::new("test", "1.0.0")).settings(Settings::default()).build();
-    let mut http = Http { service: McpService::new(&server, HttpSettings::default()), ..Http::new(&server) };
+    let server = Server::builder(Info::new("test", "1.0.0"))
+        .settings(Settings::default())
+        .build();
+    let mut http = Http {
+        service: McpService::new(&server, HttpSettings::default()),
+        ..Http::new(&server)
+    };
     for _ in 0..100 {
         http.open().await;
     }
     assert_eq!(server.sessions(), 100);
-    let answer: Value = http.post(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await.json;
+    let answer: Value = http
+        .post(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))
+        .await
+        .json;
     assert_eq!(refusal(&answer), 1076, "without its id nobody has a session");
 }

@@ -12,7 +12,9 @@ pub(crate) fn echo() -> PathBuf {
     let beside = std::env::current_exe().unwrap();
     let path = beside.parent().unwrap().parent().unwrap().join("examples/echo");
     if !path.exists() {
-        let built = std::process::Command::new(env!("CARGO")).args(["build", "-p", "mcp-runtime", "--example", "echo"]).status();
+        let built = std::process::Command::new(env!("CARGO"))
+            .args(["build", "-p", "mcp-runtime", "--example", "echo"])
+            .status();
         assert!(built.unwrap().success());
     }
     path
@@ -30,12 +32,18 @@ fn start() -> Child {
 
 fn hello(version: &str) -> String {
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    format!("{}\n", json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params }))
+    format!(
+        "{}\n",
+        json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params })
+    )
 }
 
 fn call(id: u64, tool: &str) -> String {
     let params = json!({ "name": tool, "arguments": { "text": id.to_string() } });
-    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+    format!(
+        "{}\n",
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    )
 }
 
 //= specs/mcp-runtime.md#line-transport
@@ -54,14 +62,23 @@ async fn everything_sent_before_the_end_is_answered_and_stdout_is_only_protocol(
         input.write_all(text.as_bytes()).await.unwrap();
     });
     let mut output = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut output).await.unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut output)
+        .await
+        .unwrap();
     writing.await.unwrap();
     let mut answered = [false; 500];
     for line in output.lines() {
         let answer: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line:?}: {e}"));
         if let Some(id) = answer["id"].as_u64() {
             assert_eq!(answer["result"]["content"][0]["text"], id.to_string());
-            assert!(!std::mem::replace(&mut answered[id as usize], true), "{id} was answered twice");
+            assert!(
+                !std::mem::replace(&mut answered[id as usize], true),
+                "{id} was answered twice"
+            );
         }
     }
     assert!(answered.iter().all(|done| *done));
@@ -73,7 +90,11 @@ async fn everything_sent_before_the_end_is_answered_and_stdout_is_only_protocol(
 //# A stdio server MUST exit with 0 when its client leaves in peace, and with 76 when it refused the client's version.
 #[tokio::test]
 async fn the_exit_status_tells_how_it_ended() {
-    for (text, status) in [(String::new(), 0), (hello("2025-11-25"), 0), (hello("1999-01-01"), 76)] {
+    for (text, status) in [
+        (String::new(), 0),
+        (hello("2025-11-25"), 0),
+        (hello("1999-01-01"), 76),
+    ] {
         let mut child = start();
         let mut input = child.stdin.take().unwrap();
         input.write_all(text.as_bytes()).await.unwrap();
@@ -81,8 +102,16 @@ async fn the_exit_status_tells_how_it_ended() {
             drop(input);
         }
         let output = child.wait_with_output().await.unwrap();
-        assert_eq!(output.status.code(), Some(status), "{}", String::from_utf8_lossy(&output.stdout));
-        assert_eq!(output.stdout.iter().filter(|b| **b == b'\n').count(), usize::from(!text.is_empty()));
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        assert_eq!(
+            output.stdout.iter().filter(|b| **b == b'\n').count(),
+            usize::from(!text.is_empty())
+        );
     }
 }
 
@@ -96,7 +125,9 @@ async fn a_hundred_thousand_messages_go_through_the_real_loop() {
         input.write_all(hello("2025-06-18").as_bytes()).await.unwrap();
         let mut text = String::new();
         for id in 0..100_000 {
-            text.push_str(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"));
+            text.push_str(&format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"
+            ));
         }
         input.write_all(text.as_bytes()).await.unwrap();
     });
@@ -104,7 +135,11 @@ async fn a_hundred_thousand_messages_go_through_the_real_loop() {
     lines.next_line().await.unwrap().unwrap();
     for id in 0..100_000 {
         let line = lines.next_line().await.unwrap().unwrap();
-        assert_eq!(line, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}"), "pings are answered in order");
+        assert_eq!(
+            line,
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}"),
+            "pings are answered in order"
+        );
     }
     writing.await.unwrap();
     assert!(lines.next_line().await.unwrap().is_none());
@@ -113,9 +148,17 @@ async fn a_hundred_thousand_messages_go_through_the_real_loop() {
 #[tokio::test]
 async fn output_that_shares_its_pipe_with_the_log_works_too() {
     let script = format!("{} 2>&1 | cat", echo().display());
-    let mut child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut input = child.stdin.take().unwrap();
-    input.write_all(format!("{}{}", hello("2025-06-18"), call(7, "echo_task")).as_bytes()).await.unwrap();
+    input
+        .write_all(format!("{}{}", hello("2025-06-18"), call(7, "echo_task")).as_bytes())
+        .await
+        .unwrap();
     drop(input);
     let output = child.wait_with_output().await.unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);

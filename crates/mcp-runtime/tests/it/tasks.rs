@@ -25,9 +25,18 @@ impl Drop for Alive {
 }
 
 fn jobs(server: &Server) -> Job {
-    let job = Job { started: Arc::default(), release: Arc::default(), alive: Arc::new(AtomicBool::new(true)) };
+    let job = Job {
+        started: Arc::default(),
+        release: Arc::default(),
+        alive: Arc::new(AtomicBool::new(true)),
+    };
     let (tell, wait, alive) = (job.started.clone(), job.release.clone(), job.alive.clone());
-    let form = || Ask::form("Sure?", json!({ "type": "object", "properties": { "ok": { "type": "boolean" } }, "required": ["ok"] }));
+    let form = || {
+        Ask::form(
+            "Sure?",
+            json!({ "type": "object", "properties": { "ok": { "type": "boolean" } }, "required": ["ok"] }),
+        )
+    };
     server
         .add_tools(vec![
             Tool::new("job", "Waits to be let go.", move |_: Context, _: Arguments| {
@@ -51,10 +60,17 @@ fn jobs(server: &Server) -> Job {
                 Ok::<_, Stop>(ToolResult::default())
             })
             .tasks(TaskSupport::Optional),
-            Tool::new("asking", "Asks as a task.", move |cx: Context, _: Arguments| async move {
-                let answers = cx.ask_all(vec![("a", form()), ("b", form())]).await?;
-                Ok::<_, Stop>(ToolResult::text(format!("{} {}", answers["a"]["content"]["ok"], answers["b"]["content"]["ok"])))
-            })
+            Tool::new(
+                "asking",
+                "Asks as a task.",
+                move |cx: Context, _: Arguments| async move {
+                    let answers = cx.ask_all(vec![("a", form()), ("b", form())]).await?;
+                    Ok::<_, Stop>(ToolResult::text(format!(
+                        "{} {}",
+                        answers["a"]["content"]["ok"], answers["b"]["content"]["ok"]
+                    )))
+                },
+            )
             .tasks(TaskSupport::Optional),
             Tool::ready("never", "Never a task.", |_| Ok(ToolResult::text("at once"))),
         ])
@@ -74,26 +90,57 @@ async fn the_first_form_waits_for_the_result() {
     let server = server();
     let job = jobs(&server);
     let mut client = Client::ready(&server).await;
-    let made = client.request("tools/call", json!({ "name": "job", "task": { "ttl": 60_000 } })).await["result"]["task"].clone();
-    assert_eq!((&made["status"], &made["ttl"]), (&json!("working"), &json!(60_000)));
+    let made = client
+        .request("tools/call", json!({ "name": "job", "task": { "ttl": 60_000 } }))
+        .await["result"]["task"]
+        .clone();
+    assert_eq!(
+        (&made["status"], &made["ttl"]),
+        (&json!("working"), &json!(60_000))
+    );
     job.started.notified().await;
     let id = made["taskId"].clone();
-    assert_eq!(client.request("tasks/get", json!({ "taskId": id })).await["result"]["status"], "working");
-    assert_eq!(client.request("tasks/list", json!({})).await["result"]["tasks"][0]["taskId"], id);
+    assert_eq!(
+        client.request("tasks/get", json!({ "taskId": id })).await["result"]["status"],
+        "working"
+    );
+    assert_eq!(
+        client.request("tasks/list", json!({})).await["result"]["tasks"][0]["taskId"],
+        id
+    );
     let waiting = client.start("tasks/result", json!({ "taskId": id })).await;
     job.release.notify_one();
     let result = client.answer(&json!(waiting)).await["result"].clone();
     assert_eq!(result["content"][0]["text"], "done");
-    assert_eq!(result["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], id);
-    assert_eq!(client.request("tasks/get", json!({ "taskId": id })).await["result"]["status"], "completed");
-    assert_eq!(codes(&client.request("tasks/cancel", json!({ "taskId": id })).await), (-32602, 1021));
-    let forbidden = client.request("tools/call", json!({ "name": "never", "task": {} })).await;
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/related-task"]["taskId"],
+        id
+    );
+    assert_eq!(
+        client.request("tasks/get", json!({ "taskId": id })).await["result"]["status"],
+        "completed"
+    );
+    assert_eq!(
+        codes(&client.request("tasks/cancel", json!({ "taskId": id })).await),
+        (-32602, 1021)
+    );
+    let forbidden = client
+        .request("tools/call", json!({ "name": "never", "task": {} }))
+        .await;
     assert_eq!(forbidden["error"]["code"], -32601);
     assert_eq!(client.call("required", json!({})).await["error"]["code"], -32601);
     let mut other = Client::ready(&server).await;
-    assert_eq!(codes(&other.request("tasks/get", json!({ "taskId": id })).await), (-32602, 1021), "tasks are private");
+    assert_eq!(
+        codes(&other.request("tasks/get", json!({ "taskId": id })).await),
+        (-32602, 1021),
+        "tasks are private"
+    );
     let mut old = Client::ready_with(&server, "2025-06-18", json!({})).await;
-    assert_eq!(old.request("tools/call", json!({ "name": "never", "task": {} })).await["result"]["content"][0]["text"], "at once");
+    assert_eq!(
+        old.request("tools/call", json!({ "name": "never", "task": {} }))
+            .await["result"]["content"][0]["text"],
+        "at once"
+    );
 }
 
 //= specs/mcp-runtime.md#tasks
@@ -106,19 +153,37 @@ async fn a_cancelled_task_stops_in_both_forms() {
         let job = jobs(&server);
         let mut client = Client::ready(&server).await;
         let id = if stateless {
-            client.stateless("tools/call", json!({ "name": "job" }), able()).await["result"]["taskId"].clone()
+            client
+                .stateless("tools/call", json!({ "name": "job" }), able())
+                .await["result"]["taskId"]
+                .clone()
         } else {
-            client.request("tools/call", json!({ "name": "job", "task": {} })).await["result"]["task"]["taskId"].clone()
+            client
+                .request("tools/call", json!({ "name": "job", "task": {} }))
+                .await["result"]["task"]["taskId"]
+                .clone()
         };
         job.started.notified().await;
         let status = if stateless {
-            let ack = client.stateless("tasks/cancel", json!({ "taskId": id }), able()).await["result"].clone();
+            let ack = client
+                .stateless("tasks/cancel", json!({ "taskId": id }), able())
+                .await["result"]
+                .clone();
             assert!(ack.get("taskId").is_none());
-            assert_eq!(client.stateless("tasks/cancel", json!({ "taskId": id }), able()).await["result"]["resultType"], "complete");
-            client.stateless("tasks/get", json!({ "taskId": id }), able()).await["result"]["status"].clone()
+            assert_eq!(
+                client
+                    .stateless("tasks/cancel", json!({ "taskId": id }), able())
+                    .await["result"]["resultType"],
+                "complete"
+            );
+            client
+                .stateless("tasks/get", json!({ "taskId": id }), able())
+                .await["result"]["status"]
+                .clone()
         } else {
             let waiting = client.start("tasks/result", json!({ "taskId": id })).await;
-            let status = client.request("tasks/cancel", json!({ "taskId": id })).await["result"]["status"].clone();
+            let status =
+                client.request("tasks/cancel", json!({ "taskId": id })).await["result"]["status"].clone();
             assert_eq!(refusal(&client.answer(&json!(waiting)).await), 1021);
             status
         };
@@ -134,14 +199,26 @@ async fn the_second_form_carries_result_error_and_questions() {
     let server = server();
     let job = jobs(&server);
     let mut client = Client::silent(&server);
-    let made = client.stateless("tools/call", json!({ "name": "job" }), able()).await["result"].clone();
-    assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
+    let made = client
+        .stateless("tools/call", json!({ "name": "job" }), able())
+        .await["result"]
+        .clone();
+    assert_eq!(
+        (&made["resultType"], &made["status"]),
+        (&json!("task"), &json!("working"))
+    );
     assert!(made["ttlMs"].is_u64() && made["pollIntervalMs"].is_u64() && made.get("task").is_none());
     job.release.notify_one();
     let done = settled(&mut client, &made["taskId"]).await;
-    assert_eq!((&done["status"], &done["result"]["content"][0]["text"]), (&json!("completed"), &json!("done")));
+    assert_eq!(
+        (&done["status"], &done["result"]["content"][0]["text"]),
+        (&json!("completed"), &json!("done"))
+    );
     for (tool, status) in [("required", "completed"), ("broken", "failed")] {
-        let made = client.stateless("tools/call", json!({ "name": tool }), able()).await["result"].clone();
+        let made = client
+            .stateless("tools/call", json!({ "name": tool }), able())
+            .await["result"]
+            .clone();
         let done = settled(&mut client, &made["taskId"]).await;
         assert_eq!(done["status"], status, "{done}");
         match status {
@@ -149,21 +226,40 @@ async fn the_second_form_carries_result_error_and_questions() {
             _ => assert_eq!(done["error"]["code"], -32603),
         }
     }
-    let made = client.stateless("tools/call", json!({ "name": "asking" }), able()).await["result"].clone();
-    let asked = until(&mut client, &made["taskId"], |task| task["inputRequests"].as_object().map_or(0, |q| q.len()) == 2).await;
+    let made = client
+        .stateless("tools/call", json!({ "name": "asking" }), able())
+        .await["result"]
+        .clone();
+    let asked = until(&mut client, &made["taskId"], |task| {
+        task["inputRequests"].as_object().map_or(0, |q| q.len()) == 2
+    })
+    .await;
     assert_eq!(asked["status"], "input_required");
     let reply = |ok: Value| json!({ "action": "accept", "content": { "ok": ok } });
     let mut update = async |answers: Value| {
         let params = json!({ "taskId": made["taskId"], "inputResponses": answers });
-        assert_eq!(client.stateless("tasks/update", params, able()).await["result"]["resultType"], "complete");
+        assert_eq!(
+            client.stateless("tasks/update", params, able()).await["result"]["resultType"],
+            "complete"
+        );
     };
     update(json!({ "a": reply(json!(true)) })).await;
     update(json!({ "b": reply(json!("nonsense")) })).await;
-    let again = until(&mut client, &made["taskId"], |task| task["inputRequests"].get("b").is_some()).await;
-    assert_eq!(again["inputRequests"].as_object().unwrap().len(), 1, "only what is open is asked again");
+    let again = until(&mut client, &made["taskId"], |task| {
+        task["inputRequests"].get("b").is_some()
+    })
+    .await;
+    assert_eq!(
+        again["inputRequests"].as_object().unwrap().len(),
+        1,
+        "only what is open is asked again"
+    );
     let params = json!({ "taskId": made["taskId"], "inputResponses": { "b": reply(json!(false)) } });
     client.stateless("tasks/update", params, able()).await;
-    assert_eq!(settled(&mut client, &made["taskId"]).await["result"]["content"][0]["text"], "true false");
+    assert_eq!(
+        settled(&mut client, &made["taskId"]).await["result"]["content"][0]["text"],
+        "true false"
+    );
 }
 
 #[tokio::test]
@@ -172,16 +268,33 @@ async fn who_did_not_declare_tasks_gets_none() {
     let job = jobs(&server);
     let mut client = Client::silent(&server);
     job.release.notify_one();
-    let plain = client.stateless("tools/call", json!({ "name": "job" }), json!({})).await["result"].clone();
-    assert_eq!((&plain["resultType"], &plain["content"][0]["text"]), (&json!("complete"), &json!("done")));
-    let required = client.stateless("tools/call", json!({ "name": "required" }), json!({})).await;
+    let plain = client
+        .stateless("tools/call", json!({ "name": "job" }), json!({}))
+        .await["result"]
+        .clone();
+    assert_eq!(
+        (&plain["resultType"], &plain["content"][0]["text"]),
+        (&json!("complete"), &json!("done"))
+    );
+    let required = client
+        .stateless("tools/call", json!({ "name": "required" }), json!({}))
+        .await;
     assert_eq!(codes(&required).0, -32021);
-    assert_eq!(required["error"]["data"]["requiredCapabilities"], json!({ "extensions": { TASKS_EXTENSION: {} } }));
+    assert_eq!(
+        required["error"]["data"]["requiredCapabilities"],
+        json!({ "extensions": { TASKS_EXTENSION: {} } })
+    );
     for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
         let params = json!({ "taskId": "x", "inputResponses": {} });
-        assert_eq!(client.stateless(method, params, json!({})).await["error"]["code"], -32021);
+        assert_eq!(
+            client.stateless(method, params, json!({})).await["error"]["code"],
+            -32021
+        );
     }
-    assert_eq!(client.stateless("tasks/list", json!({}), able()).await["error"]["code"], -32601);
+    assert_eq!(
+        client.stateless("tasks/list", json!({}), able()).await["error"]["code"],
+        -32601
+    );
 }
 
 #[tokio::test]
@@ -189,18 +302,28 @@ async fn only_so_many_tasks_are_remembered() {
     let server = server_with(|s| s.limits.max_tasks = 1);
     jobs(&server);
     let mut client = Client::ready(&server).await;
-    client.request("tools/call", json!({ "name": "job", "task": {} })).await;
-    let full = client.request("tools/call", json!({ "name": "job", "task": {} })).await;
+    client
+        .request("tools/call", json!({ "name": "job", "task": {} }))
+        .await;
+    let full = client
+        .request("tools/call", json!({ "name": "job", "task": {} }))
+        .await;
     assert_eq!(codes(&full), (1089, 1089));
 }
 
 async fn settled(client: &mut Client, id: &Value) -> Value {
-    until(client, id, |task| ["completed", "failed", "cancelled"].contains(&task["status"].as_str().unwrap())).await
+    until(client, id, |task| {
+        ["completed", "failed", "cancelled"].contains(&task["status"].as_str().unwrap())
+    })
+    .await
 }
 
 async fn until(client: &mut Client, id: &Value, wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let task = client.stateless("tasks/get", json!({ "taskId": id }), able()).await["result"].clone();
+        let task = client
+            .stateless("tasks/get", json!({ "taskId": id }), able())
+            .await["result"]
+            .clone();
         if wanted(&task) {
             return task;
         }

@@ -16,7 +16,9 @@ use crate::client::{Client, codes, refusal, server, server_with};
 fn adding() -> Tool {
     Tool::ready("add", "Adds two numbers.", |arguments| {
         let number = |name: &str| arguments.get(name).and_then(Value::as_i64).unwrap_or(0);
-        Ok(ToolResult::structured(json!({ "sum": number("a") + number("b") })))
+        Ok(ToolResult::structured(
+            json!({ "sum": number("a") + number("b") }),
+        ))
     })
     .input(json!({
         "type": "object",
@@ -32,19 +34,36 @@ fn adding() -> Tool {
 #[tokio::test]
 async fn all_tools_are_listed_with_name_description_and_schema() {
     let server = server();
-    let mut rich = adding().annotated(ToolAnnotations { read_only_hint: Some(true), ..ToolAnnotations::default() });
+    let mut rich = adding().annotated(ToolAnnotations {
+        read_only_hint: Some(true),
+        ..ToolAnnotations::default()
+    });
     rich.title = Some("Addition".into());
-    rich.icons = vec![Icon { src: "data:,x".into(), mime_type: None, sizes: vec!["48x48".into()], theme: None }];
+    rich.icons = vec![Icon {
+        src: "data:,x".into(),
+        mime_type: None,
+        sizes: vec!["48x48".into()],
+        theme: None,
+    }];
     rich.meta.insert("a".into(), json!(1));
-    let many = (0..300).map(|n| Tool::ready(format!("tool_{n:03}"), "One of many.", |_| Ok(ToolResult::default())));
-    server.add_tools(std::iter::once(rich).chain(many).collect()).unwrap();
+    let many = (0..300).map(|n| {
+        Tool::ready(format!("tool_{n:03}"), "One of many.", |_| {
+            Ok(ToolResult::default())
+        })
+    });
+    server
+        .add_tools(std::iter::once(rich).chain(many).collect())
+        .unwrap();
     let mut client = Client::ready(&server).await;
     let answer = client.request("tools/list", json!({})).await;
     let tools = answer["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 301, "tools are never paged");
     assert!(answer["result"].get("nextCursor").is_none());
     for tool in tools {
-        assert!(tool["name"].is_string() && tool["description"].is_string(), "{tool}");
+        assert!(
+            tool["name"].is_string() && tool["description"].is_string(),
+            "{tool}"
+        );
         assert!(jsonschema::meta::is_valid(&tool["inputSchema"]), "{tool}");
     }
     let rich = &tools[0];
@@ -69,7 +88,12 @@ async fn a_call_gives_content_and_structure() {
         "isError": false,
     });
     assert_eq!(answer["result"], expect);
-    let other_name = client.request("tools/call", json!({ "tool": "add", "arguments": { "a": 1, "b": 1 } })).await;
+    let other_name = client
+        .request(
+            "tools/call",
+            json!({ "tool": "add", "arguments": { "a": 1, "b": 1 } }),
+        )
+        .await;
     assert_eq!(other_name["result"]["structuredContent"]["sum"], 2);
 }
 
@@ -92,7 +116,12 @@ async fn wrong_arguments_never_reach_the_tool_and_every_field_is_named() {
     assert_eq!(answer["result"]["isError"], true);
     let error = &answer["result"]["structuredContent"]["error"];
     assert_eq!(error["refusal"]["code"], 1021);
-    let fields: Vec<&str> = error["fields"].as_array().unwrap().iter().map(|f| f["field"].as_str().unwrap()).collect();
+    let fields: Vec<&str> = error["fields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["field"].as_str().unwrap())
+        .collect();
     for field in ["a", "b", "c"] {
         assert!(fields.contains(&field), "{field} in {fields:?}");
     }
@@ -140,14 +169,28 @@ async fn a_tool_that_ran_and_failed_has_a_result_and_one_that_could_not_run_an_e
         let mut client = Client::ready_with(&server, version, json!({})).await;
         let answer = client.call("conflict", json!({})).await;
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("that did not work"));
+        assert!(
+            answer["result"]["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .contains("that did not work")
+        );
         let error = &answer["result"]["structuredContent"]["error"];
-        assert_eq!((&error["refusal"]["name"], &error["current_rev"]), (&json!("STALE_REVISION"), &json!("7")));
+        assert_eq!(
+            (&error["refusal"]["name"], &error["current_rev"]),
+            (&json!("STALE_REVISION"), &json!("7"))
+        );
         assert_eq!(codes(&client.call("forbidden", json!({})).await), (1014, 1014));
         assert_eq!(codes(&client.call("unreachable", json!({})).await), (1080, 1080));
         let unknown = client.call("Forbidden", json!({})).await;
         assert_eq!(codes(&unknown), (-32602, 1048));
-        assert!(unknown["error"]["data"]["refusal"]["hint"].as_str().unwrap().contains("\"forbidden\""), "{unknown}");
+        assert!(
+            unknown["error"]["data"]["refusal"]["hint"]
+                .as_str()
+                .unwrap()
+                .contains("\"forbidden\""),
+            "{unknown}"
+        );
     }
 }
 
@@ -167,20 +210,34 @@ async fn a_hundred_calls_run_at_the_same_time() {
     let mut client = Client::ready(&server).await;
     let mut ids = Vec::new();
     for n in 0..100 {
-        ids.push((n, client.start("tools/call", json!({ "name": "meet", "arguments": { "n": n } })).await));
+        ids.push((
+            n,
+            client
+                .start("tools/call", json!({ "name": "meet", "arguments": { "n": n } }))
+                .await,
+        ));
     }
     for (n, id) in ids {
-        assert_eq!(client.answer(&json!(id)).await["result"]["content"][0]["text"], n.to_string());
+        assert_eq!(
+            client.answer(&json!(id)).await["result"]["content"][0]["text"],
+            n.to_string()
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls_in_a_row_are_all_answered_once() {
     let server = server();
-    server.add_tool(Tool::new("echo", "Says it back.", |_, arguments: Arguments| async move {
-        tokio::task::yield_now().await;
-        Ok::<_, Stop>(ToolResult::text(arguments["n"].to_string()))
-    })).unwrap();
+    server
+        .add_tool(Tool::new(
+            "echo",
+            "Says it back.",
+            |_, arguments: Arguments| async move {
+                tokio::task::yield_now().await;
+                Ok::<_, Stop>(ToolResult::text(arguments["n"].to_string()))
+            },
+        ))
+        .unwrap();
     let mut client = Client::ready(&server).await;
     let lines: String = (0..10_000)
         .map(|n| format!("{}\n", json!({ "jsonrpc": "2.0", "id": format!("c{n}"), "method": "tools/call", "params": { "name": "echo", "arguments": { "n": n } } })))
@@ -190,7 +247,10 @@ async fn ten_thousand_calls_in_a_row_are_all_answered_once() {
     let mut rest = lines.as_bytes();
     while !rest.is_empty() {
         let (now, later) = rest.split_at(rest.len().min(50_000));
-        let end = now.iter().rposition(|b| *b == b'\n').map_or(now.len(), |at| at + 1);
+        let end = now
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(now.len(), |at| at + 1);
         client.send_bytes(&rest[..end]).await;
         let count = rest[..end].iter().filter(|b| **b == b'\n').count();
         rest = if end == now.len() { later } else { &rest[end..] };
@@ -240,7 +300,10 @@ async fn a_call_that_takes_too_long_is_stopped() {
     let (_, alive) = endless(&server, Some(Duration::from_millis(100)));
     let mut client = Client::ready(&server).await;
     assert_eq!(codes(&client.call("endless", json!({})).await), (1069, 1069));
-    assert!(!alive.load(Ordering::SeqCst), "the work itself is gone, not only its answer");
+    assert!(
+        !alive.load(Ordering::SeqCst),
+        "the work itself is gone, not only its answer"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,10 +350,19 @@ async fn a_cancel_of_what_is_over_or_never_was_does_nothing() {
     let server = server();
     server.add_tool(adding()).unwrap();
     let mut client = Client::ready(&server).await;
-    for params in [json!({ "requestId": 999 }), json!({}), json!({ "requestId": "1" }), json!(null), json!([1])] {
+    for params in [
+        json!({ "requestId": 999 }),
+        json!({}),
+        json!({ "requestId": "1" }),
+        json!(null),
+        json!([1]),
+    ] {
         client.notify("notifications/cancelled", params).await;
     }
-    assert_eq!(client.call("add", json!({ "a": 1, "b": 1 })).await["result"]["structuredContent"]["sum"], 2);
+    assert_eq!(
+        client.call("add", json!({ "a": 1, "b": 1 })).await["result"]["structuredContent"]["sum"],
+        2
+    );
 }
 
 // proves 002 Req-Tool-005
@@ -301,19 +373,28 @@ async fn a_cancel_of_what_is_over_or_never_was_does_nothing() {
 #[tokio::test]
 async fn long_work_tells_how_far_it_is() {
     let server = server();
-    server.add_tool(Tool::new("steps", "Takes three steps.", |cx: Context, _| async move {
-        for step in 1..=3 {
-            cx.progress(f64::from(step), Some(3.0), Some("one more")).await;
-        }
-        Ok::<_, Stop>(ToolResult::text("there"))
-    })).unwrap();
+    server
+        .add_tool(Tool::new(
+            "steps",
+            "Takes three steps.",
+            |cx: Context, _| async move {
+                for step in 1..=3 {
+                    cx.progress(f64::from(step), Some(3.0), Some("one more")).await;
+                }
+                Ok::<_, Stop>(ToolResult::text("there"))
+            },
+        ))
+        .unwrap();
     let mut client = Client::ready(&server).await;
     let params = json!({ "name": "steps", "_meta": { "progressToken": "t-1" } });
     let id = client.start("tools/call", params).await;
     for step in 1..=3 {
         let notice = client.next().await.unwrap();
         let expect = json!({ "progressToken": "t-1", "progress": f64::from(step), "total": 3.0, "message": "one more" });
-        assert_eq!((&notice["method"], &notice["params"]), (&json!("notifications/progress"), &expect));
+        assert_eq!(
+            (&notice["method"], &notice["params"]),
+            (&json!("notifications/progress"), &expect)
+        );
     }
     assert!(client.answer(&json!(id)).await["result"].is_object());
     client.call("steps", json!({})).await;
@@ -327,13 +408,25 @@ async fn tools_come_and_go_while_the_server_runs_and_clients_hear_of_it() {
     let mut client = Client::ready(&server).await;
     server.add_tool(adding()).unwrap();
     client.notice("notifications/tools/list_changed").await;
-    assert_eq!(client.request("tools/list", json!({})).await["result"]["tools"][0]["name"], "add");
-    assert_eq!(client.call("add", json!({ "a": 1, "b": 2 })).await["result"]["structuredContent"]["sum"], 3);
+    assert_eq!(
+        client.request("tools/list", json!({})).await["result"]["tools"][0]["name"],
+        "add"
+    );
+    assert_eq!(
+        client.call("add", json!({ "a": 1, "b": 2 })).await["result"]["structuredContent"]["sum"],
+        3
+    );
     assert_eq!(server.add_tool(adding()).unwrap_err().code, Code::ToolDuplicate);
     assert!(server.remove_tool("add") && !server.remove_tool("add"));
     client.notice("notifications/tools/list_changed").await;
-    assert_eq!(client.request("tools/list", json!({})).await["result"]["tools"], json!([]));
-    assert_eq!(refusal(&client.call("add", json!({ "a": 1, "b": 2 })).await), 1048);
+    assert_eq!(
+        client.request("tools/list", json!({})).await["result"]["tools"],
+        json!([])
+    );
+    assert_eq!(
+        refusal(&client.call("add", json!({ "a": 1, "b": 2 })).await),
+        1048
+    );
 }
 
 #[tokio::test]
@@ -341,10 +434,21 @@ async fn tools_that_make_no_sense_are_not_taken() {
     let server = server();
     let named = |name: &str| Tool::ready(name, "x", |_| Ok(ToolResult::default()));
     for name in ["", "with blank", "umläut", &"x".repeat(65)] {
-        assert_eq!(server.add_tool(named(name)).unwrap_err().code, Code::InvalidParams, "{name}");
+        assert_eq!(
+            server.add_tool(named(name)).unwrap_err().code,
+            Code::InvalidParams,
+            "{name}"
+        );
     }
-    for schema in [json!({}), json!({ "type": "string" }), json!({ "type": "object", "properties": 5 })] {
-        assert_eq!(server.add_tool(named("a").input(schema)).unwrap_err().code, Code::InvalidJsonSchema);
+    for schema in [
+        json!({}),
+        json!({ "type": "string" }),
+        json!({ "type": "object", "properties": 5 }),
+    ] {
+        assert_eq!(
+            server.add_tool(named("a").input(schema)).unwrap_err().code,
+            Code::InvalidJsonSchema
+        );
     }
     assert!(server.add_tools(vec![named("a"), named("a")]).is_err());
     assert!(server.tool_names().is_empty(), "all or none");
@@ -378,7 +482,10 @@ async fn a_panic_costs_one_answer() {
     for tool in ["inline", "early", "late"] {
         let answer = client.call(tool, json!({})).await;
         assert_eq!(codes(&answer), (-32603, 1079), "{answer}");
-        assert!(!answer.to_string().contains("at once"), "what the panic said stays inside");
+        assert!(
+            !answer.to_string().contains("at once"),
+            "what the panic said stays inside"
+        );
     }
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
 }
@@ -391,7 +498,10 @@ async fn a_result_that_breaks_its_own_schema_is_a_fault_of_the_server() {
     server
         .add_tools(vec![
             Tool::ready("inline", "Promises a sum.", move |_| Ok(wrong())).output(schema.clone()),
-            Tool::new("task", "Promises a sum.", move |_, _| async move { Ok::<_, Stop>(wrong()) }).output(schema),
+            Tool::new("task", "Promises a sum.", move |_, _| async move {
+                Ok::<_, Stop>(wrong())
+            })
+            .output(schema),
         ])
         .unwrap();
     let mut client = Client::ready(&server).await;
@@ -407,7 +517,11 @@ async fn a_tool_behind_a_breaker_is_left_alone_after_five_failures() {
     let mut tool = Tool::new("fetch", "Asks the backend.", move |_, _| {
         let healthy = health.load(Ordering::SeqCst);
         async move {
-            if healthy { Ok(ToolResult::text("back")) } else { Err(Refusal::new(Code::DependencyUnavailable, "down")) }
+            if healthy {
+                Ok(ToolResult::text("back"))
+            } else {
+                Err(Refusal::new(Code::DependencyUnavailable, "down"))
+            }
         }
     });
     tool.breaker = Some(Arc::new(Breaker::new("the backend", BreakerSettings::default())));
@@ -419,5 +533,8 @@ async fn a_tool_behind_a_breaker_is_left_alone_after_five_failures() {
     assert_eq!(codes(&client.call("fetch", json!({})).await), (1086, 1086));
     healthy.store(true, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(client.call("fetch", json!({})).await["result"]["content"][0]["text"], "back");
+    assert_eq!(
+        client.call("fetch", json!({})).await["result"]["content"][0]["text"],
+        "back"
+    );
 }
