@@ -172,7 +172,7 @@ impl Context {
         }
         match (self.0.terms.version.era(), &self.0.task) {
             (Era::Handshake, _) => self.ask_now(asks).await,
-            (Era::Stateless, Some(task)) => Ok(task.ask(asks).await),
+            (Era::Stateless, Some(task)) => Ok(self.ask_in_task(task, asks).await),
             (Era::Stateless, None) => self.ask_later(asks),
         }
     }
@@ -207,33 +207,27 @@ impl Context {
     //# In the stateless era a question MUST be answered to the client as an input-required result, and the request that comes back with all answers MUST complete.
     fn ask_later(&self, asks: Vec<(&str, Ask)>) -> Result<Map<String, Value>, Stop> {
         let found = self.with_rounds(|purpose, rounds| {
-            let mut open = Map::new();
-            let mut answers = Map::new();
-            for (key, ask) in asks {
-                match rounds
-                    .answers
-                    .get(key)
-                    .filter(|answer| ask.accept(answer).is_ok())
-                {
-                    Some(answer) => drop(answers.insert(key.to_owned(), answer.clone())),
-                    None => {
-                        rounds.answers.remove(key);
-                        let question = json!({ "method": ask.method(), "params": ask.params() });
-                        open.insert(key.to_owned(), question);
-                    }
-                }
-            }
+            let (answers, open) = rounds.sort_out(asks);
             if open.is_empty() {
                 return Ok(answers);
             }
             let state = rounds.seal(&self.0.core.seal, purpose);
-            Err(Stop::Input(Box::new(InputRequired {
-                requests: open,
-                state,
-            })))
+            Err(Stop::Input(Box::new(InputRequired::new(&open, state))))
         });
         // Only tools, prompts and resources carry rounds; nothing else may answer with a question.
         found.unwrap_or_else(|| Err(RpcError::invalid("this method cannot ask questions").into()))
+    }
+
+    /// What was asked before the work became a task is known; the rest is asked through the task.
+    async fn ask_in_task(&self, task: &Task, asks: Vec<(&str, Ask)>) -> Map<String, Value> {
+        let (mut answers, open) = match &mut *self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(rounds) => rounds.1.sort_out(asks),
+            None => (Map::new(), asks),
+        };
+        if !open.is_empty() {
+            answers.extend(task.ask(open).await);
+        }
+        answers
     }
 
     fn with_rounds<T>(&self, f: impl FnOnce(&str, &mut Rounds) -> T) -> Option<T> {

@@ -155,6 +155,20 @@ pub struct InputRequired {
 }
 
 impl InputRequired {
+    /// These questions, and what must come back with their answers.
+    pub(crate) fn new(asks: &[(&str, Ask)], state: Option<String>) -> Self {
+        let question = |(key, ask): &(&str, Ask)| {
+            (
+                (*key).to_owned(),
+                json!({ "method": ask.method(), "params": ask.params() }),
+            )
+        };
+        Self {
+            requests: asks.iter().map(question).collect(),
+            state,
+        }
+    }
+
     pub(crate) fn outcome(self) -> Outcome {
         let mut object = Map::new();
         object.insert("inputRequests".to_owned(), self.requests.into());
@@ -203,6 +217,24 @@ impl Rounds {
             ));
         }
         Ok(rounds)
+    }
+
+    /// Parts questions that are answered from those that are open. An answer that does not fit leaves its question open.
+    pub(crate) fn sort_out<'a>(
+        &mut self,
+        asks: Vec<(&'a str, Ask)>,
+    ) -> (Map<String, Value>, Vec<(&'a str, Ask)>) {
+        let (mut answers, mut open) = (Map::new(), Vec::new());
+        for (key, ask) in asks {
+            match self.answers.get(key).filter(|answer| ask.accept(answer).is_ok()) {
+                Some(answer) => drop(answers.insert(key.to_owned(), answer.clone())),
+                None => {
+                    self.answers.remove(key);
+                    open.push((key, ask));
+                }
+            }
+        }
+        (answers, open)
     }
 
     /// The state for the next round; none when there is nothing to remember.

@@ -18,7 +18,7 @@ use crate::answer::{self, RpcError};
 use crate::breaker::Breaker;
 use crate::content::{Content, Icon};
 use crate::context::Context;
-use crate::input::InputRequired;
+use crate::input::{Ask, InputRequired};
 use crate::schema::Schema;
 
 /// A tool as its author describes it.
@@ -46,6 +46,8 @@ pub struct Tool {
     pub task_support: TaskSupport,
     /// Stops calls for a while after too many failures.
     pub breaker: Option<Arc<Breaker>>,
+    /// Questions that must be answered before a call becomes a task; the work then finds the answers.
+    pub first_asks: Vec<(String, Ask)>,
     handler: Handler,
 }
 
@@ -233,6 +235,7 @@ impl Tool {
             timeout: None,
             task_support: TaskSupport::Forbidden,
             breaker: None,
+            first_asks: Vec::new(),
             handler,
         }
     }

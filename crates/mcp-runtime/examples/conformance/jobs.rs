@@ -9,7 +9,14 @@ use serde_json::{Value, json};
 use crate::inputs::form;
 
 pub(crate) fn tools() -> Vec<Tool> {
+    let mut named = Tool::new("test_tool_with_task", "Asks first, then runs as a task.", named)
+        .tasks(TaskSupport::Required);
+    named.first_asks = vec![(
+        "user_name".to_owned(),
+        form("What is your name?", "name", "string"),
+    )];
     vec![
+        named,
         Tool::new("slow_compute", "Takes as many seconds as it is told.", slow)
             .input(json!({
                 "type": "object",
@@ -53,6 +60,13 @@ async fn confirm(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
         "deleted: {}",
         answer["content"]["confirm"]
     )))
+}
+
+async fn named(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {
+    let answer = cx
+        .ask("user_name", form("What is your name?", "name", "string"))
+        .await?;
+    Ok(ToolResult::text(format!("Hello, {}!", answer["content"]["name"])))
 }
 
 async fn multi(cx: Context, _: Arguments) -> Result<ToolResult, Stop> {

@@ -13,7 +13,7 @@ use crate::client::TASKS_EXTENSION;
 use crate::context::Call;
 use crate::cursor::Place;
 use crate::fields::Fields;
-use crate::input::missing_capability;
+use crate::input::{Ask, InputRequired, Rounds, missing_capability};
 use crate::session::{Session, Terms};
 use crate::task::Task;
 use crate::tool::{Arguments, Registered, TaskSupport};
@@ -66,12 +66,18 @@ pub(super) fn wanted(
 /// Starts the work and answers with its handle.
 pub(super) fn start(
     door: &Door<'_>,
-    registered: Arc<Registered>,
+    registered: &Arc<Registered>,
     arguments: Arguments,
     wanted: Wanted,
     terms: &Terms,
+    mut rounds: Option<Box<(String, Rounds)>>,
 ) -> Result<Step, RpcError> {
     let core = door.core;
+    if let Some((purpose, rounds)) = rounds.as_deref_mut()
+        && let Some(input) = ask_first(door, registered, terms, purpose, rounds)?
+    {
+        return Ok(Step::Now(input.outcome()));
+    }
     let task = core
         .tasks
         .create(owner(door.session), wanted.ttl_ms, &core.settings.limits)?;
@@ -88,7 +94,7 @@ pub(super) fn start(
         progress_token: wanted.progress_token,
         meta: wanted.meta,
         weight: 0,
-        rounds: Mutex::default(),
+        rounds: Mutex::new(rounds),
         task: Some(task.clone()),
     });
     task.works_in(&call);
@@ -96,6 +102,7 @@ pub(super) fn start(
         Era::Handshake => Outcome::value(json!({ "task": task.core_form() })),
         Era::Stateless => Outcome::object(task.handle_form()).kind(Kind::Task),
     };
+    let registered = registered.clone();
     let (timeout, breaker) = (
         registered.tool.timeout.unwrap_or(task.ttl()),
         registered.tool.breaker.clone(),
@@ -107,6 +114,33 @@ pub(super) fn start(
         }
     });
     Ok(Step::Now(answer))
+}
+
+/// What is still to be asked before the call can become a task.
+fn ask_first(
+    door: &Door<'_>,
+    registered: &Registered,
+    terms: &Terms,
+    purpose: &str,
+    rounds: &mut Rounds,
+) -> Result<Option<InputRequired>, RpcError> {
+    let asks: Vec<(&str, Ask)> = registered
+        .tool
+        .first_asks
+        .iter()
+        .map(|(key, ask)| (key.as_str(), ask.clone()))
+        .collect();
+    for (_, ask) in &asks {
+        ask.check_offered(&terms.client.capabilities)?;
+    }
+    let (_, open) = rounds.sort_out(asks);
+    if open.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(InputRequired::new(
+        &open,
+        rounds.seal(&door.core.seal, purpose),
+    )))
 }
 
 pub(super) fn get(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {

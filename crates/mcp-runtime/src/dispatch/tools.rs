@@ -43,12 +43,6 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
         }
         Err(refusal) => return Err(RpcError::numbered(-32602, refusal)),
     };
-    if let Some(task) = tasks::wanted(door, registered, fields, terms)? {
-        return tasks::start(door, registered.clone(), arguments, task, terms);
-    }
-    if let (Handler::Ready(run), true) = (registered.handler(), runs_inline(door, registered)) {
-        return Ok(Step::Now(run_inline(&**run, registered, &arguments)?));
-    }
     let rounds = match terms.version.era() {
         Era::Handshake => None,
         Era::Stateless => {
@@ -57,6 +51,12 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
             Some(Box::new((purpose, rounds)))
         }
     };
+    if let Some(task) = tasks::wanted(door, registered, fields, terms)? {
+        return tasks::start(door, registered, arguments, task, terms, rounds);
+    }
+    if let (Handler::Ready(run), true) = (registered.handler(), runs_inline(door, registered)) {
+        return Ok(Step::Now(run_inline(&**run, registered, &arguments)?));
+    }
     let timeout = registered
         .tool
         .timeout

@@ -221,7 +221,7 @@ async fn a_client_that_does_not_read_stops_being_read() {
 
 #[tokio::test]
 async fn a_client_that_disappears_takes_its_work_with_it() {
-    let server = server();
+    let server = server_with(|s| s.limits.drain_timeout_ms = 50);
     let (started, _release) = waiting(&server);
     let mut client = Client::with_buffer(&server, 64);
     let id = client

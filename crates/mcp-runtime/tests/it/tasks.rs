@@ -263,6 +263,45 @@ async fn the_second_form_carries_result_error_and_questions() {
 }
 
 #[tokio::test]
+async fn questions_may_come_before_the_task() {
+    let server = server();
+    let form = || Ask::form("Who?", json!({ "type": "object", "required": ["name"] }));
+    let mut tool = Tool::new(
+        "first",
+        "Asks first.",
+        move |cx: Context, _: Arguments| async move {
+            Ok::<_, Stop>(ToolResult::text(
+                cx.ask("who", form()).await?["content"]["name"].to_string(),
+            ))
+        },
+    )
+    .tasks(TaskSupport::Required);
+    tool.first_asks = vec![("who".into(), form())];
+    server.add_tool(tool).unwrap();
+    let mut client = Client::silent(&server);
+    let round = client
+        .stateless("tools/call", json!({ "name": "first" }), able())
+        .await["result"]
+        .clone();
+    assert_eq!(round["resultType"], "input_required");
+    let answers = json!({ "who": { "action": "accept", "content": { "name": "Ada" } } });
+    let params = json!({ "name": "first", "inputResponses": answers });
+    let made = client.stateless("tools/call", params, able()).await["result"].clone();
+    assert_eq!(made["resultType"], "task");
+    assert_eq!(
+        settled(&mut client, &made["taskId"]).await["result"]["content"][0]["text"],
+        "\"Ada\""
+    );
+    let unable = json!({ "extensions": { TASKS_EXTENSION: {} } });
+    assert_eq!(
+        client
+            .stateless("tools/call", json!({ "name": "first" }), unable)
+            .await["error"]["code"],
+        -32021
+    );
+}
+
+#[tokio::test]
 async fn who_did_not_declare_tasks_gets_none() {
     let server = server();
     let job = jobs(&server);
