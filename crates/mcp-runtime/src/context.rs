@@ -63,10 +63,7 @@ impl Context {
 
     /// Something the transport or a layer before it attached, such as the authenticated user.
     pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0
-            .extensions
-            .get()
-            .or_else(|| self.0.session.extensions.get())
+        self.0.extensions.get()
     }
 
     /// The id of the request, as the client wrote it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::UnixListener;
 
 pub use buffer::{Line, LineBuffer};
 
@@ -45,11 +46,7 @@ where
     let core = &server.0;
     let outbox = Arc::new(Outbox::new(core.settings.limits.max_outbox_bytes));
     let extensions = Arc::new(extensions);
-    let session = Arc::new(Session::on_line(
-        outbox.clone(),
-        extensions.clone(),
-        &core.settings.limits,
-    ));
+    let session = Arc::new(Session::on_line(outbox.clone(), &core.settings.limits));
     core.hub.enter(&session);
     let line = Connection {
         core,
@@ -66,6 +63,19 @@ where
     });
     core.hub.leave(&session);
     if written.is_err() { Ended::Broken } else { ended }
+}
+
+/// Serves every client of a unix socket until the server is told to stop. Each gets a session of its own.
+pub async fn serve_unix(server: &Server, listener: UnixListener) -> io::Result<()> {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted?,
+            () = server.0.stopping.raised() => return Ok(()),
+        };
+        let (reader, writer) = accepted.0.into_split();
+        let server = server.clone();
+        tokio::spawn(async move { serve(&server, reader, writer, http::Extensions::new()).await });
+    }
 }
 
 struct Connection<'a> {

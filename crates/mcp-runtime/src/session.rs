@@ -46,7 +46,6 @@ pub(crate) struct Session {
     pub(crate) in_flight: InFlight,
     pub(crate) pending: Pending,
     pub(crate) rate: Option<RateLimiter>,
-    pub(crate) extensions: Arc<http::Extensions>,
     pub(crate) owner: Option<Box<str>>,
     pub(crate) watched: Mutex<BTreeSet<String>>,
     home: Home,
@@ -72,21 +71,17 @@ struct Streams {
 }
 
 impl Session {
-    pub(crate) fn on_line(outbox: Arc<Outbox>, extensions: Arc<http::Extensions>, limits: &Limits) -> Self {
-        Self::new(random_id().into(), Home::Line(outbox), extensions, limits)
+    pub(crate) fn on_line(outbox: Arc<Outbox>, limits: &Limits) -> Self {
+        Self::new(random_id().into(), Home::Line(outbox), limits)
     }
 
-    pub(crate) fn on_http(id: Box<str>, extensions: Arc<http::Extensions>, limits: &Limits) -> Self {
-        Self::new(id, Home::Http(Mutex::default()), extensions, limits)
+    pub(crate) fn on_http(id: Box<str>, limits: &Limits) -> Self {
+        Self::new(id, Home::Http(Mutex::default()), limits)
     }
 
     /// A session that was kept elsewhere and comes back.
-    pub(crate) fn restored(
-        record: SessionRecord,
-        extensions: Arc<http::Extensions>,
-        limits: &Limits,
-    ) -> Self {
-        let mut session = Self::on_http(record.id.into(), extensions, limits);
+    pub(crate) fn restored(record: SessionRecord, limits: &Limits) -> Self {
+        let mut session = Self::on_http(record.id.into(), limits);
         session.owner = record.owner.map(Into::into);
         let version = Version::parse(&record.version).unwrap_or(Version::NEWEST_HANDSHAKE);
         let capabilities = ClientCapabilities::new(record.capabilities);
@@ -101,13 +96,12 @@ impl Session {
         session
     }
 
-    fn new(id: Box<str>, home: Home, extensions: Arc<http::Extensions>, limits: &Limits) -> Self {
+    fn new(id: Box<str>, home: Home, limits: &Limits) -> Self {
         Self {
             id,
             in_flight: InFlight::default(),
             pending: Pending::default(),
             rate: RateLimiter::new(limits.max_messages_per_second, limits.message_burst),
-            extensions,
             owner: None,
             watched: Mutex::default(),
             home,
@@ -191,7 +185,7 @@ impl Session {
                 line.push(b'\n');
                 outbox.offer(&line)
             }
-            Home::Http(streams) => lock(streams).unasked(2).1.offer(message.to_vec().into()),
+            Home::Http(streams) => lock(streams).unasked(2).1.offer_once(message.to_vec().into()),
         }
     }
 

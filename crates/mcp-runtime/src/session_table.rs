@@ -28,12 +28,7 @@ impl SessionTable {
     }
 
     /// A new session with an id nobody can guess.
-    pub(crate) fn open(
-        &self,
-        core: &Core,
-        extensions: Arc<http::Extensions>,
-        owner: Option<&str>,
-    ) -> Result<Arc<Session>, Refusal> {
+    pub(crate) fn open(&self, core: &Core, owner: Option<&str>) -> Result<Arc<Session>, Refusal> {
         self.sweep_some(core);
         let limits = &core.settings.limits;
         if self.len() >= limits.max_sessions {
@@ -42,7 +37,7 @@ impl SessionTable {
                 format!("{} sessions are open already", self.len()),
             ));
         }
-        let mut session = Session::on_http(random_id().into(), extensions, limits);
+        let mut session = Session::on_http(random_id().into(), limits);
         session.owner = owner.map(Into::into);
         let session = Arc::new(session);
         self.enter(core, &session);
@@ -102,7 +97,7 @@ impl SessionTable {
             return Ok(None);
         };
         let watched = record.watched.clone();
-        let session = Arc::new(Session::restored(record, Arc::default(), &core.settings.limits));
+        let session = Arc::new(Session::restored(record, &core.settings.limits));
         for uri in watched {
             core.hub.watch(&session, &uri);
             session.lock_watched().insert(uri);

@@ -87,6 +87,14 @@ impl EventStream {
         room
     }
 
+    /// Adds an event, but not once more while nobody reads: a client that never comes would let them pile up.
+    pub(crate) fn offer_once(&self, event: Bytes) -> bool {
+        let state = self.lock();
+        let known = state.readers == 0 && state.events.contains(&event);
+        drop(state);
+        known || self.offer(event)
+    }
+
     pub(crate) fn finish(&self, answer: Bytes, status: Option<u16>) {
         let mut state = self.lock();
         if !state.finished {

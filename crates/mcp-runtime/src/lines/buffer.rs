@@ -83,7 +83,9 @@ impl LineBuffer {
             self.scanned = 0;
             return None;
         }
-        if length <= self.max_line_bytes {
+        // A carriage return may belong to the line's end.
+        let counted = length - usize::from(self.bytes.last() == Some(&b'\r'));
+        if counted <= self.max_line_bytes {
             return None;
         }
         self.skipping = true;
@@ -145,5 +147,9 @@ mod tests {
             ["abc", "too long: abc", "x"]
         );
         assert_eq!(lines(3, &[b"abcdefgh"]), ["too long: abc"]);
+        assert_eq!(
+            lines(3, &[b"abc\r", b"\nabc\r", b"x\n"]),
+            ["abc", "too long: abc"]
+        );
     }
 }

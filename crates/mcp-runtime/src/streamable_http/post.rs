@@ -85,7 +85,7 @@ impl Post<'_> {
         headers::compare(&self.mount.core, &self.parts.headers, &request, version)?;
         let terms = dispatch::stateless(request.params)?;
         let core = &self.mount.core;
-        let mut session = Session::on_http("".into(), self.extensions.clone(), &core.settings.limits);
+        let mut session = Session::on_http("".into(), &core.settings.limits);
         session.owner = self.owner().map(Into::into);
         let session = Arc::new(session);
         let stream = Arc::new(EventStream::new(core.settings.limits.max_replay_events));
@@ -141,7 +141,7 @@ impl Post<'_> {
                 Ok(self.dispatch(&session).await)
             }
             None if self.mount.settings.sessionless => {
-                let session = Session::on_http("".into(), self.extensions.clone(), &core.settings.limits);
+                let session = Session::on_http("".into(), &core.settings.limits);
                 session.greet(
                     header.unwrap_or(Version::V2025_03_26),
                     Arc::new(Client::default()),
@@ -158,7 +158,7 @@ impl Post<'_> {
 
     async fn open_session(&self) -> Result<Response<ResponseBody>, RpcError> {
         let core = &self.mount.core;
-        let opened = core.sessions.open(core, self.extensions.clone(), self.owner());
+        let opened = core.sessions.open(core, self.owner());
         let session = opened.map_err(|r| {
             let status = r.code.http_status();
             RpcError::from(r).status(status)

@@ -163,3 +163,27 @@ async fn output_that_shares_its_pipe_with_the_log_works_too() {
     let output = child.wait_with_output().await.unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);
 }
+
+#[tokio::test]
+async fn a_unix_socket_serves_several_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.sock");
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let server = crate::client::server();
+    let serving = tokio::spawn({
+        let server = server.clone();
+        async move { mcp_runtime::lines::serve_unix(&server, listener).await }
+    });
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(tokio::net::UnixStream::connect(&path).await.unwrap());
+    }
+    for client in &mut clients {
+        client.write_all(hello("2025-11-25").as_bytes()).await.unwrap();
+        let mut line = String::new();
+        BufReader::new(client).read_line(&mut line).await.unwrap();
+        assert!(line.contains("\"protocolVersion\":\"2025-11-25\""), "{line}");
+    }
+    server.stop();
+    serving.await.unwrap().unwrap();
+}
