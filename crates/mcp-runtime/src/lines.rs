@@ -55,7 +55,7 @@ where
         outlet: Outlet::Line(outbox.clone()),
         extensions,
     };
-    let (written, ended) = tokio::join!(outbox.write_to(writer), async {
+    let (written, ended) = tokio::join!(line.write(writer), async {
         let ended = line.read(reader).await;
         line.drain().await;
         outbox.close();
@@ -87,6 +87,19 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
+    /// Writes until all is said. A client that stops reading after the end is waited for as long as a drain may take:
+    /// a server whose host forgot it must not live on.
+    async fn write<W: AsyncWrite + Unpin>(&self, writer: W) -> io::Result<()> {
+        let limit = Duration::from_millis(self.core.settings.limits.drain_timeout_ms);
+        tokio::select! {
+            written = self.outbox.write_to(writer) => written,
+            () = async {
+                self.outbox.closed().await;
+                tokio::time::sleep(limit).await;
+            } => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
     async fn read<R: AsyncRead + Unpin>(&self, mut reader: R) -> Ended {
         let mut buffer = LineBuffer::new(self.core.settings.limits.max_message_bytes);
         let mut out = Vec::new();

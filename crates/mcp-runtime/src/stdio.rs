@@ -14,7 +14,8 @@ use crate::server::Server;
 
 /// Serves standard input and output until the client closes its side, then returns.
 ///
-/// Pipes, which hosts use, are driven without helper threads; anything else goes through tokio's.
+/// Pipes, which hosts use, are driven without helper threads; anything else goes through tokio's. A process that was
+/// told to stop should exit with [`exit_status`] rather than wait for its runtime: a helper thread may still be reading.
 pub async fn serve(server: &Server, extensions: http::Extensions) -> Ended {
     match pipes() {
         Ok((reader, writer)) => lines::serve(server, reader, writer, extensions).await,

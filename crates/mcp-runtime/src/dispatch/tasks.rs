@@ -81,22 +81,7 @@ pub(super) fn start(
     let task = core
         .tasks
         .create(owner(door.session), wanted.ttl_ms, &core.settings.limits)?;
-    let call = Arc::new(Call {
-        core: core.clone(),
-        session: door.session.clone(),
-        extensions: door.extensions.clone(),
-        // The request is answered at once; what the work says later belongs to the session.
-        outlet: door.session.outlet(),
-        batch: None,
-        terms: terms.clone(),
-        id: format!("\"{}\"", task.id).into(),
-        cancel: Cancel::default(),
-        progress_token: wanted.progress_token,
-        meta: wanted.meta,
-        weight: 0,
-        rounds: Mutex::new(rounds),
-        task: Some(task.clone()),
-    });
+    let call = Arc::new(task_call(door, &task, wanted, terms, rounds));
     task.works_in(&call);
     let answer = match terms.version.era() {
         Era::Handshake => Outcome::value(json!({ "task": task.core_form() })),
@@ -114,6 +99,31 @@ pub(super) fn start(
         }
     });
     Ok(Step::Now(answer))
+}
+
+/// The call the work runs in: it outlives the request, so what it says belongs to the session.
+fn task_call(
+    door: &Door<'_>,
+    task: &Arc<Task>,
+    wanted: Wanted,
+    terms: &Terms,
+    rounds: Option<Box<(String, Rounds)>>,
+) -> Call {
+    Call {
+        core: door.core.clone(),
+        session: door.session.clone(),
+        extensions: door.extensions.clone(),
+        outlet: door.session.outlet(),
+        batch: None,
+        terms: terms.clone(),
+        id: format!("\"{}\"", task.id).into(),
+        cancel: Cancel::default(),
+        progress_token: wanted.progress_token,
+        meta: wanted.meta,
+        weight: 0,
+        rounds: Mutex::new(rounds),
+        task: Some(task.clone()),
+    }
 }
 
 /// What is still to be asked before the call can become a task.

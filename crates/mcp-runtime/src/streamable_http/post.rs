@@ -302,27 +302,13 @@ where
         .and_then(|n| n.parse::<usize>().ok());
     let too_large = announced.is_some_and(|length| length > max);
     let wanted = if too_large { PEEK_BYTES.min(max) } else { max };
-    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(wanted));
-    let mut body = pin!(body);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| {
-            refuse(
-                "null",
-                &Refusal::new(Code::TransportError, format!("the body cannot be read: {e}")).into(),
-            )
-        })?;
-        if let Ok(mut data) = frame.into_data() {
-            while data.has_remaining() && bytes.len() <= wanted {
-                let chunk = data.chunk();
-                let length = chunk.len();
-                bytes.extend_from_slice(chunk);
-                data.advance(length);
-            }
-        }
-        if bytes.len() > wanted {
-            break;
-        }
-    }
+    let bytes = collect(body, wanted).await.map_err(|problem| {
+        let refusal = Refusal::new(
+            Code::TransportError,
+            format!("the body cannot be read: {problem}"),
+        );
+        refuse("null", &refusal.into())
+    })?;
     if too_large || bytes.len() > max {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(wanted)]);
         let refusal = Refusal::new(
@@ -335,6 +321,28 @@ where
         ));
     }
     Ok(bytes.into())
+}
+
+/// The body's bytes; a little more than wanted when there is more, and then no further.
+async fn collect<B>(body: B, wanted: usize) -> Result<Vec<u8>, B::Error>
+where
+    B: http_body::Body,
+{
+    let (mut bytes, mut body) = (Vec::new(), pin!(body));
+    while bytes.len() <= wanted
+        && let Some(frame) = body.frame().await
+    {
+        let Ok(mut data) = frame?.into_data() else {
+            continue;
+        };
+        while data.has_remaining() && bytes.len() <= wanted {
+            let chunk = data.chunk();
+            let length = chunk.len();
+            bytes.extend_from_slice(chunk);
+            data.advance(length);
+        }
+    }
+    Ok(bytes)
 }
 
 fn version_in_body(params: Option<&str>) -> Option<String> {

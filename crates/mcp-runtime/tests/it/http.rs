@@ -425,10 +425,11 @@ async fn sessions_that_are_gone_missing_or_doubled_have_their_status() {
     assert_eq!((unknown.status, codes(&unknown.json)), (400, (-32022, 1027)));
     let request = http.request("PUT", &[]).body(Full::new(Bytes::new())).unwrap();
     let response = http.call(request).await;
-    assert_eq!(
-        (response.status().as_u16(), &response.headers()["allow"]),
-        (405, &"POST, GET, DELETE".parse().unwrap())
-    );
+    assert_eq!(response.headers()["allow"], "POST, GET, DELETE");
+    assert_eq!(response.status(), 405);
+    let body: Value =
+        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    assert_eq!(codes(&body), (1071, 1071));
     http.session = None;
     let request = http.request("GET", &[]).body(Full::new(Bytes::new())).unwrap();
     let response = http.call(request).await;
@@ -436,6 +437,24 @@ async fn sessions_that_are_gone_missing_or_doubled_have_their_status() {
     let body: Value =
         serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
     assert_eq!(refusal(&body), 1026);
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_refused() {
+    let mut service = McpService::new(&server(), HttpSettings::default());
+    let frames = futures_util::stream::iter(vec![
+        Ok(http_body::Frame::data(Bytes::from_static(b"{\"jsonrpc\""))),
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
+    ]);
+    let request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json");
+    let body = http_body_util::StreamBody::new(frames);
+    let response = service.call(request.body(body).unwrap()).await.unwrap();
+    assert_eq!(response.status(), 503);
+    let body: Value =
+        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    assert_eq!(codes(&body), (1067, 1067));
 }
 
 #[tokio::test]

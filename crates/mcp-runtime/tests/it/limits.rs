@@ -238,3 +238,23 @@ async fn a_client_that_disappears_takes_its_work_with_it() {
     });
     drained.await.expect("nothing runs for a client that is gone");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_forgets_its_server_does_not_keep_it_alive() {
+    use tokio::io::AsyncWriteExt;
+    let server = server();
+    server
+        .add_tool(Tool::ready("long", "Says a lot.", |_| {
+            Ok(ToolResult::text("x".repeat(10_000)))
+        }))
+        .unwrap();
+    // Two separate directions: input ends, output is held open and never read.
+    let (mut input, theirs_in) = tokio::io::duplex(1 << 16);
+    let (_held, theirs_out) = tokio::io::duplex(64);
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "long", "_meta": meta } });
+    input.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    drop(input);
+    let ended = mcp_runtime::lines::serve(&server, theirs_in, theirs_out, ::http::Extensions::new()).await;
+    assert_eq!(ended, mcp_runtime::lines::Ended::Broken);
+}

@@ -44,9 +44,9 @@ const GIVEN: &[(u16, &str)] = &[
     (1089, "sessions"),
 ];
 
-/// All Rust text below a folder of this crate.
-fn sources(folder: &str) -> String {
-    let mut text = String::new();
+/// The Rust files below a folder of this crate.
+fn files(folder: &str) -> Vec<String> {
+    let mut files = Vec::new();
     let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -54,22 +54,22 @@ fn sources(folder: &str) -> String {
             match path.extension() {
                 None => folders.push(path),
                 Some(_) if path.ends_with("refusals.rs") => {}
-                Some(_) => text.push_str(&std::fs::read_to_string(path).unwrap()),
+                Some(_) => files.push(std::fs::read_to_string(path).unwrap()),
             }
         }
     }
-    text
+    files
 }
 
 // proves 002 Resil-003
 #[test]
 fn every_refusal_given_by_the_code_is_in_the_list_and_provoked_by_a_test() {
-    let source = sources("src");
-    let tests = format!(
-        "{}{}",
-        sources("tests"),
-        source.split("#[cfg(test)]").skip(1).collect::<String>()
-    );
+    let (mut source, mut tests) = (String::new(), files("tests").concat());
+    for file in files("src") {
+        let (code, own_tests) = file.split_once("#[cfg(test)]").unwrap_or((&file, ""));
+        source.push_str(code);
+        tests.push_str(own_tests);
+    }
     for code in refusal::Code::ALL {
         let used = source.contains(&format!("Code::{code:?}"));
         let listed = GIVEN.iter().any(|(number, _)| *number == code.number());

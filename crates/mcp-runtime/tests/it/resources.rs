@@ -239,6 +239,29 @@ async fn a_subscriber_hears_of_changes_until_it_unsubscribes() {
     );
 }
 
+#[tokio::test]
+async fn a_session_may_not_watch_everything() {
+    let server = server_with(|s| s.limits.max_subscriptions_per_session = 1);
+    server
+        .add_resources(vec![text("test:///a", "a"), text("test:///b", "b")])
+        .unwrap();
+    let mut client = Client::ready(&server).await;
+    assert!(
+        client
+            .request("resources/subscribe", json!({ "uri": "test:///a" }))
+            .await["result"]
+            .is_object()
+    );
+    assert_eq!(
+        codes(
+            &client
+                .request("resources/subscribe", json!({ "uri": "test:///b" }))
+                .await
+        ),
+        (1059, 1059)
+    );
+}
+
 // proves 002 Req-Res-008
 //= specs/mcp-runtime.md#changes
 //= type=test
