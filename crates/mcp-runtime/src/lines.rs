@@ -87,10 +87,10 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Writes until all is said. A client that stops reading after the end is waited for as long as a drain may take:
-    /// a server whose host forgot it must not live on.
+    /// Writes until all is said. A client that stops reading after the end is not waited for without end: a server
+    /// whose host forgot it must not live on.
     async fn write<W: AsyncWrite + Unpin>(&self, writer: W) -> io::Result<()> {
-        let limit = Duration::from_millis(self.core.settings.limits.drain_timeout_ms);
+        let limit = Duration::from_millis(self.core.settings.limits.flush_timeout_ms);
         tokio::select! {
             written = self.outbox.write_to(writer) => written,
             () = async {

@@ -164,6 +164,8 @@ pub struct Limits {
     pub ask_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
+    /// How long a client may take to read what was said before its connection is given up.
+    pub flush_timeout_ms: u64,
     /// Entries on one page of a list; tools are never paged.
     pub page_entries: usize,
     /// Resources above this size are streamed.
@@ -206,6 +208,7 @@ impl Default for Limits {
             serve_timeout_ms: 30_000,
             ask_timeout_ms: 5_000,
             drain_timeout_ms: 10_000,
+            flush_timeout_ms: 5_000,
             page_entries: 100,
             stream_above_bytes: 1 << 20,
             stream_chunk_bytes: 256 << 10,
