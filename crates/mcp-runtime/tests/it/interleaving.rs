@@ -19,6 +19,8 @@ enum Step {
     Ping,
     Nonsense,
     Pause,
+    /// The server stops taking requests.
+    Drain,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -35,12 +37,13 @@ fn step() -> impl Strategy<Value = Step> {
         ]
     };
     prop_oneof![
-        8 => tool().prop_map(Step::Call),
+        16 => tool().prop_map(Step::Call),
         1 => proptest::collection::vec(tool(), 1..4).prop_map(Step::Batch),
-        3 => (0usize..6).prop_map(Step::Cancel),
+        5 => (0usize..6).prop_map(Step::Cancel),
         1 => Just(Step::Ping),
         1 => Just(Step::Nonsense),
         2 => Just(Step::Pause),
+        1 => Just(Step::Drain),
     ]
 }
 
@@ -114,6 +117,10 @@ async fn play(steps: Vec<Step>, drain_ms: u64, in_flight: usize) -> (HashMap<u64
             }
             Step::Ping => drop(client.start("ping", json!({})).await),
             Step::Nonsense => client.send_text("{\"jsonrpc\":").await,
+            Step::Drain => drop(tokio::spawn({
+                let server = server.clone();
+                async move { server.drain().await }
+            })),
             Step::Pause => tokio::time::sleep(Duration::from_millis(4)).await,
         }
     }
