@@ -134,6 +134,15 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn sort_out(self) -> Result<Message<'a>, Malformed<'a>> {
         let id = self.id.filter(|id| is_id(id));
+        if self.method.is_none()
+            && let Some(outcome) = self.error.map(Err).or(self.result.map(Ok))
+        {
+            // An answer is never answered, however odd it is: two sides that complain about each other never end.
+            return Ok(Message::Response(Response {
+                id: id.unwrap_or("null"),
+                outcome,
+            }));
+        }
         let wrong = |problem| Malformed::Shape { id, problem };
         if self.doubled {
             return Err(wrong("a member of the message occurs twice"));
@@ -144,12 +153,10 @@ impl<'a> Parts<'a> {
         if self.id.is_some() && id.is_none() {
             return Err(wrong("`id` must be a string or a number"));
         }
-        match (self.method, self.result, self.error) {
-            (Some(method), None, None) => self.call(id, method),
-            (None, Some(result), None) => respond(id, Ok(result)),
-            (None, None, Some(error)) => respond(id, Err(error)),
-            (None, None, None) => Err(wrong("`method` is missing")),
-            _ => Err(wrong("a message has one of `method`, `result` and `error`")),
+        match self.method {
+            Some(method) if self.result.is_none() && self.error.is_none() => self.call(id, method),
+            Some(_) => Err(wrong("a message has one of `method`, `result` and `error`")),
+            None => Err(wrong("`method` is missing")),
         }
     }
 
@@ -235,17 +242,6 @@ impl<'de> Deserialize<'de> for Member {
             }
         }
         deserializer.deserialize_identifier(Name)
-    }
-}
-
-fn respond<'a>(id: Option<&'a str>, outcome: Result<&'a str, &'a str>) -> Result<Message<'a>, Malformed<'a>> {
-    // An error without an id answers something the client could not read; there is nothing to match it with.
-    match id {
-        Some(id) => Ok(Message::Response(Response { id, outcome })),
-        None => Err(Malformed::Shape {
-            id: None,
-            problem: "an answer without an `id`",
-        }),
     }
 }
 
@@ -368,6 +364,20 @@ mod tests {
             assert_eq!(
                 problem(&text),
                 (None, "`id` must be a string or a number".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_is_an_answer_however_odd() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#,
+            r#"{"error":5}"#,
+            r#"{"jsonrpc":"2.0","id":{},"result":{},"error":{}}"#,
+        ] {
+            assert!(
+                matches!(message(text), Ok(Message::Response(Response { id: "null", .. }))),
+                "{text}"
             );
         }
     }

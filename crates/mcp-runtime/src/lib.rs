@@ -11,7 +11,7 @@
 //! That is why the loop over stdio carries hundreds of thousands of messages a second.
 //!
 //! The second decision: **the era is data.** Whether a client shook hands (`initialize`) or introduces itself in every
-//! message (`2026-07-28`) is decided in one place, [`dispatch`'s terms], and becomes a value. Handlers ask the user a
+//! message (`2026-07-28`) is decided in one place, `dispatch/terms.rs`, and becomes a value. Handlers ask the user a
 //! question with [`Context::ask`] and do not learn how the question travels.
 //!
 //! The third: **every request is claimed once.** By its work, by a cancel or by a drain; whoever claims it decides its
@@ -23,8 +23,6 @@
 //!
 //! Start with [`Server::builder`], add [`Tool`]s, then serve: [`stdio::serve`], [`lines::serve`] on any pair of byte
 //! streams, or [`streamable_http::McpService`] mounted at any path.
-//!
-//! [`dispatch`'s terms]: Context
 
 mod answer;
 mod batch;

@@ -19,6 +19,10 @@ use crate::settings::Limits;
 use crate::stream::EventStream;
 use crate::version::Version;
 
+/// What is kept for a client that has no stream open for messages it did not ask for.
+const UNASKED_EVENTS: usize = 64;
+const UNASKED_BYTES: usize = 64 * 1024;
+
 /// How far a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -185,7 +189,7 @@ impl Session {
                 line.push(b'\n');
                 outbox.offer(&line)
             }
-            Home::Http(streams) => lock(streams).unasked(2).1.offer_once(message.to_vec().into()),
+            Home::Http(streams) => lock(streams).unasked().1.offer_once(message.to_vec().into()),
         }
     }
 
@@ -193,7 +197,7 @@ impl Session {
     pub(crate) fn outlet(&self) -> Outlet {
         match &self.home {
             Home::Line(outbox) => Outlet::Line(outbox.clone()),
-            Home::Http(streams) => Outlet::Stream(lock(streams).unasked(2).1),
+            Home::Http(streams) => Outlet::Stream(lock(streams).unasked().1),
         }
     }
 
@@ -213,14 +217,14 @@ impl Session {
     /// The stream for messages nobody asked for that no reader follows yet; a second reader gets one of its own.
     pub(crate) fn unasked_stream(&self, limits: &Limits) -> (u64, Arc<EventStream>) {
         let Home::Http(streams) = &self.home else {
-            return (0, Arc::new(EventStream::new(limits.max_replay_events)));
+            return (0, Arc::new(EventStream::for_replay(limits)));
         };
         let mut streams = lock(streams);
-        let (number, stream) = streams.unasked(limits.max_replay_events);
+        let (number, stream) = streams.unasked();
         if !stream.is_read() {
             return (number, stream);
         }
-        let fresh = streams.add_unasked(limits.max_replay_events);
+        let fresh = streams.add_unasked();
         while streams.unasked.len() > limits.max_streams_per_session {
             streams.unasked.pop_back();
         }
@@ -289,17 +293,20 @@ impl Session {
 
 impl Streams {
     /// The stream messages go to: one that is read, else the oldest; made when there is none.
-    fn unasked(&mut self, max_events: usize) -> (u64, Arc<EventStream>) {
+    fn unasked(&mut self) -> (u64, Arc<EventStream>) {
         let read = self.unasked.iter().find(|(_, stream)| stream.is_read());
         match read.or(self.unasked.front()) {
             Some(found) => found.clone(),
-            None => self.add_unasked(max_events.max(64)),
+            None => self.add_unasked(),
         }
     }
 
-    fn add_unasked(&mut self, max_events: usize) -> (u64, Arc<EventStream>) {
+    fn add_unasked(&mut self) -> (u64, Arc<EventStream>) {
         self.next += 1;
-        let fresh = (self.next, Arc::new(EventStream::new(max_events)));
+        let fresh = (
+            self.next,
+            Arc::new(EventStream::new(UNASKED_EVENTS, UNASKED_BYTES)),
+        );
         self.unasked.push_back(fresh.clone());
         fresh
     }

@@ -176,6 +176,8 @@ pub struct Limits {
     pub max_cached_bytes: usize,
     /// Events one HTTP stream keeps for a client that comes back.
     pub max_replay_events: usize,
+    /// Bytes one HTTP stream keeps for a client that comes back.
+    pub max_replay_bytes: usize,
     /// HTTP streams of one session kept for a client that comes back.
     pub max_streams_per_session: usize,
     /// Silence on an HTTP stream after which a comment keeps it open.
@@ -214,6 +216,7 @@ impl Default for Limits {
             stream_chunk_bytes: 256 << 10,
             max_cached_bytes: 16 << 20,
             max_replay_events: 256,
+            max_replay_bytes: 1 << 20,
             max_streams_per_session: 32,
             keep_alive_ms: 15_000,
             max_tasks: 10_000,

@@ -11,12 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
+use crate::settings::Limits;
+
 #[derive(Debug)]
 pub(crate) struct EventStream {
     state: Mutex<State>,
     grown: Notify,
     read: Notify,
     max_events: usize,
+    max_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -26,6 +29,9 @@ struct State {
     events: VecDeque<Bytes>,
     /// The last number handed to the current reader.
     seen: u64,
+    /// Bytes of the events kept, and of those no reader has seen.
+    bytes: usize,
+    unseen_bytes: usize,
     readers: usize,
     finished: bool,
     status: Option<u16>,
@@ -56,7 +62,12 @@ pub(crate) enum First {
 }
 
 impl EventStream {
-    pub(crate) fn new(max_events: usize) -> Self {
+    /// A stream that keeps as much as the limits allow.
+    pub(crate) fn for_replay(limits: &Limits) -> Self {
+        Self::new(limits.max_replay_events, limits.max_replay_bytes)
+    }
+
+    pub(crate) fn new(max_events: usize, max_bytes: usize) -> Self {
         Self {
             state: Mutex::new(State {
                 first: 1,
@@ -65,6 +76,7 @@ impl EventStream {
             grown: Notify::new(),
             read: Notify::new(),
             max_events: max_events.max(2),
+            max_bytes,
         }
     }
 
@@ -72,7 +84,7 @@ impl EventStream {
         let mut state = self.lock();
         if !state.finished {
             state.streamed = true;
-            state.add(event, self.max_events);
+            state.add(event, self.max_events, self.max_bytes);
         }
         drop(state);
         self.grown.notify_waiters();
@@ -80,7 +92,7 @@ impl EventStream {
 
     /// Adds an event unless a reader is too far behind.
     pub(crate) fn offer(&self, event: Bytes) -> bool {
-        let room = !self.lock().is_full(self.max_events);
+        let room = !self.lock().is_full(self.max_events, self.max_bytes);
         if room {
             self.push(event);
         }
@@ -98,7 +110,7 @@ impl EventStream {
     pub(crate) fn finish(&self, answer: Bytes, status: Option<u16>) {
         let mut state = self.lock();
         if !state.finished {
-            state.add(answer, self.max_events);
+            state.add(answer, self.max_events, self.max_bytes);
             state.finished = true;
             state.status = status;
         }
@@ -118,7 +130,7 @@ impl EventStream {
         loop {
             let mut read = pin!(self.read.notified());
             read.as_mut().enable();
-            if !self.lock().is_full(self.max_events) {
+            if !self.lock().is_full(self.max_events, self.max_bytes) {
                 return;
             }
             read.await;
@@ -196,7 +208,7 @@ impl EventStream {
             .and_then(|i| state.events.get(i).cloned());
         match found {
             Some(event) => {
-                state.seen = state.seen.max(at);
+                state.see(at);
                 drop(state);
                 self.read.notify_waiters();
                 Some(Next::Event(at, event))
@@ -212,18 +224,45 @@ impl EventStream {
 }
 
 impl State {
-    fn add(&mut self, event: Bytes, max_events: usize) {
+    /// Adds an event. The oldest give way, but not one that a reader still has before it.
+    fn add(&mut self, event: Bytes, max_events: usize, max_bytes: usize) {
+        self.bytes += event.len();
+        self.unseen_bytes += event.len();
         self.events.push_back(event);
-        while self.events.len() > max_events {
-            self.events.pop_front();
+        while (self.events.len() > max_events || self.bytes > max_bytes)
+            && self.events.len() > 1
+            && (self.readers == 0 || self.first <= self.seen)
+        {
+            let Some(oldest) = self.events.pop_front() else {
+                break;
+            };
+            self.bytes -= oldest.len();
+            if self.first > self.seen {
+                self.unseen_bytes -= oldest.len();
+            }
             self.first += 1;
         }
     }
 
-    /// Full means: somebody reads, and has so many events before it that the next would push an unread one out.
-    fn is_full(&self, max_events: usize) -> bool {
+    fn see(&mut self, at: u64) {
+        while self.seen < at {
+            self.seen += 1;
+            let index = self
+                .seen
+                .checked_sub(self.first)
+                .and_then(|i| usize::try_from(i).ok());
+            if let Some(event) = index.and_then(|i| self.events.get(i)) {
+                self.unseen_bytes -= event.len();
+            }
+        }
+    }
+
+    /// Full means: somebody reads, and has so much before it that more should wait.
+    fn is_full(&self, max_events: usize, max_bytes: usize) -> bool {
         let last = self.first + self.events.len() as u64 - 1;
-        !self.finished && self.readers > 0 && last.saturating_sub(self.seen) >= max_events as u64 - 1
+        let behind =
+            last.saturating_sub(self.seen) >= max_events as u64 - 1 || self.unseen_bytes >= max_bytes;
+        !self.finished && self.readers > 0 && behind
     }
 }
 
@@ -237,7 +276,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_goes_on_where_it_was() {
-        let stream = EventStream::new(10);
+        let stream = EventStream::new(10, 1_000);
         for text in ["a", "b", "c"] {
             stream.push(event(text));
         }
@@ -250,21 +289,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_alone_is_no_stream() {
-        let plain = EventStream::new(10);
+        let plain = EventStream::new(10, 1_000);
         plain.finish(event("answer"), Some(404));
         assert_eq!(plain.first().await, First::Answer(event("answer"), Some(404)));
-        let streamed = EventStream::new(10);
+        let streamed = EventStream::new(10, 1_000);
         streamed.push(event("progress"));
         streamed.finish(event("answer"), None);
         assert_eq!(streamed.first().await, First::Stream);
-        let empty = EventStream::new(10);
+        let empty = EventStream::new(10, 1_000);
         empty.close();
         assert_eq!(empty.first().await, First::Nothing);
     }
 
     #[tokio::test]
     async fn a_slow_reader_is_waited_for_and_an_absent_one_is_not() {
-        let stream = EventStream::new(3);
+        let stream = EventStream::new(3, 1_000);
         (0..5).for_each(|_| stream.push(event("old")));
         assert_eq!(
             stream.next(0, 0).await,
@@ -285,5 +324,26 @@ mod tests {
         while stream.offer(event("new")) {}
         stream.detach();
         stream.room().await;
+    }
+
+    #[tokio::test]
+    async fn bytes_count_as_well_as_events() {
+        let stream = EventStream::new(100, 10);
+        (0..5).for_each(|_| stream.push(event("12345")));
+        assert_eq!(
+            stream.next(0, 0).await,
+            Next::Event(4, event("12345")),
+            "ten bytes are kept"
+        );
+        stream.attach();
+        assert!(stream.offer(event("12345")), "five bytes are before the reader");
+        assert!(!stream.offer(event("12345")), "ten are enough");
+        stream.push(event("12345"));
+        assert_eq!(
+            stream.next(4, 0).await,
+            Next::Event(5, event("12345")),
+            "nothing before a reader is lost"
+        );
+        assert_eq!(stream.next(6, 0).await, Next::Event(7, event("12345")));
     }
 }

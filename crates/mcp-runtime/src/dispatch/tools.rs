@@ -20,6 +20,7 @@ use crate::version::Era;
 
 pub(super) fn list(door: &Door<'_>) -> Result<Step, RpcError> {
     let tools = door.core.registry.tools.load();
+    // Tools are one page, so there is always a whole; an empty list stands for what cannot be.
     let all = tools
         .whole()
         .unwrap_or_else(|| list_text::<Registered>(b"", None));

@@ -88,7 +88,7 @@ impl Post<'_> {
         let mut session = Session::on_http("".into(), &core.settings.limits);
         session.owner = self.owner().map(Into::into);
         let session = Arc::new(session);
-        let stream = Arc::new(EventStream::new(core.settings.limits.max_replay_events));
+        let stream = Arc::new(EventStream::for_replay(&core.settings.limits));
         // From here on a client that goes away cancels what it asked for.
         let visit = Visit {
             core: core.clone(),
@@ -179,7 +179,7 @@ impl Post<'_> {
     //# A request MUST be answered with plain JSON unless something was said before its answer.
     async fn dispatch(&self, session: &Arc<Session>) -> Response<ResponseBody> {
         let limits = &self.mount.core.settings.limits;
-        let stream = Arc::new(EventStream::new(limits.max_replay_events));
+        let stream = Arc::new(EventStream::for_replay(limits));
         let (mut out, outlet) = (Vec::new(), Outlet::Stream(stream.clone()));
         match dispatch::receive(&self.door(session, &outlet, None), self.text, &mut out) {
             Taken::Answered(status) => json(handshake_status(status), out.into()),
