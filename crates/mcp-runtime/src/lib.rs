@@ -21,6 +21,23 @@
 //! attached, see [`Context::extension`]), databases, environment variables, and standard output other than as a
 //! transport.
 //!
+//! ```no_run
+//! use mcp_runtime::{Info, Server, Stop, Tool, ToolResult, stdio};
+//! use serde_json::json;
+//!
+//! # async fn serve() -> Result<(), refusal::Refusal> {
+//! let server = Server::builder(Info::new("greeter", "1.0.0")).build();
+//! let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+//! let greet = Tool::new("greet", "Greets somebody by name.", |cx, arguments| async move {
+//!     cx.progress(1.0, Some(1.0), None).await;
+//!     Ok::<_, Stop>(ToolResult::text(format!("Hello, {}!", arguments.text("name").unwrap_or("you"))))
+//! });
+//! server.add_tool(greet.input(schema))?;
+//! stdio::serve(&server, http::Extensions::new()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Start with [`Server::builder`], add [`Tool`]s, then serve: [`stdio::serve`], [`lines::serve`] on any pair of byte
 //! streams, or [`streamable_http::McpService`] mounted at any path.
 

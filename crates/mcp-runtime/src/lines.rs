@@ -4,6 +4,7 @@ mod buffer;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -54,6 +55,7 @@ where
         outbox: &outbox,
         outlet: Outlet::Line(outbox.clone()),
         extensions,
+        saturated: AtomicBool::new(false),
     };
     let (written, ended) = tokio::join!(line.write(writer), async {
         let ended = line.read(reader).await;
@@ -84,6 +86,8 @@ struct Connection<'a> {
     outbox: &'a Arc<Outbox>,
     outlet: Outlet,
     extensions: Arc<http::Extensions>,
+    /// The session was at its limit, and waiting did not help.
+    saturated: AtomicBool,
 }
 
 impl Connection<'_> {
@@ -178,6 +182,8 @@ impl Connection<'_> {
             before = 0;
             self.wait_for_room().await;
             taken = dispatch::receive(&self.door(false), text, out);
+        } else {
+            self.saturated.store(false, Ordering::Relaxed);
         }
         if out.len() > before {
             out.push(b'\n');
@@ -189,12 +195,16 @@ impl Connection<'_> {
         }
     }
 
-    /// A session at its limit makes its connection wait a little; if that does not help, requests are refused.
+    /// A session at its limit makes its connection wait a little; if that does not help, requests are refused at once
+    /// until there is room again, so that cancels behind them are read.
     async fn wait_for_room(&self) {
+        if self.saturated.load(Ordering::Relaxed) {
+            return;
+        }
         let limits = &self.core.settings.limits;
         let room = self.session.in_flight.below(limits.max_in_flight_per_session);
-        // Whether time or room came first is decided when the message is looked at again.
-        let _ = tokio::time::timeout(Duration::from_millis(limits.admission_wait_ms), room).await;
+        let waited = tokio::time::timeout(Duration::from_millis(limits.admission_wait_ms), room).await;
+        self.saturated.store(waited.is_err(), Ordering::Relaxed);
     }
 
     //= specs/mcp-runtime.md#line-transport
