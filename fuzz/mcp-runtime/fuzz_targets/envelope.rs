@@ -7,7 +7,7 @@ use mcp_runtime::envelope::{self, Frame, Malformed, Message};
 fuzz_target!(|text: &str| {
     if let Some(id) = envelope::id_in_prefix(text) {
         assert!(text.contains(id));
-        serde_json::from_str::<serde_json::Value>(id).expect("an id is JSON by itself");
+        serde_json::from_str::<&serde_json::value::RawValue>(id).expect("an id is JSON by itself");
     }
     match envelope::frame(text) {
         Ok(Frame::Single(text)) => check(text),
