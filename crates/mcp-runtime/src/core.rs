@@ -197,6 +197,10 @@ impl Core {
                 self.give_up(&session);
             }
         }
+        // Streams that only wait for news would keep their connections open for ever.
+        for session in self.hub.sessions() {
+            session.close_streams();
+        }
     }
 
     /// Answers all that still runs for a session with 1077 and stops it.

@@ -252,6 +252,14 @@ impl Session {
         }
     }
 
+    /// True while a client follows the messages it did not ask for.
+    pub(crate) fn is_followed(&self) -> bool {
+        match &self.home {
+            Home::Line(_) => true,
+            Home::Http(streams) => lock(streams).unasked.iter().any(|(_, stream)| stream.is_read()),
+        }
+    }
+
     pub(crate) fn touch(&self, now_ms: u64) {
         self.seen_ms.store(now_ms, Ordering::Release);
     }

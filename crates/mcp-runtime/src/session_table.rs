@@ -132,7 +132,7 @@ impl SessionTable {
 
     fn is_idle(&self, core: &Core, session: &Session) -> bool {
         let idle = core.uptime_ms().saturating_sub(session.seen_ms());
-        idle > core.settings.limits.session_idle_ms && session.in_flight.len() == 0
+        idle > core.settings.limits.session_idle_ms && session.in_flight.len() == 0 && !session.is_followed()
     }
 
     /// Each opened session pays for looking through one piece of the table.

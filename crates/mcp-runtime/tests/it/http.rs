@@ -533,6 +533,17 @@ async fn messages_nobody_asked_for_come_on_one_stream_of_the_session() {
 }
 
 #[tokio::test]
+async fn a_drain_ends_streams_that_wait_for_news() {
+    let server = server();
+    let mut http = Http::new(&server);
+    http.session = Some(http.open().await);
+    let mut stream = http.stream(&[]).await;
+    stream.event().await.unwrap();
+    server.drain().await;
+    assert!(stream.event().await.is_none());
+}
+
+#[tokio::test]
 async fn a_question_travels_on_the_stream_and_its_answer_by_post() {
     let server = server();
     talking(&server);

@@ -103,6 +103,20 @@ async fn an_idle_session_ends_and_full_is_full() {
     http.open().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_client_listens_is_not_idle() {
+    let mut http = Http::new(&server_with(|s| s.limits.session_idle_ms = 1_000));
+    let session = http.open().await;
+    http.session = Some(session);
+    let stream = http.stream(&[]).await;
+    tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    assert_eq!(http.post(list.clone()).await.status, 200);
+    drop(stream);
+    tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    assert_eq!(http.post(list).await.status, 404);
+}
+
 //= specs/mcp-runtime.md#sessions
 //= type=test
 //# A session MUST NOT be served to anyone but its owner.
