@@ -1,0 +1,153 @@
+//! The whole way from a project's files to what they mean together.
+
+use crate::citation::{Annotation, Kind};
+use crate::config::Config;
+use crate::diagnostic::Diagnostic;
+use crate::index;
+use crate::matching::Match;
+use crate::shelf::Volume;
+use crate::source::{self, FileFacts};
+use crate::specification::Specification;
+use crate::specification::keyword::Level;
+use crate::status::Coverage;
+use crate::store::Store;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is to be analysed.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// Folder that every name is relative to.
+    pub root: PathBuf,
+    /// Its settings.
+    pub config: Config,
+    /// Whether only faithful quotes count.
+    pub strict: bool,
+}
+
+/// What the files of a project say together.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// All annotations; an annotation's id is its index here, as in the version 1 report.
+    pub entries: Vec<Entry>,
+    /// The specifications that are cited, by name.
+    pub specifications: Vec<Cited>,
+    /// The requirements, by annotation id.
+    pub requirements: Vec<Requirement>,
+    /// Everything that is wrong, by file and line.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One annotation in its file, and its match.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The file with its annotations and matches.
+    pub file: Arc<MatchedFile>,
+    /// Which of them.
+    pub index: u32,
+}
+
+impl Entry {
+    /// The annotation.
+    pub fn annotation(&self) -> &Annotation {
+        &self.file.facts.annotations[self.index as usize]
+    }
+
+    /// Where its quote was found.
+    pub fn matched(&self) -> &Match {
+        &self.file.matches[self.index as usize]
+    }
+}
+
+/// A file whose citations were looked up.
+#[derive(Debug)]
+pub struct MatchedFile {
+    /// What it says.
+    pub facts: Arc<FileFacts>,
+    /// Matches of its annotations, in their order.
+    pub matches: Vec<Match>,
+    /// What is wrong with its quotes.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A cited specification.
+#[derive(Clone, Debug)]
+pub struct Cited {
+    /// The specification.
+    pub volume: Arc<Volume>,
+    /// Ids of its requirements.
+    pub requirements: Vec<u32>,
+    /// One entry per section of the text.
+    pub sections: Vec<CitedSection>,
+}
+
+impl Cited {
+    /// The name citations use.
+    pub fn name(&self) -> &str {
+        &self.volume.name
+    }
+
+    /// The text in sections, when it is on this machine.
+    pub fn specification(&self) -> Option<&Specification> {
+        self.volume.specification.as_ref()
+    }
+}
+
+/// What points into one section.
+#[derive(Clone, Debug, Default)]
+pub struct CitedSection {
+    /// Ids of annotations whose quotes count, in order.
+    pub annotations: Vec<u32>,
+    /// Ids of the requirements among them.
+    pub requirements: Vec<u32>,
+}
+
+/// One requirement.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Id of the annotation that states it.
+    pub annotation: u32,
+    /// Index of its specification.
+    pub specification: usize,
+    /// Index of its section.
+    pub section: Option<usize>,
+    /// How strongly it binds.
+    pub level: Level,
+    /// How far it is fulfilled.
+    pub coverage: Coverage,
+}
+
+/// Reads, looks up and counts. What the store still knows from an earlier call is not read again.
+pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
+    let (inputs, mut diagnostics) = source::discover(&project.root, &project.config);
+    let extracted = store.extract(project, &mut diagnostics);
+    let files = store.read(project, inputs, extracted);
+    let volumes = store.shelve(project, &files);
+    let matched = store.look_up(&files, &volumes);
+    let mut analysis = index::build(&matched, volumes, project.strict);
+    analysis.diagnostics.append(&mut diagnostics);
+    index::sort_diagnostics(&mut analysis.diagnostics);
+    analysis
+}
+
+impl Analysis {
+    /// The annotation with an id.
+    pub fn annotation(&self, id: u32) -> &Annotation {
+        self.entries[id as usize].annotation()
+    }
+
+    /// The match of the annotation with an id.
+    pub fn matched(&self, id: u32) -> &Match {
+        self.entries[id as usize].matched()
+    }
+
+    /// Number of annotations that are not requirements.
+    pub fn citations(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let entries = self
+            .entries
+            .iter()
+            .enumerate()
+            .map(|(id, entry)| (id as u32, entry));
+        entries.filter(|(_, entry)| entry.annotation().kind != Kind::Spec)
+    }
+}

@@ -1,0 +1,4 @@
+//! The crate from outside: corpora, probes, the command.
+
+mod corpora;
+mod scratch;
