@@ -121,10 +121,10 @@ pub struct Requirement {
 pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
     let (inputs, mut diagnostics) = source::discover(&project.root, &project.config);
     let extracted = store.extract(project, &mut diagnostics);
-    let files = store.read(project, inputs, extracted);
+    let files = store.read(project, inputs, &extracted);
     let volumes = store.shelve(project, &files);
     let matched = store.look_up(&files, &volumes);
-    let mut analysis = index::build(&matched, volumes, project.strict);
+    let mut analysis = index::build(&matched, &volumes, project.strict);
     analysis.diagnostics.append(&mut diagnostics);
     index::sort_diagnostics(&mut analysis.diagnostics);
     analysis

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Joins what was looked up. Files come sorted by path, so ids follow path and line.
-pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: Vec<Arc<Volume>>, strict: bool) -> Analysis {
+pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: &[Arc<Volume>], strict: bool) -> Analysis {
     let mut analysis = Analysis {
         entries: entries(files),
         ..Analysis::default()
@@ -22,7 +22,7 @@ pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: Vec<Arc<Volume>>, stric
         .enumerate()
         .map(|(i, v)| (v.name.as_str(), i))
         .collect();
-    analysis.specifications = volumes.iter().map(|volume| cited(volume)).collect();
+    analysis.specifications = volumes.iter().map(cited).collect();
     let mut requirements = Vec::new();
     for (id, entry) in analysis.entries.iter().enumerate() {
         let (annotation, matched) = (entry.annotation(), entry.matched());
@@ -43,7 +43,7 @@ pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: Vec<Arc<Volume>>, stric
         }
     }
     analysis.requirements = cover(&analysis, requirements);
-    analysis.diagnostics = diagnostics(files, &volumes);
+    analysis.diagnostics = diagnostics(files, volumes);
     analysis
 }
 

@@ -43,18 +43,28 @@ impl IntervalSet {
 
     /// Number of bytes in both sets.
     pub fn overlap(&self, other: &Self) -> usize {
+        self.intersection(other).iter().map(|span| span.len()).sum()
+    }
+
+    /// The bytes in both sets.
+    pub fn intersection(&self, other: &Self) -> Vec<Span> {
         let (mut a, mut b) = (self.spans.iter().peekable(), other.spans.iter().peekable());
-        let mut bytes = 0;
+        let mut both = Vec::new();
         while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-            let (start, end) = (x.start.max(y.start), x.end.min(y.end));
-            bytes += end.saturating_sub(start) as usize;
+            let span = Span {
+                start: x.start.max(y.start),
+                end: x.end.min(y.end),
+            };
+            if span.start < span.end {
+                both.push(span);
+            }
             if x.end < y.end {
                 a.next();
             } else {
                 b.next();
             }
         }
-        bytes
+        both
     }
 
     /// Whether the two sets share a byte.

@@ -17,7 +17,7 @@ pub struct Store {
     files: HashMap<Input, (Option<Stamp>, Arc<FileFacts>)>,
     volumes: HashMap<String, Arc<Volume>>,
     matched: HashMap<Input, (Arc<MatchedFile>, Vec<Arc<Volume>>)>,
-    extracted: HashMap<String, (Arc<Volume>, Vec<(String, Arc<str>)>)>,
+    extracted: HashMap<String, (Arc<Volume>, Extracted)>,
     /// How many files were read in the last look.
     pub files_read: usize,
 }
@@ -52,12 +52,17 @@ impl Store {
         all
     }
 
+    /// Requirement files of the last look, as they are to be written: name and text.
+    pub fn extracted(&self) -> impl Iterator<Item = &(String, Arc<str>)> {
+        self.extracted.values().flat_map(|(_, files)| files)
+    }
+
     /// What all files say, in the order of their paths. Extracted requirements stand in for their files on disk.
     pub(crate) fn read(
         &mut self,
         project: &Project,
         mut inputs: Vec<Input>,
-        extracted: Extracted,
+        extracted: &Extracted,
     ) -> Vec<(Input, Arc<FileFacts>)> {
         let texts: HashMap<&str, &Arc<str>> = extracted
             .iter()

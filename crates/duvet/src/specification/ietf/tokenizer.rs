@@ -111,7 +111,8 @@ fn numbered(line: &str) -> Option<(HeadingKind, &str, &str)> {
         return None;
     }
     let rest = rest.strip_prefix(':').unwrap_or(rest);
-    if !rest.starts_with([' ', '\t']) && !(is_appendix && rest.is_empty()) {
+    let is_separated = rest.starts_with([' ', '\t']) || (is_appendix && rest.is_empty());
+    if !is_separated {
         return None;
     }
     let title = rest.trim();

@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str, tokens: Vec<Token>) -> (Option<String>, Vec<Sect
                     is_top,
                 } => {
                     in_heading_until = heading.end;
-                    builder.open(heading, title, id, is_top);
+                    builder.open(heading, &title, id, is_top);
                 }
             }
         }
@@ -58,9 +58,9 @@ struct Builder {
 }
 
 impl Builder {
-    fn open(&mut self, heading: Span, title: String, id: Option<String>, is_top: bool) {
+    fn open(&mut self, heading: Span, title: &str, id: Option<String>, is_top: bool) {
         let title = title.trim().to_owned();
-        let id = self.unique(id.unwrap_or_else(|| super::slug(&title)));
+        let id = self.unique(&id.unwrap_or_else(|| super::slug(&title)));
         if is_top && self.title.is_none() {
             self.title = Some(title.clone());
         }
@@ -75,8 +75,8 @@ impl Builder {
     }
 
     /// Equal headings are told apart by a counter, as the public tool does.
-    fn unique(&mut self, id: String) -> String {
-        let mut unique = id.clone();
+    fn unique(&mut self, id: &str) -> String {
+        let mut unique = id.to_owned();
         let mut count = 0;
         while !self.ids.insert(unique.clone()) {
             count += 1;
