@@ -7,10 +7,12 @@ use crate::index;
 use crate::matching::Match;
 use crate::shelf::Volume;
 use crate::source::{self, FileFacts};
-use crate::specification::Specification;
+use crate::specification::ietf::front_matter;
 use crate::specification::keyword::Level;
+use crate::specification::{Format, Specification};
 use crate::status::Coverage;
 use crate::store::Store;
+use crate::target::rfc_number;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -85,6 +87,48 @@ impl Cited {
     /// The name citations use.
     pub fn name(&self) -> &str {
         &self.volume.name
+    }
+
+    /// A name for people: the title, or `RFC 9000: Title`, or the name itself.
+    pub fn display_name(&self) -> String {
+        let title = self
+            .specification()
+            .and_then(|specification| match specification.format {
+                Format::Markdown => specification.title.clone(),
+                Format::Ietf => front_matter::title(specification),
+            });
+        let number = rfc_number(self.name()).map(|number| format!("RFC {number}"));
+        match (number, title) {
+            (Some(number), Some(title)) => format!("{number}: {title}"),
+            (Some(number), None) => number,
+            (None, Some(title)) => title,
+            (None, None) => self.name().to_owned(),
+        }
+    }
+
+    /// What the specification is about, in its own words; empty when it does not say.
+    pub fn description(&self) -> String {
+        let Some(specification) = self.specification() else {
+            return String::new();
+        };
+        let first = || {
+            let section = specification
+                .sections
+                .iter()
+                .find(|section| !section.lines.is_empty())?;
+            let lines = section.lines.iter().map(|line| specification.line(line).trim());
+            Some(
+                lines
+                    .take_while(|line| !line.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
+        };
+        let text = match specification.format {
+            Format::Ietf => front_matter::summary(specification),
+            Format::Markdown => first(),
+        };
+        text.unwrap_or_default()
     }
 
     /// The text in sections, when it is on this machine.

@@ -23,6 +23,7 @@ pub mod config;
 pub mod diagnostic;
 pub mod extraction;
 pub mod fix;
+pub mod identity;
 mod index;
 pub mod init;
 pub mod interval;

@@ -1,5 +1,6 @@
 //! IETF plain text: numbered headings at the margin, page breaks in the middle of sentences.
 
+pub mod front_matter;
 mod parser;
 mod tokenizer;
 

@@ -4,11 +4,12 @@ use crate::arguments::{DiagnosticsForm, Report};
 use crate::project::{self, Loaded};
 use crate::terminal;
 use duvet::analysis::{Analysis, analyse};
-use duvet::config::expand;
+use duvet::citation::CommentStyle;
+use duvet::config::{Config, expand};
 use duvet::diagnostic::{Code, Diagnostic, Severity, json, sarif, text};
 use duvet::policy::Policy;
 use duvet::report::json_v1::Links;
-use duvet::report::{json_v1, json_v2, lcov, markdown, snapshot, terminal as summary};
+use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, terminal as summary};
 use duvet::store::Store;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -87,6 +88,17 @@ fn write_outputs(flags: &Report, loaded: &Loaded, analysis: &Analysis) -> Result
             flags.quiet,
         )?;
     }
+    for path in asked(&flags.html, "DUVET_INTERNAL_CI_HTML", Some(&config.html)) {
+        let page = html::render(
+            analysis,
+            &html::Options {
+                title: &title(),
+                links,
+                styles: styles(config),
+            },
+        );
+        terminal::write(&path, page.as_bytes(), flags.quiet)?;
+    }
     if let Some(folder) = &flags.lcov {
         for (name, text) in lcov::render(analysis) {
             terminal::write(&folder.join(name), text.as_bytes(), true)?;
@@ -105,6 +117,33 @@ fn write_outputs(flags: &Report, loaded: &Loaded, analysis: &Analysis) -> Result
         None => {}
     }
     Ok(())
+}
+
+/// The page is called after the folder of the project.
+fn title() -> String {
+    let folder = std::env::current_dir().ok();
+    folder
+        .and_then(|f| Some(f.file_name()?.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| "Traceability".to_owned())
+}
+
+/// Comment styles of the project, the most used first.
+fn styles(config: &Config) -> Vec<CommentStyle> {
+    let mut styles: Vec<CommentStyle> = Vec::new();
+    for source in &config.sources {
+        if !styles.contains(&source.style) {
+            styles.push(source.style.clone());
+        }
+    }
+    let uses = |style: &CommentStyle| {
+        config
+            .sources
+            .iter()
+            .filter(|source| source.style == *style)
+            .count()
+    };
+    styles.sort_by_key(|style| std::cmp::Reverse(uses(style)));
+    styles
 }
 
 /// With a snapshot, CI mode compares it. Without one, `--ci` asks every requirement for citation and test.
