@@ -2,7 +2,7 @@
 
 use crate::citation::{Annotation, Kind};
 use crate::config::Config;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::index;
 use crate::matching::Match;
 use crate::shelf::Volume;
@@ -13,6 +13,7 @@ use crate::specification::{Format, Specification};
 use crate::status::Coverage;
 use crate::store::Store;
 use crate::target::rfc_number;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -165,13 +166,37 @@ pub struct Requirement {
 pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
     let (inputs, mut diagnostics) = source::discover(&project.root, &project.config);
     let extracted = store.extract(project, &mut diagnostics);
+    let written: HashSet<&str> = extracted.iter().map(|(name, _)| name.as_str()).collect();
     let files = store.read(project, inputs, &extracted);
     let volumes = store.shelve(project, &files);
+    diagnostics.extend(store.check_lock(project, &volumes));
     let matched = store.look_up(&files, &volumes);
     let mut analysis = index::build(&matched, &volumes, project.strict);
     analysis.diagnostics.append(&mut diagnostics);
+    mark_stale(project, &written, &mut analysis.diagnostics);
     index::sort_diagnostics(&mut analysis.diagnostics);
     analysis
+}
+
+/// A requirement file that extraction no longer writes and whose text is gone is left over from an earlier one.
+//= specs/duvet.md#tolerance
+//# A requirement file left over from an earlier extraction MUST be reported as stale and not as a broken citation.
+fn mark_stale(project: &Project, written: &HashSet<&str>, diagnostics: &mut [Diagnostic]) {
+    let folder = format!("{}/", project.config.extracted.display());
+    let is_lost = |code| {
+        matches!(
+            code,
+            Code::SectionUnknown | Code::QuoteMissing | Code::QuoteMoved | Code::QuoteDrifted
+        ) || code == Code::QuoteMeaningChanged
+    };
+    for diagnostic in diagnostics {
+        let is_left = diagnostic.file.starts_with(&folder) && !written.contains(diagnostic.file.as_str());
+        if is_left && is_lost(diagnostic.code) {
+            diagnostic.code = Code::RequirementStale;
+            diagnostic.severity = diagnostic.code.severity();
+            diagnostic.help = Some("the specification no longer says this; delete the file".to_owned());
+        }
+    }
 }
 
 impl Analysis {

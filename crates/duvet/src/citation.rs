@@ -85,6 +85,9 @@ pub struct Annotation {
     pub target: Target,
     /// The quoted text, lines joined by blanks.
     pub quote: String,
+    /// The words that lead into the list the quote is an item of.
+    #[serde(default)]
+    pub context: String,
     /// Reasons, or for requirements the quote as it stands in the file.
     pub comment: String,
     /// Feature a todo belongs to.

@@ -192,8 +192,6 @@ codes! {
     TestRequired = "test-required", Error;
     /// The snapshot on disk is missing or differs from the one of this run.
     SnapshotDiffers = "snapshot-differs", Error;
-    /// An output could not be written.
-    OutputUnwritable = "output-unwritable", Error;
 }
 
 #[cfg(test)]

@@ -88,13 +88,18 @@ fn toml(
     out.push('\n');
     for requirement in requirements {
         let level = requirement.level.name();
+        let context: Vec<_> = requirement
+            .context
+            .iter()
+            .map(|piece| &specification.text[piece.range()])
+            .collect();
         let text: Vec<_> = requirement.lines(specification).collect();
         // Writing to a string cannot fail.
-        let _ = write!(
-            out,
-            "[[spec]]\nlevel = \"{level}\"\nquote = {}\n\n",
-            multiline(&text)
-        );
+        let _ = writeln!(out, "[[spec]]\nlevel = \"{level}\"");
+        if !context.is_empty() {
+            let _ = writeln!(out, "context = {}", multiline(&context));
+        }
+        let _ = writeln!(out, "quote = {}\n", multiline(&text));
     }
     out
 }

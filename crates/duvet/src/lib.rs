@@ -18,9 +18,11 @@
 //! those. Texts of specifications are read from disk only; how they got there is the business of [`library`].
 
 pub mod analysis;
+pub mod cache;
 pub mod citation;
 pub mod config;
 pub mod diagnostic;
+pub mod engine;
 pub mod extraction;
 pub mod fix;
 pub mod identity;
@@ -44,3 +46,4 @@ pub mod store;
 pub mod target;
 pub mod text;
 mod tolerant_toml;
+pub mod watch;

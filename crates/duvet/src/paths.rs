@@ -1,13 +1,13 @@
 //! Which files the patterns of a project mean.
 //!
-//! All patterns are answered by one parallel walk over the folders they have in common. Ignore files (`.gitignore`,
+//! All patterns are answered by one walk per folder they have in common, walks beside each other. Ignore files (`.gitignore`,
 //! `.ignore`) are honoured for sources, so that a pattern such as `**/*.rs` does not wander into build output. What a
 //! pattern names before its first wildcard is meant: it is searched even when an ignore file leaves it out.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder};
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 /// One pattern to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +44,9 @@ pub fn find(root: &Path, queries: &[Query<'_>]) -> Found {
             Err(error) => found.invalid.push((index, error)),
         }
     }
-    for walk in &walks {
-        found.files.append(&mut walk.run(root));
-    }
+    found
+        .files
+        .par_extend(walks.par_iter().flat_map_iter(|walk| walk.run(root)));
     found.files.sort_unstable();
     found.files.dedup();
     found
@@ -92,38 +92,37 @@ impl Walk {
         let Ok(set) = builder.build() else {
             return Vec::new();
         };
-        let files = Mutex::new(Vec::new());
         let mut walker = WalkBuilder::new(start);
         walker
             .standard_filters(false)
             .git_ignore(self.ignore)
             .ignore(self.ignore)
             .git_exclude(self.ignore);
-        walker.parents(self.ignore).follow_links(false).threads(2);
+        walker.parents(self.ignore).follow_links(false);
         walker.filter_entry(|entry| entry.file_name() != ".git");
-        walker.build_parallel().run(|| {
-            Box::new(|entry| {
-                if let Ok(entry) = entry
-                    && !entry.file_type().is_none_or(|kind| kind.is_dir())
-                {
-                    self.visit(root, entry.path(), &set, &files);
-                }
-                WalkState::Continue
-            })
-        });
-        files.into_inner().unwrap_or_default()
+        let entries = walker.build().filter_map(Result::ok);
+        entries
+            .filter(is_file)
+            .flat_map(|entry| self.hits(root, entry.path(), &set))
+            .collect()
     }
 
-    fn visit(&self, root: &Path, path: &Path, set: &GlobSet, files: &Mutex<Vec<(usize, String)>>) {
-        let Some(name) = relative(root, path) else { return };
-        let hits = set.matches(&name);
-        if hits.is_empty() || path.is_dir() {
-            return;
-        }
-        if let Ok(mut files) = files.lock() {
-            files.extend(hits.into_iter().map(|hit| (self.globs[hit].0, name.clone())));
-        }
+    fn hits(&self, root: &Path, path: &Path, set: &GlobSet) -> Vec<(usize, String)> {
+        let Some(name) = relative(root, path) else {
+            return Vec::new();
+        };
+        set.matches(&name)
+            .into_iter()
+            .map(|hit| (self.globs[hit].0, name.clone()))
+            .collect()
     }
+}
+
+/// A file, or a link to one. Links to folders are not followed.
+fn is_file(entry: &DirEntry) -> bool {
+    entry
+        .file_type()
+        .is_some_and(|kind| kind.is_file() || (kind.is_symlink() && entry.path().is_file()))
 }
 
 fn relative(root: &Path, path: &Path) -> Option<String> {

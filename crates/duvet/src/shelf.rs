@@ -24,6 +24,8 @@ pub struct Volume {
     pub specification: Option<Specification>,
     /// What was wrong with the file.
     pub diagnostic: Option<Diagnostic>,
+    cited_from: String,
+    hash: [u8; 32],
     haystacks: Vec<OnceLock<Haystack>>,
 }
 
@@ -54,18 +56,19 @@ impl Volume {
                 None
             }
         };
+        let hash = *blake3::hash(text.as_deref().unwrap_or_default().as_bytes()).as_bytes();
         let specification = text.map(|text| Specification::parse(order.name, text.into(), order.format));
         let sections = specification.as_ref().map_or(0, |s| s.sections.len());
-        let haystacks = (0..sections).map(|_| OnceLock::new()).collect();
-        let name = order.name.to_owned();
         Arc::new(Self {
-            name,
+            name: order.name.to_owned(),
             path,
             stamp,
             format: order.format,
             specification,
             diagnostic,
-            haystacks,
+            cited_from: order.cited.0.to_owned(),
+            hash,
+            haystacks: (0..sections).map(|_| OnceLock::new()).collect(),
         })
     }
 
@@ -73,6 +76,22 @@ impl Volume {
     pub fn is_fresh(&self, root: &Path, downloads: &Path, order: &Order<'_>) -> bool {
         let path = library::locate(root, downloads, order.name, Some(order.cited.0));
         self.format == order.format && self.path == path && self.stamp == Stamp::of(&path)
+    }
+
+    /// Whether the file is still the one that was read, wherever the specification was cited from.
+    pub fn is_unchanged(&self, root: &Path, downloads: &Path) -> bool {
+        let path = library::locate(root, downloads, &self.name, Some(&self.cited_from));
+        self.path == path && self.stamp == Stamp::of(&path)
+    }
+
+    /// A file that cites it.
+    pub fn cited_from(&self) -> &str {
+        &self.cited_from
+    }
+
+    /// BLAKE3 of the text.
+    pub fn hash(&self) -> [u8; 32] {
+        self.hash
     }
 
     /// One section's text, made searchable when it is first asked for.

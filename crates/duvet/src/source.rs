@@ -4,6 +4,7 @@ use crate::citation::{Annotation, CommentStyle, Kind, comment, toml};
 use crate::config::{Config, SourcePattern};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::paths::{self, Query};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -34,9 +35,10 @@ pub enum Reading {
 }
 
 /// What says that a file is the one that was read: cheap to ask for, different after any ordinary write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
-    modified: Option<SystemTime>,
+    /// Nanoseconds since 1970; zero when the file system does not say.
+    modified: u64,
     length: u64,
 }
 
@@ -44,8 +46,12 @@ impl Stamp {
     /// The stamp of a file; `None` when there is no such file.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
+        let modified = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         Some(Self {
-            modified: metadata.modified().ok(),
+            modified: modified.map_or(0, |since| since.as_nanos() as u64),
             length: metadata.len(),
         })
     }
@@ -56,9 +62,17 @@ impl Stamp {
         let mut length = [0; 8];
         length.copy_from_slice(&hash.as_bytes()[..8]);
         Self {
-            modified: None,
+            modified: 0,
             length: u64::from_le_bytes(length),
         }
+    }
+
+    /// The stamp as bytes, for hashing.
+    pub fn bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.modified.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
     }
 }
 
@@ -67,6 +81,8 @@ impl Stamp {
 pub struct FileFacts {
     /// The file.
     pub name: Arc<str>,
+    /// BLAKE3 of its text.
+    pub hash: [u8; 32],
     /// Its annotations, by line.
     pub annotations: Vec<Annotation>,
     /// What is wrong with it.
@@ -129,8 +145,8 @@ pub fn read(root: &Path, input: &Input) -> FileFacts {
             let diagnostic = Diagnostic::of_file(Code::FileUnreadable, message, &*input.name);
             FileFacts {
                 name: Arc::clone(&input.name),
-                annotations: Vec::new(),
                 diagnostics: vec![diagnostic],
+                ..FileFacts::default()
             }
         }
     }
@@ -160,6 +176,7 @@ pub fn parse(input: &Input, text: &str) -> FileFacts {
     }
     FileFacts {
         name: Arc::clone(&input.name),
+        hash: *blake3::hash(text.as_bytes()).as_bytes(),
         annotations,
         diagnostics,
     }

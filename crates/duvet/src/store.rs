@@ -2,6 +2,7 @@
 
 use crate::analysis::{MatchedFile, Project};
 use crate::diagnostic::Diagnostic;
+use crate::library::{self, Lock};
 use crate::resolve::resolve;
 use crate::shelf::{Order, Volume};
 use crate::source::{self, FileFacts, Input, Reading, Stamp};
@@ -18,6 +19,7 @@ pub struct Store {
     volumes: HashMap<String, Arc<Volume>>,
     matched: HashMap<Input, (Arc<MatchedFile>, Vec<Arc<Volume>>)>,
     extracted: HashMap<String, (Arc<Volume>, Extracted)>,
+    lock: Option<Stamp>,
     /// How many files were read in the last look.
     pub files_read: usize,
 }
@@ -55,6 +57,74 @@ impl Store {
     /// Requirement files of the last look, as they are to be written: name and text.
     pub fn extracted(&self) -> impl Iterator<Item = &(String, Arc<str>)> {
         self.extracted.values().flat_map(|(_, files)| files)
+    }
+
+    /// Texts that are not the locked ones.
+    pub(crate) fn check_lock(&mut self, project: &Project, volumes: &[Arc<Volume>]) -> Vec<Diagnostic> {
+        let path = project.root.join(library::LOCK_PATH);
+        let stamp = Stamp::of(&path);
+        let (lock, mut found) = Lock::parse(&std::fs::read_to_string(path).unwrap_or_default());
+        let texts = volumes.iter().filter(|volume| volume.specification.is_some());
+        found.extend(texts.filter_map(|volume| lock.check(&volume.name, &volume.hash())));
+        self.lock = stamp;
+        found
+    }
+
+    /// The specifications of the last look.
+    pub fn volumes(&self) -> Vec<Arc<Volume>> {
+        self.volumes.values().cloned().collect()
+    }
+
+    /// Whether another look would find exactly what the last one found.
+    pub(crate) fn is_current(&self, project: &Project) -> bool {
+        let (inputs, _) = source::discover(&project.root, &project.config);
+        let virtual_files = self.virtual_files();
+        let on_disk = inputs
+            .iter()
+            .filter(|input| !virtual_files.contains(&*input.name))
+            .count();
+        let is_known = |input: &Input| {
+            virtual_files.contains(&*input.name)
+                || self.files.get(input).is_some_and(|(stamp, _)| {
+                    stamp.is_some() && *stamp == Stamp::of(&project.root.join(&*input.name))
+                })
+        };
+        on_disk + virtual_files.len() == self.files.len()
+            && self.lock == Stamp::of(&project.root.join(library::LOCK_PATH))
+            && inputs.par_iter().all(is_known)
+            && self
+                .volumes
+                .values()
+                .all(|volume| volume.is_unchanged(&project.root, &project.config.downloads))
+    }
+
+    /// A name for what was read in the last look: equal settings and equal texts give the equal name.
+    pub(crate) fn fingerprint(&self, project: &Project) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(format!("{:?}{}", project.config, project.strict).as_bytes());
+        let mut files: Vec<_> = self
+            .files
+            .iter()
+            .map(|(input, (_, facts))| (&input.name, &facts.hash))
+            .collect();
+        files.sort_unstable();
+        for (name, hash) in files {
+            hasher.update(name.as_bytes()).update(&[0]).update(hash);
+        }
+        let mut volumes: Vec<_> = self
+            .volumes
+            .values()
+            .map(|volume| (&volume.name, volume.hash()))
+            .collect();
+        volumes.sort_unstable();
+        for (name, hash) in volumes {
+            hasher.update(name.as_bytes()).update(&[0]).update(&hash);
+        }
+        hasher.finalize().to_hex().as_str()[..16].to_owned()
+    }
+
+    fn virtual_files(&self) -> HashSet<&str> {
+        self.extracted().map(|(name, _)| name.as_str()).collect()
     }
 
     /// What all files say, in the order of their paths. Extracted requirements stand in for their files on disk.
@@ -141,9 +211,13 @@ impl Store {
                 _ => Volume::open(&project.root, downloads, order),
             })
             .collect();
-        for volume in &volumes {
-            self.volumes.insert(volume.name.clone(), Arc::clone(volume));
-        }
+        let configured = self
+            .extracted
+            .values()
+            .map(|(volume, _)| Arc::clone(volume))
+            .collect::<Vec<_>>();
+        let all = volumes.iter().cloned().chain(configured);
+        self.volumes = all.map(|volume| (volume.name.clone(), volume)).collect();
         volumes
     }
 

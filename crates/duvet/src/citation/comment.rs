@@ -1,6 +1,7 @@
 //! Citations in comments, line by line and in any language.
 
 mod parser;
+mod stray;
 mod tokenizer;
 
 use super::{Annotation, CommentStyle, Kind};
@@ -24,9 +25,11 @@ pub struct Source<'a> {
 pub fn extract(source: Source<'_>) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut annotations = Vec::new();
     let mut diagnostics = Vec::new();
-    for block in tokenizer::blocks(source.text, source.style) {
-        annotations.extend(parser::annotation(&source, &block, &mut diagnostics));
+    let blocks = tokenizer::blocks(source.text, source.style);
+    for block in &blocks {
+        annotations.extend(parser::annotation(&source, block, &mut diagnostics));
     }
+    stray::find(&source, &blocks, &mut diagnostics);
     (annotations, diagnostics)
 }
 

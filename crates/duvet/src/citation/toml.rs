@@ -63,7 +63,7 @@ struct Entry<'d, 'a, 't> {
 impl Entry<'_, '_, '_> {
     fn read(&mut self, name: &Arc<str>, default_target: Option<&str>) -> Option<Annotation> {
         let known: &[&str] = match self.kind {
-            Kind::Spec => &["target", "level", "format", "quote"],
+            Kind::Spec => &["target", "level", "format", "context", "quote"],
             Kind::Exception => &["target", "quote", "reason"],
             _ => &[
                 "target",
@@ -105,6 +105,7 @@ impl Entry<'_, '_, '_> {
             level: self.level(),
             target,
             quote: join_quote(quote.lines()),
+            context: join_quote(self.string("context").unwrap_or_default().lines()),
             comment: comment.unwrap_or_default(),
             feature: self.string("feature").unwrap_or_default(),
             tracking_issue: issue.unwrap_or_default(),

@@ -32,6 +32,8 @@ pub struct Requirement {
     pub level: Level,
     /// Its text, one span per line.
     pub pieces: Vec<Span>,
+    /// The words that lead into the list it is an item of.
+    pub context: Vec<Span>,
 }
 
 impl Requirement {
@@ -61,7 +63,14 @@ pub fn extract(specification: &Specification, mode: Mode) -> Vec<Requirement> {
 
 fn words(specification: &Specification, requirement: &Requirement) -> String {
     let mut text = String::new();
-    for word in requirement.lines(specification).flat_map(str::split_whitespace) {
+    let context = requirement
+        .context
+        .iter()
+        .map(|piece| &specification.text[piece.range()]);
+    for word in context
+        .chain(requirement.lines(specification))
+        .flat_map(str::split_whitespace)
+    {
         text.push_str(word);
         text.push(' ');
     }

@@ -27,6 +27,7 @@ fn of_unit(specification: &Specification, section: usize, lines: &[Line]) -> Vec
                 section,
                 level,
                 pieces: unit.pieces(sentence),
+                context: Vec::new(),
             });
         }
     }

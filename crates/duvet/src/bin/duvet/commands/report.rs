@@ -4,37 +4,84 @@ use crate::arguments::{DiagnosticsForm, Report};
 use crate::project::{self, Loaded};
 use crate::terminal;
 use duvet::analysis::{Analysis, analyse};
+use duvet::cache::{Cache, Run, key};
 use duvet::citation::CommentStyle;
-use duvet::config::{Config, expand};
+use duvet::config::{Config, Output, expand};
 use duvet::diagnostic::{Code, Diagnostic, Severity, json, sarif, text};
 use duvet::policy::Policy;
 use duvet::report::json_v1::Links;
 use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, terminal as summary};
+use duvet::source::discover;
 use duvet::store::Store;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+const CACHE_PATH: &str = ".duvet/cache";
 
 pub(crate) fn run(flags: &Report) -> Result<bool, String> {
     let start = Instant::now();
     let mut loaded = project::load(&flags.project, flags.strict)?;
     links(flags, &mut loaded)?;
+    let cache = cache(flags, &loaded);
+    if let Some((cache, key)) = &cache
+        && let Some(run) = cache.replay(key, &loaded.project.root, &loaded.project.config.downloads)
+    {
+        if !flags.quiet {
+            terminal::done("Unchanged", "since the last run", start);
+        }
+        say(&run);
+        return Ok(run.passed);
+    }
     let mut store = Store::default();
     let mut analysis = analyse(&loaded.project, &mut store);
     analysis.diagnostics.append(&mut loaded.diagnostics);
     if !flags.quiet {
-        let citations = analysis.citations().count();
-        let counts = format!(
-            "{citations} citations of {} requirements in {} specifications",
-            analysis.requirements.len(),
-            analysis.specifications.len()
-        );
-        terminal::done("Analysed", counts, start);
+        terminal::done("Analysed", counts(&analysis), start);
     }
-    write_requirements(&loaded, &store)?;
-    write_outputs(flags, &loaded, &analysis)?;
-    let policy = gate(flags, &loaded, &mut analysis)?;
-    show(flags, &analysis)?;
-    Ok(!policy.fails(&analysis.diagnostics))
+    let run = report(flags, &loaded, analysis, &store);
+    let extracted = loaded.project.root.join(&loaded.project.config.extracted);
+    for (path, bytes) in &run.files {
+        terminal::write(path, bytes, flags.quiet || path.starts_with(&extracted))?;
+    }
+    say(&run);
+    let passed = run.passed;
+    keep(flags, &loaded, run, &store);
+    Ok(passed)
+}
+
+/// Keeps the run under the key its inputs have now: requirement files that it wrote are inputs of the next one.
+fn keep(flags: &Report, loaded: &Loaded, mut run: Run, store: &Store) {
+    let extracted = loaded.project.root.join(&loaded.project.config.extracted);
+    run.files.retain(|(path, _)| !path.starts_with(&extracted));
+    if let Some((cache, key)) = cache(flags, loaded) {
+        cache.keep(&key, &run, &store.volumes());
+    }
+}
+
+/// What the report does, without doing it.
+fn report(flags: &Report, loaded: &Loaded, mut analysis: Analysis, store: &Store) -> Run {
+    let mut run = Run {
+        files: requirements(loaded, store),
+        ..Run::default()
+    };
+    outputs(flags, loaded, &analysis, &mut run);
+    let policy = gate(flags, loaded, &mut analysis, &mut run);
+    show(flags, &analysis, &mut run);
+    run.passed = !policy.fails(&analysis.diagnostics);
+    run
+}
+
+fn say(run: &Run) {
+    print!("{}", run.stdout);
+    eprint!("{}", run.stderr);
+}
+
+fn counts(analysis: &Analysis) -> String {
+    let (citations, requirements) = (analysis.citations().count(), analysis.requirements.len());
+    format!(
+        "{citations} citations of {requirements} requirements in {} specifications",
+        analysis.specifications.len()
+    )
 }
 
 /// Links given by flags stand before those of the configuration.
@@ -49,46 +96,70 @@ fn links(flags: &Report, loaded: &mut Loaded) -> Result<(), String> {
     Ok(())
 }
 
-/// Extracted requirements are part of the work tree, so that a changed specification shows up in a diff. Files that
-/// are already right are not touched.
-fn write_requirements(loaded: &Loaded, store: &Store) -> Result<(), String> {
-    for (name, text) in store.extracted() {
-        let path = loaded.project.root.join(name);
-        if std::fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
-            continue;
-        }
-        terminal::write(&path, text.as_bytes(), true)?;
+/// A project without `.duvet` gets no cache, and a comparison with the snapshot on disk is never replayed.
+fn cache(flags: &Report, loaded: &Loaded) -> Option<(Cache, String)> {
+    if flags.no_cache || in_ci(flags) || !Path::new(".duvet").is_dir() {
+        return None;
     }
-    Ok(())
+    let config = &loaded.project.config;
+    let (inputs, _) = discover(&loaded.project.root, config);
+    let variables = ["JSON", "JSON_V2", "HTML", "SNAPSHOT"].map(|name| variable(name).unwrap_or_default());
+    let lock = std::fs::read(duvet::library::LOCK_PATH).unwrap_or_default();
+    let asked = format!(
+        "{} {flags:?} {config:?} {:?} {variables:?} {} {} {lock:?}",
+        env!("CARGO_PKG_VERSION"),
+        loaded.diagnostics,
+        title(),
+        terminal::colour()
+    );
+    Some((
+        Cache::new(PathBuf::from(CACHE_PATH)),
+        key(&asked, &loaded.project.root, &inputs),
+    ))
 }
 
-fn write_outputs(flags: &Report, loaded: &Loaded, analysis: &Analysis) -> Result<(), String> {
+/// Extracted requirements are part of the work tree, so that a changed specification shows up in a diff. Files that
+/// are already right are not touched.
+fn requirements(loaded: &Loaded, store: &Store) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = store
+        .extracted()
+        .map(|(name, text)| (loaded.project.root.join(name), text.as_bytes()));
+    let is_old = |path: &Path, text: &[u8]| !std::fs::read(path).is_ok_and(|known| known == text);
+    files
+        .filter(|(path, text)| is_old(path, text))
+        .map(|(path, text)| (path, text.to_vec()))
+        .collect()
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(format!("DUVET_INTERNAL_CI_{name}")).map(PathBuf::from)
+}
+
+/// Where an output goes: to the flag's path or else the configuration's, and to the variable's beside.
+fn asked(flag: Option<&PathBuf>, output: Option<&Output>, name: &str) -> Vec<PathBuf> {
+    let by_config = output
+        .filter(|output| output.enabled)
+        .map(|output| output.path.clone());
+    [flag.cloned().or(by_config), variable(name)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn outputs(flags: &Report, loaded: &Loaded, analysis: &Analysis, run: &mut Run) {
     let config = &loaded.project.config;
     let links = Links {
         blob: config.blob_link.as_deref(),
         issue: config.issue_link.as_deref(),
     };
-    let asked = |flag: &Option<PathBuf>, variable: &str, output: Option<&duvet::config::Output>| {
-        let by_config = output
-            .filter(|output| output.enabled && flag.is_none())
-            .map(|output| output.path.clone());
-        let by_variable = std::env::var_os(variable).map(PathBuf::from);
-        [flag.clone(), by_config, by_variable]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-    };
-    for path in asked(&flags.json, "DUVET_INTERNAL_CI_JSON", Some(&config.json)) {
-        terminal::write(&path, &json_v1::render(analysis, links), flags.quiet)?;
+    for path in asked(flags.json.as_ref(), Some(&config.json), "JSON") {
+        run.files.push((path, json_v1::render(analysis, links)));
     }
-    for path in asked(&flags.json_v2, "DUVET_INTERNAL_CI_JSON_V2", None) {
-        terminal::write(
-            &path,
-            &json_v2::render(analysis, links, &loaded.project.root),
-            flags.quiet,
-        )?;
+    for path in asked(flags.json_v2.as_ref(), None, "JSON_V2") {
+        run.files
+            .push((path, json_v2::render(analysis, links, &loaded.project.root)));
     }
-    for path in asked(&flags.html, "DUVET_INTERNAL_CI_HTML", Some(&config.html)) {
+    for path in asked(flags.html.as_ref(), Some(&config.html), "HTML") {
         let page = html::render(
             analysis,
             &html::Options {
@@ -97,34 +168,31 @@ fn write_outputs(flags: &Report, loaded: &Loaded, analysis: &Analysis) -> Result
                 styles: styles(config),
             },
         );
-        terminal::write(&path, page.as_bytes(), flags.quiet)?;
+        run.files.push((path, page.into_bytes()));
+    }
+    if let Some(path) = variable("SNAPSHOT") {
+        run.files.push((path, snapshot::render(analysis).into_bytes()));
     }
     if let Some(folder) = &flags.lcov {
-        for (name, text) in lcov::render(analysis) {
-            terminal::write(&folder.join(name), text.as_bytes(), true)?;
-        }
-    }
-    if let Ok(path) = std::env::var("DUVET_INTERNAL_CI_SNAPSHOT") {
-        terminal::write(
-            Path::new(&path),
-            snapshot::render(analysis).as_bytes(),
-            flags.quiet,
-        )?;
+        let files = lcov::render(analysis)
+            .into_iter()
+            .map(|(name, text)| (folder.join(name), text.into_bytes()));
+        run.files.extend(files);
     }
     match flags.markdown.as_deref() {
-        Some(path) if path == Path::new("-") => print!("{}", markdown::render(analysis)),
-        Some(path) => terminal::write(path, markdown::render(analysis).as_bytes(), flags.quiet)?,
+        Some(path) if path == Path::new("-") => run.stdout.push_str(&markdown::render(analysis)),
+        Some(path) => run
+            .files
+            .push((path.to_owned(), markdown::render(analysis).into_bytes())),
         None => {}
     }
-    Ok(())
 }
 
 /// The page is called after the folder of the project.
 fn title() -> String {
     let folder = std::env::current_dir().ok();
-    folder
-        .and_then(|f| Some(f.file_name()?.to_string_lossy().into_owned()))
-        .unwrap_or_else(|| "Traceability".to_owned())
+    let name = folder.and_then(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| "Traceability".to_owned())
 }
 
 /// Comment styles of the project, the most used first.
@@ -146,20 +214,23 @@ fn styles(config: &Config) -> Vec<CommentStyle> {
     styles
 }
 
+fn in_ci(flags: &Report) -> bool {
+    flags.ci.unwrap_or_else(|| project::is_set("CI"))
+}
+
 /// With a snapshot, CI mode compares it. Without one, `--ci` asks every requirement for citation and test.
-fn gate(flags: &Report, loaded: &Loaded, analysis: &mut Analysis) -> Result<Policy, String> {
+fn gate(flags: &Report, loaded: &Loaded, analysis: &mut Analysis, run: &mut Run) -> Policy {
     let output = &loaded.project.config.snapshot;
-    let in_ci = flags.ci.unwrap_or_else(|| project::is_set("CI"));
     let mut policy = Policy {
         strict: flags.strict,
         ..Policy::default()
     };
     if output.enabled {
         let text = snapshot::render(analysis);
-        if in_ci {
-            analysis.diagnostics.extend(compare(&output.path, &text));
+        if in_ci(flags) {
+            analysis.diagnostics.extend(compare(&output.path, &text, run));
         } else {
-            terminal::write(&output.path, text.as_bytes(), flags.quiet)?;
+            run.files.push((output.path.clone(), text.into_bytes()));
         }
     } else if flags.ci == Some(true) {
         policy.require_citations = flags.require_citations.unwrap_or(true);
@@ -167,18 +238,15 @@ fn gate(flags: &Report, loaded: &Loaded, analysis: &mut Analysis) -> Result<Poli
         let found = policy.check(analysis);
         analysis.diagnostics.extend(found);
     }
-    Ok(policy)
+    policy
 }
 
-fn compare(path: &Path, text: &str) -> Option<Diagnostic> {
+fn compare(path: &Path, text: &str, run: &mut Run) -> Option<Diagnostic> {
     let name = path.display().to_string();
+    let help = "if the change is meant, run `duvet report` with CI=false and check the snapshot in";
     let Ok(old) = std::fs::read_to_string(path) else {
-        let diagnostic = Diagnostic::of_file(
-            Code::SnapshotDiffers,
-            "there is no snapshot to compare with",
-            name,
-        );
-        return Some(diagnostic.help("run `duvet report` with CI=false and check the snapshot in"));
+        let message = "there is no snapshot to compare with";
+        return Some(Diagnostic::of_file(Code::SnapshotDiffers, message, name).help(help));
     };
     if old == text {
         return None;
@@ -187,18 +255,13 @@ fn compare(path: &Path, text: &str) -> Option<Diagnostic> {
         .unified_diff()
         .context_radius(3)
         .to_string();
-    eprintln!("Differences in {name}:\n\n{diff}");
-    let diagnostic = Diagnostic::of_file(
-        Code::SnapshotDiffers,
-        "the snapshot is not that of this run",
-        name,
-    );
-    Some(
-        diagnostic.help("if the change is meant, run `duvet report` with CI=false and check the snapshot in"),
-    )
+    run.stderr
+        .push_str(&format!("Differences in {name}:\n\n{diff}\n"));
+    let message = "the snapshot is not that of this run";
+    Some(Diagnostic::of_file(Code::SnapshotDiffers, message, name).help(help))
 }
 
-fn show(flags: &Report, analysis: &Analysis) -> Result<(), String> {
+fn show(flags: &Report, analysis: &Analysis, run: &mut Run) {
     let least = if flags.verbose {
         Severity::Note
     } else {
@@ -209,23 +272,25 @@ fn show(flags: &Report, analysis: &Analysis) -> Result<(), String> {
         .iter()
         .filter(|d| d.severity >= least)
         .collect();
-    let all: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
     let form = |diagnostics: &[&Diagnostic], colour: bool| match flags.diagnostics {
         DiagnosticsForm::Text => text::render(diagnostics, text::Paint { colour }, &read),
         DiagnosticsForm::Json => format!("{:#}\n", json::render(diagnostics)),
         DiagnosticsForm::Sarif => format!("{:#}\n", sarif::render(diagnostics, env!("CARGO_PKG_VERSION"))),
     };
-    if let Some(path) = &flags.diagnostics_file {
-        terminal::write(path, form(&all, false).as_bytes(), flags.quiet)?;
+    match &flags.diagnostics_file {
+        Some(path) => {
+            let all: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
+            run.files.push((path.clone(), form(&all, false).into_bytes()));
+        }
+        None if !flags.quiet => run.stderr.push_str(&form(&shown, terminal::colour())),
+        None => {}
     }
-    if flags.quiet {
-        return Ok(());
-    }
-    if flags.diagnostics_file.is_none() {
-        eprint!("{}", form(&shown, terminal::colour()));
+    if flags.quiet || flags.diagnostics != DiagnosticsForm::Text {
+        return;
     }
     if flags.markdown.is_none() {
-        eprint!("{}", summary::render(analysis, terminal::colour()));
+        run.stderr
+            .push_str(&summary::render(analysis, terminal::colour()));
     }
     let count = |severity| {
         analysis
@@ -236,9 +301,9 @@ fn show(flags: &Report, analysis: &Analysis) -> Result<(), String> {
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors + warnings > 0 {
-        eprintln!("{errors} errors, {warnings} warnings");
+        run.stderr
+            .push_str(&format!("{errors} errors, {warnings} warnings\n"));
     }
-    Ok(())
 }
 
 fn read(file: &str) -> Option<String> {
