@@ -162,6 +162,8 @@ pub struct Requirement {
     pub coverage: Coverage,
 }
 
+//= specs/duvet.md#tolerance
+//# A fault in one input MUST NOT keep the report from being written.
 /// Reads, looks up and counts. What the store still knows from an earlier call is not read again.
 pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
     let (inputs, mut diagnostics) = source::discover(&project.root, &project.config);

@@ -63,6 +63,8 @@ impl Cache {
         Self { folder }
     }
 
+    //= specs/duvet.md#freshness
+    //# A run that is replayed from the cache MUST leave the same files and the same verdict as the run itself.
     /// Replays a run: its files are on disk afterwards. `None` when there is none, or when it is no longer true.
     pub fn replay(&self, key: &str, root: &Path, downloads: &Path) -> Option<Run> {
         let record = std::fs::read(self.run_path(key)).ok()?;

@@ -17,6 +17,8 @@ pub use search::{Found, find};
 use crate::text::Span;
 use serde::{Deserialize, Serialize};
 
+//= specs/duvet.md#matching
+//# Each citation MUST be graded exact, normalised, ambiguous, drifted, moved or missing.
 /// How well a quote agrees with the specification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "grade")]

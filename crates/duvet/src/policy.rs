@@ -19,6 +19,8 @@ pub struct Policy {
 }
 
 impl Policy {
+    //= specs/duvet.md#exit-codes
+    //# A run MUST fail when a finding is an error, and in strict mode when it is a warning.
     /// Whether the findings fail the run.
     pub fn fails(&self, diagnostics: &[Diagnostic]) -> bool {
         let limit = if self.strict {

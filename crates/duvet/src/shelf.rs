@@ -41,6 +41,8 @@ pub struct Order<'a> {
 }
 
 impl Volume {
+    //= specs/duvet.md#specifications-offline
+    //# A report MUST NOT use the network.
     /// Fetches a specification from disk.
     pub fn open(root: &Path, downloads: &Path, order: &Order<'_>) -> Arc<Self> {
         let path = library::locate(root, downloads, order.name, Some(order.cited.0));

@@ -21,6 +21,8 @@ pub struct Source<'a> {
     pub default_kind: Kind,
 }
 
+//= specs/duvet.md#citations
+//# A citation MUST be read in any language whose comment prefixes are configured.
 /// The annotations of one source file, and everything that is wrong with its citations.
 pub fn extract(source: Source<'_>) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut annotations = Vec::new();

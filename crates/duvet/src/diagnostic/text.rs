@@ -33,6 +33,8 @@ impl Paint {
     }
 }
 
+//= specs/duvet.md#tolerance
+//# Findings MUST be available as text with an excerpt of the source, as JSON and as SARIF.
 /// Writes diagnostics one after the other. `read` gives the text of a file, for the excerpt.
 pub fn render(diagnostics: &[&Diagnostic], paint: Paint, read: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();

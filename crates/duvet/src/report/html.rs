@@ -28,6 +28,8 @@ pub struct Options<'a> {
     pub styles: Vec<CommentStyle>,
 }
 
+//= specs/duvet.md#reports
+//# The HTML report MUST be one file that loads nothing else.
 /// The page.
 pub fn render(analysis: &Analysis, options: &Options<'_>) -> String {
     let data = serde_json::to_string(&data(analysis, options)).unwrap_or_default();

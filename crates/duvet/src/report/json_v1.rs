@@ -17,6 +17,8 @@ pub struct Links<'a> {
 }
 
 /// The report of an analysis.
+//= specs/duvet.md#compatibility
+//# The version 1 JSON report MUST be equal as a value to the one the public tool writes.
 pub fn render(analysis: &Analysis, links: Links<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(1 << 22);
     out.push(b'{');

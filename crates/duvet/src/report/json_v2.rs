@@ -15,6 +15,8 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+//= specs/duvet.md#compatibility
+//# The version 2 JSON report MUST carry the ids of the public tool, so that reports of both can be merged.
 /// The report of an analysis; `root` is left out of file names.
 pub fn render(analysis: &Analysis, links: Links<'_>, root: &Path) -> Vec<u8> {
     let report = Builder::new(analysis, links, root).build();

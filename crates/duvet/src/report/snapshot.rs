@@ -8,6 +8,8 @@ use crate::specification::keyword::Level;
 use std::fmt::Write;
 
 /// The snapshot of an analysis.
+//= specs/duvet.md#compatibility
+//# The text snapshot MUST be byte-identical to the one the public tool writes for the same project.
 pub fn render(analysis: &Analysis) -> String {
     let mut out = String::new();
     for cited in &analysis.specifications {

@@ -5,7 +5,7 @@ use duvet::analysis::{Analysis, Project, analyse};
 use duvet::citation::Kind;
 use duvet::config::{Config, source_pattern};
 use duvet::extraction::{self, Language};
-use duvet::report::{json_v1, snapshot};
+use duvet::report::{json_v1, json_v2, snapshot};
 use duvet::specification::extract::Mode;
 use duvet::specification::keyword::Level;
 use duvet::specification::{Format, Specification};
@@ -77,6 +77,12 @@ fn check(analysis: &Analysis, expected: &Path, name: &str) {
     assert!(got == wanted, "{name}: the version 1 report differs");
 }
 
+/// The version 2 report against the BLAKE3 hash of the one that the public tool 0.4.3 wrote for the same project.
+fn check_v2(analysis: &Analysis, root: &Path, hash: &str) {
+    let report = json_v2::render(analysis, json_v1::Links::default(), root);
+    assert_eq!(blake3::hash(&report).to_hex().as_str(), hash);
+}
+
 fn levels(analysis: &Analysis) -> [usize; 3] {
     [Level::Must, Level::Should, Level::May]
         .map(|level| analysis.requirements.iter().filter(|r| r.level == level).count())
@@ -88,6 +94,9 @@ fn levels(analysis: &Analysis) -> [usize; 3] {
 //= specs/duvet.md#compatibility
 //= type=test
 //# The version 1 JSON report MUST be equal as a value to the one the public tool writes.
+//= specs/duvet.md#compatibility
+//= type=test
+//# The version 2 JSON report MUST carry the ids of the public tool, so that reports of both can be merged.
 #[test]
 fn s2n_quic_is_reported_as_the_public_tool_reports_it() {
     let Some(corpora) = corpora() else { return };
@@ -104,6 +113,11 @@ fn s2n_quic_is_reported_as_the_public_tool_reports_it() {
         220
     );
     check(&analysis, &corpora.join("expected"), "s2n-quic");
+    check_v2(
+        &analysis,
+        &corpora.join("s2n-quic"),
+        "6e55d90b6bb86a86aff33aa9f803502363347a59d8e28ccddb576d1f487072c9",
+    );
 }
 
 #[test]
@@ -115,6 +129,11 @@ fn mpl_is_extracted_and_reported_as_the_public_tool_does() {
     assert_eq!(analysis.entries.len(), 1996);
     assert_eq!(analysis.requirements.len(), 1190);
     check(&analysis, &corpora.join("expected"), "mpl");
+    check_v2(
+        &analysis,
+        scratch.root(),
+        "2ef93d2a55fd514361d75611bd5e7ae6350b86c12bda27bf4a85f81708d6ec75",
+    );
 }
 
 /// The counts of facts/duvet.md: citations with a quote that are exact, normalised, and found with one edit only.

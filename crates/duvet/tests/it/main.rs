@@ -1,4 +1,4 @@
-//! The crate from outside: corpora, probes, the command.
+//! The crate from outside: corpora, probes, the command, the resident engine.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -6,5 +6,8 @@
     reason = "a test may fail and may speak"
 )]
 
+mod command;
 mod corpora;
+mod probes;
+mod resident;
 mod scratch;

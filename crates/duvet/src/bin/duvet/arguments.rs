@@ -116,6 +116,8 @@ pub(crate) struct ProjectFlags {
     ignored: Ignored,
 }
 
+//= specs/duvet.md#compatibility
+//# The flags of the time before the configuration file MUST be accepted.
 /// Flags of the time when the tool asked cargo for sources. They are accepted and mean nothing.
 #[derive(Debug, Args)]
 struct Ignored {

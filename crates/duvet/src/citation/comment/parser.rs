@@ -38,6 +38,8 @@ pub(super) fn annotation(
     }
     match target {
         Some((span, text)) => reader.target(span, text, &mut annotation),
+        // An unreadable line above may have been the target; one fault is enough.
+        None if !reader.faults.is_empty() => {}
         None => reader.fault(
             block.span,
             Code::TargetMissing,

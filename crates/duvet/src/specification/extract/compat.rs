@@ -80,6 +80,8 @@ impl Unit {
     }
 }
 
+//= specs/duvet.md#extraction
+//# In compatible mode, a sentence MUST end at a full stop before a blank or the end of its paragraph or list item.
 fn sentences(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let mut start = 0;

@@ -63,6 +63,8 @@ impl Lead {
     }
 }
 
+//= specs/duvet.md#extraction
+//# In mode `v2`, fenced code MUST NOT state requirements.
 fn blocks<'a>(specification: &'a Specification, lines: &'a [Line]) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let mut in_fence = false;
@@ -125,6 +127,8 @@ fn is_item(text: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(' '))
 }
 
+//= specs/duvet.md#extraction
+//# In mode `v2`, every row of a table that holds a keyword MUST be a requirement of its own.
 /// A row with a keyword; the ruler between head and body has none.
 fn whole_row(specification: &Specification, section: usize, row: &Line) -> Option<Requirement> {
     let raw = specification.line(row);
@@ -139,6 +143,8 @@ fn whole_row(specification: &Specification, section: usize, row: &Line) -> Optio
     })
 }
 
+//= specs/duvet.md#extraction
+//# In mode `v2`, an item of a list MUST keep the words that lead into the list.
 fn of_unit(section: usize, unit: &Unit, lead: Option<&Lead>) -> Vec<Requirement> {
     let context = lead.map(|lead| lead.pieces.clone()).unwrap_or_default();
     // An item without a keyword binds when the words before its list do: "The server MUST:" and then "- a".
@@ -169,6 +175,8 @@ struct Clause {
     level: Level,
 }
 
+//= specs/duvet.md#extraction
+//# In mode `v2`, a compound sentence MUST be split by its keywords.
 /// One clause per keyword, cut where a conjunction begins a new binding part: `, and MUST`, `; it SHOULD`, `, but MAY`.
 fn clauses(text: &str, sentence: Range<usize>, words: &[Keyword]) -> Vec<Clause> {
     let mut cuts = vec![sentence.start];
@@ -220,6 +228,8 @@ fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+//= specs/duvet.md#extraction
+//# In mode `v2`, an abbreviation MUST NOT end a sentence.
 fn ends_sentence(text: &str, at: usize) -> bool {
     let next = text.as_bytes().get(at + 1);
     if next.is_some_and(|next| !matches!(next, b' ' | b'\t' | b'\n')) {

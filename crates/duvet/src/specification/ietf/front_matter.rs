@@ -17,7 +17,7 @@ pub fn title(specification: &Specification) -> Option<String> {
     let block = blocks
         .into_iter()
         .rev()
-        .find(|block| !block.is_empty() && block.iter().all(|line| is_centred(line)))?;
+        .find(|block| !block.is_empty() && block.iter().all(is_centred))?;
     let title = block.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     (title.chars().count() <= 200).then_some(title)
 }

@@ -92,6 +92,8 @@ fn parts(id: &str) -> Vec<Part> {
     id.split('.').map(part).collect()
 }
 
+//= specs/duvet.md#section-ids
+//# A numbered heading of an IETF text MUST be named `section-` and its number, an appendix `appendix-` and its letter.
 fn section(kind: HeadingKind, id: &str, title: &str, heading: Span) -> Section {
     let id = match kind {
         HeadingKind::Section => format!("section-{id}"),

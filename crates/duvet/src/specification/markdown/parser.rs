@@ -58,6 +58,9 @@ struct Builder {
 }
 
 impl Builder {
+    //= specs/duvet.md#section-ids
+    //# Every heading of a Markdown text MUST open a section named by its explicit id or else by its slug, equal names
+    //# told apart by a counter.
     fn open(&mut self, heading: Span, title: &str, id: Option<String>, is_top: bool) {
         let title = title.trim().to_owned();
         let id = self.unique(&id.unwrap_or_else(|| super::slug(&title)));

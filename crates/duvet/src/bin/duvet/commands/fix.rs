@@ -21,6 +21,8 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
     let fixed = duvet::fix::fix(&project.root, &analysis, &reading);
     let count: usize = fixed.iter().map(|file| file.citations).sum();
     for file in &fixed {
+        //= specs/duvet.md#fix
+        //# A dry run MUST NOT write any file.
         if flags.dry_run {
             print!("{}", file.diff);
         } else {
