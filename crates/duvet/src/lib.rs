@@ -19,6 +19,7 @@
 
 pub mod analysis;
 pub mod cache;
+pub mod catalogue;
 pub mod citation;
 pub mod config;
 pub mod diagnostic;

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Everything that was read, with what says whether it is still true.
 #[derive(Debug, Default)]
@@ -22,6 +23,17 @@ pub struct Store {
     lock: Option<Stamp>,
     /// How many files were read in the last look.
     pub files_read: usize,
+    /// How far the look that is going on has come.
+    pub progress: Arc<Progress>,
+}
+
+/// Files of the look that is going on, for whoever draws a bar.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Files looked at so far.
+    pub done: AtomicUsize,
+    /// All files.
+    pub total: AtomicUsize,
 }
 
 /// Requirement files as extraction would write them: name and text.
@@ -146,10 +158,13 @@ impl Store {
             });
         }
         inputs.sort_by(|a, b| Path::new(&*a.name).cmp(Path::new(&*b.name)));
-        let known = &self.files;
+        let (known, progress) = (&self.files, &self.progress);
+        progress.done.store(0, Ordering::Relaxed);
+        progress.total.store(inputs.len(), Ordering::Relaxed);
         let looked: Vec<_> = inputs
             .into_par_iter()
             .map(|input| {
+                progress.done.fetch_add(1, Ordering::Relaxed);
                 let text = texts.get(&*input.name);
                 let stamp = match text {
                     Some(text) => Some(Stamp::of_text(text)),

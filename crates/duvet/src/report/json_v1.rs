@@ -25,8 +25,9 @@ pub fn render(analysis: &Analysis, links: Links<'_>) -> Vec<u8> {
     field(&mut out, "blob_link", links.blob);
     field(&mut out, "issue_link", links.issue);
     out.extend_from_slice(b"\"specifications\":{");
-    let bodies: Vec<Vec<u8>> = analysis
-        .specifications
+    let mut cited: Vec<&Cited> = analysis.specifications.iter().collect();
+    cited.sort_by_key(|cited| cited.name());
+    let bodies: Vec<Vec<u8>> = cited
         .par_iter()
         .map(|cited| specification(analysis, cited))
         .collect();

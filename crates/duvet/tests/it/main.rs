@@ -6,6 +6,7 @@
     reason = "a test may fail and may speak"
 )]
 
+mod catalogue;
 mod command;
 mod corpora;
 mod probes;

@@ -192,6 +192,9 @@ pub(crate) struct Report {
     /// No table and no findings on the terminal
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Report again after every change, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// Do not use or write `.duvet/cache`
     #[arg(long)]
     pub(crate) no_cache: bool,

@@ -13,12 +13,28 @@ use duvet::report::json_v1::Links;
 use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, terminal as summary};
 use duvet::source::discover;
 use duvet::store::Store;
+use duvet::watch::Watch;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const CACHE_PATH: &str = ".duvet/cache";
+const WATCH_LIMIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(flags: &Report) -> Result<bool, String> {
+    if !flags.watch {
+        return once(flags);
+    }
+    let watch = Watch::new(&project::root()).map_err(|error| format!("cannot watch the project: {error}"))?;
+    loop {
+        // A run that could not be made is shown; the next change is another chance.
+        if let Err(problem) = once(flags) {
+            eprintln!("error: {problem}");
+        }
+        while !watch.wait(WATCH_LIMIT) {}
+    }
+}
+
+fn once(flags: &Report) -> Result<bool, String> {
     let start = Instant::now();
     let mut loaded = project::load(&flags.project, flags.strict)?;
     links(flags, &mut loaded)?;
@@ -33,7 +49,8 @@ pub(crate) fn run(flags: &Report) -> Result<bool, String> {
         return Ok(run.passed);
     }
     let mut store = Store::default();
-    let mut analysis = analyse(&loaded.project, &mut store);
+    let progress = std::sync::Arc::clone(&store.progress);
+    let mut analysis = terminal::with_bar(&progress, || analyse(&loaded.project, &mut store));
     analysis.diagnostics.append(&mut loaded.diagnostics);
     if !flags.quiet {
         terminal::done("Analysed", counts(&analysis), start);
