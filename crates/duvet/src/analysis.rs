@@ -6,12 +6,12 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::index;
 use crate::matching::Match;
 use crate::shelf::Volume;
-use crate::source::{self, FileFacts};
+use crate::source::FileFacts;
 use crate::specification::ietf::front_matter;
 use crate::specification::keyword::Level;
 use crate::specification::{Format, Specification};
 use crate::status::Coverage;
-use crate::store::Store;
+use crate::store::{Store, Survey};
 use crate::target::rfc_number;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -71,6 +71,8 @@ pub struct MatchedFile {
     pub matches: Vec<Match>,
     /// What is wrong with its quotes.
     pub diagnostics: Vec<Diagnostic>,
+    /// The specifications it cites, as they were.
+    pub volumes: Vec<Arc<Volume>>,
 }
 
 /// A cited specification.
@@ -166,10 +168,15 @@ pub struct Requirement {
 //# A fault in one input MUST NOT keep the report from being written.
 /// Reads, looks up and counts. What the store still knows from an earlier call is not read again.
 pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
-    let (inputs, mut diagnostics) = source::discover(&project.root, &project.config);
+    analyse_surveyed(project, store, Survey::of(project))
+}
+
+/// The same for files that were already looked for.
+pub(crate) fn analyse_surveyed(project: &Project, store: &mut Store, mut survey: Survey) -> Analysis {
+    let mut diagnostics = std::mem::take(&mut survey.diagnostics);
     let extracted = store.extract(project, &mut diagnostics);
     let written: HashSet<&str> = extracted.iter().map(|(name, _)| name.as_str()).collect();
-    let files = store.read(project, inputs, &extracted);
+    let files = store.read(project, survey, &extracted);
     let volumes = store.shelve(project, &files);
     diagnostics.extend(store.check_lock(project, &volumes));
     let matched = store.look_up(&files, &volumes);

@@ -5,13 +5,13 @@
 //! last snapshot is handed out again; otherwise a new one is built from what is still true and what is read anew. There
 //! is no way to get an answer without this look, so no answer is stale.
 
-use crate::analysis::{Analysis, Project, Requirement, analyse};
+use crate::analysis::{Analysis, Project, Requirement, analyse_surveyed};
 use crate::config::{self, CONFIG_PATH};
 use crate::diagnostic::Diagnostic;
 use crate::identity::{requirement_id, text_hash};
 use crate::source::Stamp;
 use crate::status::Status;
-use crate::store::Store;
+use crate::store::{Store, Survey};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,13 +111,14 @@ impl Engine {
     pub fn look(&mut self) -> Arc<Snapshot> {
         let start = (self.clock)();
         let is_reconfigured = self.reconfigure();
+        let survey = Survey::of(&self.project);
         if !is_reconfigured
             && let Some(last) = &self.last
-            && self.store.is_current(&self.project)
+            && self.store.is_current(&self.project, &survey)
         {
             return Arc::clone(last);
         }
-        let mut analysis = analyse(&self.project, &mut self.store);
+        let mut analysis = analyse_surveyed(&self.project, &mut self.store, survey);
         let configuration = self
             .configuration
             .iter()
@@ -146,6 +147,8 @@ impl Engine {
             return false;
         }
         configuration.stamp = stamp;
+        // What was read under other settings may mean something else now.
+        self.store = Store::default();
         configuration.diagnostics.clear();
         self.project.config = match std::fs::read(&configuration.path) {
             Ok(bytes) => {

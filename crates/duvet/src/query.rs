@@ -85,56 +85,47 @@ fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
         .iter()
         .filter(|r| filter.accepts(analysis, r.annotation))
     {
-        let coverage = &requirement.coverage;
-        let done = IntervalSet::of(pieces(
-            analysis,
-            requirement,
-            &[Kind::Implementation, Kind::Implication, Kind::Exception],
-        ));
-        let own = IntervalSet::of(analysis.matched(requirement.annotation).pieces.iter().copied());
-        let is_whole = !own.is_empty() && own.overlap(&done) == own.len();
-        let has_some = own.touches(&done);
-        let category = match (is_whole, has_some, coverage.todo > 0) {
-            (true, _, false) => 1,
-            (_, true, true) => 3,
-            (true, false, true) | (false, true, false) => 2,
-            (false, false, true) => 4,
-            (false, false, false) => 5,
-        };
+        let category = category(analysis, requirement);
         counts[0] += 1;
         counts[category] += 1;
-        let problem = [
-            "",
-            "",
-            "incomplete implementation",
-            "implemented and still to do",
-            "to do",
-            "not implemented",
-        ];
         if category > 1 {
             let kind = (category == 5).then_some(Kind::Implementation);
+            let related = &requirement.coverage.related;
             findings.push(finding(
                 analysis,
                 requirement.annotation,
-                problem[category],
-                &coverage.related,
+                CATEGORIES[category].1,
+                related,
                 kind,
             ));
         }
     }
-    let names = [
-        "Total requirements",
-        "Fully implemented",
-        "Incomplete implementation",
-        "Mixed implementation",
-        "TODO",
-        "Not implemented",
-    ];
-    verdict(
-        Check::Implementation,
-        names.into_iter().zip(counts).collect(),
-        findings,
-    )
+    let names = CATEGORIES.iter().map(|(name, _)| *name);
+    verdict(Check::Implementation, names.zip(counts).collect(), findings)
+}
+
+/// What is counted, and what is said of a requirement of that category.
+const CATEGORIES: [(&str, &str); 6] = [
+    ("Total requirements", ""),
+    ("Fully implemented", ""),
+    ("Incomplete implementation", "incomplete implementation"),
+    ("Mixed implementation", "implemented and still to do"),
+    ("TODO", "to do"),
+    ("Not implemented", "not implemented"),
+];
+
+fn category(analysis: &Analysis, requirement: &Requirement) -> usize {
+    let kinds = [Kind::Implementation, Kind::Implication, Kind::Exception];
+    let done = IntervalSet::of(pieces(analysis, requirement, &kinds));
+    let own = IntervalSet::of(analysis.matched(requirement.annotation).pieces.iter().copied());
+    let is_whole = !own.is_empty() && own.overlap(&done) == own.len();
+    match (is_whole, own.touches(&done), requirement.coverage.todo > 0) {
+        (true, _, false) => 1,
+        (_, true, true) => 3,
+        (true, false, true) | (false, true, false) => 2,
+        (false, false, true) => 4,
+        (false, false, false) => 5,
+    }
 }
 
 fn test(analysis: &Analysis, filter: &Filter) -> Verdict {

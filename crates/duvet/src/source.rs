@@ -14,8 +14,8 @@ use std::time::SystemTime;
 pub struct Input {
     /// The file relative to the project's root.
     pub name: Arc<str>,
-    /// How it is read.
-    pub reading: Reading,
+    /// How it is read; files of one pattern share it.
+    pub reading: Arc<Reading>,
 }
 
 /// How a file is read.
@@ -105,12 +105,15 @@ pub fn discover(root: &Path, config: &Config) -> (Vec<Input>, Vec<Diagnostic>) {
     }));
     let found = paths::find(root, &queries);
     let mut hits = vec![0_usize; queries.len()];
+    let readings: Vec<Arc<Reading>> = (0..queries.len())
+        .map(|index| Arc::new(reading(config.sources.get(index))))
+        .collect();
     let mut inputs = Vec::with_capacity(found.files.len());
     for (index, file) in found.files {
         hits[index] += 1;
         inputs.push(Input {
             name: file.into(),
-            reading: reading(config.sources.get(index)),
+            reading: Arc::clone(&readings[index]),
         });
     }
     inputs.sort_by(|a, b| Path::new(&*a.name).cmp(Path::new(&*b.name)));
@@ -154,7 +157,7 @@ pub fn read(root: &Path, input: &Input) -> FileFacts {
 
 /// Reads one text as the given input.
 pub fn parse(input: &Input, text: &str) -> FileFacts {
-    let (mut annotations, diagnostics) = match &input.reading {
+    let (mut annotations, diagnostics) = match &*input.reading {
         Reading::Requirements => toml::extract(&input.name, text),
         Reading::Comments {
             style, default_kind, ..
@@ -168,7 +171,7 @@ pub fn parse(input: &Input, text: &str) -> FileFacts {
     if let Reading::Comments {
         blob_link: Some(link),
         ..
-    } = &input.reading
+    } = &*input.reading
     {
         for annotation in &mut annotations {
             annotation.blob_link = Some(Arc::clone(link));

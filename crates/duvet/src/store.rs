@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Store {
     files: HashMap<Input, (Option<Stamp>, Arc<FileFacts>)>,
     volumes: HashMap<String, Arc<Volume>>,
-    matched: HashMap<Input, (Arc<MatchedFile>, Vec<Arc<Volume>>)>,
+    matched: HashMap<Input, Arc<MatchedFile>>,
     extracted: HashMap<String, (Arc<Volume>, Extracted)>,
     lock: Option<Stamp>,
     /// How many files were read in the last look.
@@ -34,6 +34,27 @@ pub struct Progress {
     pub done: AtomicUsize,
     /// All files.
     pub total: AtomicUsize,
+}
+
+/// The project's files at one moment: which they are, and what says whether they changed.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    inputs: Vec<(Input, Option<Stamp>)>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Survey {
+    pub(crate) fn of(project: &Project) -> Self {
+        let (inputs, diagnostics) = source::discover(&project.root, &project.config);
+        let stamped = inputs.into_par_iter().map(|input| {
+            let stamp = Stamp::of(&project.root.join(&*input.name));
+            (input, stamp)
+        });
+        Self {
+            inputs: stamped.collect(),
+            diagnostics,
+        }
+    }
 }
 
 /// Requirement files as extraction would write them: name and text.
@@ -87,27 +108,28 @@ impl Store {
         self.volumes.values().cloned().collect()
     }
 
-    /// Whether another look would find exactly what the last one found.
-    pub(crate) fn is_current(&self, project: &Project) -> bool {
-        let (inputs, _) = source::discover(&project.root, &project.config);
-        let virtual_files = self.virtual_files();
-        let on_disk = inputs
+    /// Whether a look at what was surveyed would find exactly what the last one found.
+    pub(crate) fn is_current(&self, project: &Project, survey: &Survey) -> bool {
+        let written: HashSet<&str> = self.extracted().map(|(name, _)| name.as_str()).collect();
+        let on_disk = survey
+            .inputs
             .iter()
-            .filter(|input| !virtual_files.contains(&*input.name))
+            .filter(|(input, _)| !written.contains(&*input.name))
             .count();
-        let is_known = |input: &Input| {
-            virtual_files.contains(&*input.name)
-                || self.files.get(input).is_some_and(|(stamp, _)| {
-                    stamp.is_some() && *stamp == Stamp::of(&project.root.join(&*input.name))
-                })
+        let is_known = |(input, stamp): &(Input, Option<Stamp>)| {
+            let is_same = || {
+                self.files
+                    .get(input)
+                    .is_some_and(|(known, _)| stamp.is_some() && known == stamp)
+            };
+            written.contains(&*input.name) || is_same()
         };
-        on_disk + virtual_files.len() == self.files.len()
+        let is_unchanged =
+            |volume: &Arc<Volume>| volume.is_unchanged(&project.root, &project.config.downloads);
+        on_disk + written.len() == self.files.len()
             && self.lock == Stamp::of(&project.root.join(library::LOCK_PATH))
-            && inputs.par_iter().all(is_known)
-            && self
-                .volumes
-                .values()
-                .all(|volume| volume.is_unchanged(&project.root, &project.config.downloads))
+            && survey.inputs.iter().all(is_known)
+            && self.volumes.values().all(is_unchanged)
     }
 
     /// A name for what was read in the last look: equal settings and equal texts give the equal name.
@@ -135,64 +157,52 @@ impl Store {
         hasher.finalize().to_hex().as_str()[..16].to_owned()
     }
 
-    fn virtual_files(&self) -> HashSet<&str> {
-        self.extracted().map(|(name, _)| name.as_str()).collect()
-    }
-
     /// What all files say, in the order of their paths. Extracted requirements stand in for their files on disk.
     pub(crate) fn read(
         &mut self,
         project: &Project,
-        mut inputs: Vec<Input>,
+        survey: Survey,
         extracted: &Extracted,
     ) -> Vec<(Input, Arc<FileFacts>)> {
         let texts: HashMap<&str, &Arc<str>> = extracted
             .iter()
             .map(|(name, text)| (name.as_str(), text))
             .collect();
-        let on_disk: HashSet<Arc<str>> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
-        for name in texts.keys().filter(|name| !on_disk.contains(**name)) {
-            inputs.push(Input {
+        let mut inputs = survey.inputs;
+        inputs.retain(|(input, _)| !texts.contains_key(&*input.name));
+        inputs.extend(texts.iter().map(|(name, text)| {
+            let input = Input {
                 name: (*name).into(),
-                reading: Reading::Requirements,
-            });
-        }
-        inputs.sort_by(|a, b| Path::new(&*a.name).cmp(Path::new(&*b.name)));
+                reading: Arc::new(Reading::Requirements),
+            };
+            (input, Some(Stamp::of_text(text)))
+        }));
+        inputs.sort_by(|(a, _), (b, _)| Path::new(&*a.name).cmp(Path::new(&*b.name)));
         let (known, progress) = (&self.files, &self.progress);
         progress.done.store(0, Ordering::Relaxed);
         progress.total.store(inputs.len(), Ordering::Relaxed);
-        let looked: Vec<_> = inputs
-            .into_par_iter()
-            .map(|input| {
+        let facts: Vec<(Arc<FileFacts>, bool)> = inputs
+            .par_iter()
+            .map(|(input, stamp)| {
                 progress.done.fetch_add(1, Ordering::Relaxed);
-                let text = texts.get(&*input.name);
-                let stamp = match text {
-                    Some(text) => Some(Stamp::of_text(text)),
-                    None => Stamp::of(&project.root.join(&*input.name)),
-                };
-                match known.get(&input) {
-                    Some((old, facts)) if *old == stamp && stamp.is_some() => {
-                        (input, stamp, Arc::clone(facts), false)
-                    }
-                    _ => {
-                        let facts = match text {
-                            Some(text) => source::parse(&input, text),
-                            None => source::read(&project.root, &input),
-                        };
-                        (input, stamp, Arc::new(facts), true)
-                    }
+                match (known.get(input), texts.get(&*input.name)) {
+                    (Some((old, facts)), _) if old == stamp && stamp.is_some() => (Arc::clone(facts), false),
+                    (_, Some(text)) => (Arc::new(source::parse(input, text)), true),
+                    (_, None) => (Arc::new(source::read(&project.root, input)), true),
                 }
             })
             .collect();
-        self.files_read = looked.iter().filter(|(.., was_read)| *was_read).count();
-        self.files = looked
-            .iter()
-            .map(|(i, stamp, facts, _)| (i.clone(), (*stamp, Arc::clone(facts))))
-            .collect();
-        looked
+        self.files_read = facts.iter().filter(|(_, was_read)| *was_read).count();
+        let rows = inputs
             .into_iter()
-            .map(|(input, _, facts, _)| (input, facts))
-            .collect()
+            .zip(facts)
+            .map(|((input, stamp), (facts, _))| (input, stamp, facts));
+        let rows: Vec<_> = rows.collect();
+        self.files = rows
+            .iter()
+            .map(|(i, stamp, facts)| (i.clone(), (*stamp, Arc::clone(facts))))
+            .collect();
+        rows.into_iter().map(|(input, _, facts)| (input, facts)).collect()
     }
 
     /// The specifications that the files cite, by name.
@@ -244,20 +254,18 @@ impl Store {
     ) -> Vec<Arc<MatchedFile>> {
         let by_name: HashMap<&str, &Arc<Volume>> = volumes.iter().map(|v| (v.name.as_str(), v)).collect();
         let known = &self.matched;
-        let looked: Vec<_> = files
+        let looked: Vec<Arc<MatchedFile>> = files
             .par_iter()
             .map(|(input, facts)| match known.get(input) {
-                Some((matched, used))
-                    if Arc::ptr_eq(&matched.facts, facts) && are_current(used, &by_name) =>
-                {
-                    (Arc::clone(matched), used.clone())
+                Some(old) if Arc::ptr_eq(&old.facts, facts) && are_current(&old.volumes, &by_name) => {
+                    Arc::clone(old)
                 }
                 _ => look_up_file(facts, &by_name),
             })
             .collect();
-        let matched = looked.iter().map(|(matched, _)| Arc::clone(matched)).collect();
-        self.matched = files.iter().map(|(input, _)| input.clone()).zip(looked).collect();
-        matched
+        let inputs = files.iter().map(|(input, _)| input.clone());
+        self.matched = inputs.zip(looked.iter().cloned()).collect();
+        looked
     }
 
     fn volume(&mut self, project: &Project, order: &Order<'_>) -> Arc<Volume> {
@@ -281,24 +289,22 @@ fn are_current(used: &[Arc<Volume>], by_name: &HashMap<&str, &Arc<Volume>>) -> b
     })
 }
 
-fn look_up_file(
-    facts: &Arc<FileFacts>,
-    by_name: &HashMap<&str, &Arc<Volume>>,
-) -> (Arc<MatchedFile>, Vec<Arc<Volume>>) {
-    let mut matched = MatchedFile {
+fn look_up_file(facts: &Arc<FileFacts>, by_name: &HashMap<&str, &Arc<Volume>>) -> Arc<MatchedFile> {
+    let mut file = MatchedFile {
         facts: Arc::clone(facts),
         matches: Vec::with_capacity(facts.annotations.len()),
         diagnostics: Vec::new(),
+        volumes: Vec::new(),
     };
-    let mut used: Vec<Arc<Volume>> = Vec::new();
     for annotation in &facts.annotations {
+        // Every specification that a file cites was ordered from the same list of files, so it is there.
         let volume = by_name[annotation.target.specification.as_str()];
         let (found, diagnostic) = resolve(annotation, volume);
-        matched.matches.push(found);
-        matched.diagnostics.extend(diagnostic);
-        if !used.iter().any(|known| Arc::ptr_eq(known, volume)) {
-            used.push(Arc::clone(volume));
+        file.matches.push(found);
+        file.diagnostics.extend(diagnostic);
+        if !file.volumes.iter().any(|known| Arc::ptr_eq(known, volume)) {
+            file.volumes.push(Arc::clone(volume));
         }
     }
-    (Arc::new(matched), used)
+    Arc::new(file)
 }

@@ -166,3 +166,41 @@ fn of_implementations(analysis: &Analysis, test: u32, runs: &Coverage) -> Option
         .all(|id| runs.ran(analysis.annotation(*id)) == Some(true));
     (!all_ran).then_some("the code the test is about did not run")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotation(source: &str, last_line: u32) -> Annotation {
+        Annotation {
+            source: source.into(),
+            last_line,
+            ..Annotation::default()
+        }
+    }
+
+    #[test]
+    fn jacoco_and_lcov_tell_the_same() {
+        let jacoco = "<report><package name=\"com/x\"><sourcefile name=\"A.java\"><line nr=\"12\" mi=\"0\" ci=\"3\"/>\
+            <line nr=\"20\" mi=\"2\" ci=\"0\"/></sourcefile></package></report>";
+        let lcov = "SF:/build/src/com/x/A.java\nDA:12,3\nDA:20,0\nend_of_record\n";
+        for (text, format) in [(jacoco, CoverageFormat::JacocoXml), (lcov, CoverageFormat::Lcov)] {
+            let mut coverage = Coverage::default();
+            coverage.add(text, format);
+            let ran = |line: u32| coverage.ran(&annotation("src/com/x/A.java", line));
+            assert_eq!(
+                (ran(10), ran(15), ran(40)),
+                (Some(true), Some(false), None),
+                "{format:?}"
+            );
+            assert_eq!(coverage.ran(&annotation("src/com/y/A.java", 10)), None);
+        }
+    }
+
+    #[test]
+    fn broken_reports_are_no_panic() {
+        let mut coverage = Coverage::default();
+        coverage.add("<line nr= ci=\"<<sourcefile", CoverageFormat::JacocoXml);
+        coverage.add("SF:\nDA:x,\nDA:\n", CoverageFormat::Lcov);
+    }
+}

@@ -7,13 +7,15 @@ use duvet::catalogue::{
 };
 use duvet::engine::{Engine, Snapshot};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
+/// The corpus is read once for all tests here.
 fn real() -> Option<(PathBuf, Arc<Snapshot>)> {
+    static SNAPSHOT: OnceLock<Arc<Snapshot>> = OnceLock::new();
     let root = corpora()?.join("s2n-quic");
-    let snapshot = Engine::new(s2n_quic(&root), SystemTime::now).look();
-    Some((root, snapshot))
+    let snapshot = SNAPSHOT.get_or_init(|| Engine::new(s2n_quic(&root), SystemTime::now).look());
+    Some((root, Arc::clone(snapshot)))
 }
 
 #[test]

@@ -520,3 +520,14 @@ fn merges_do_not_depend_on_order() {
     scratch.write("old.json", "{\"version\":\"1.0\"}");
     assert!(stderr(&merge(&["old.json"], "x.json")).contains("only 2.0"));
 }
+
+#[test]
+fn a_configuration_that_was_named_has_to_exist() {
+    let scratch = project(CITED);
+    let output = run(&scratch, &["report", "--config-path", "nowhere.toml"], &[]);
+    assert!(
+        !output.status.success() && stderr(&output).contains("config-unreadable"),
+        "{}",
+        stderr(&output)
+    );
+}

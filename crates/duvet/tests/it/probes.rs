@@ -204,3 +204,17 @@ fn findings_show_the_lines_in_question() {
         3 | //# anything\n  = help: did you mean `#empty`?\n  = write: specs/x.md#empty\n\n";
     assert_eq!(text, expected);
 }
+
+#[test]
+fn files_that_cannot_be_read_are_reported() {
+    let scratch = Scratch::new(&[("specs/x.md", SPECIFICATION)]);
+    let reading = duvet::source::Reading::Requirements.into();
+    let facts = duvet::source::read(
+        scratch.root(),
+        &duvet::source::Input {
+            name: "gone.toml".into(),
+            reading,
+        },
+    );
+    assert_eq!(facts.diagnostics[0].code, Code::FileUnreadable);
+}

@@ -3,7 +3,7 @@
 use crate::arguments::Fix;
 use crate::{project, terminal};
 use duvet::analysis::analyse;
-use duvet::source::discover;
+use duvet::source::{Reading, discover};
 use duvet::store::Store;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
         inputs
             .iter()
             .find(|input| &*input.name == file)
-            .map(|input| input.reading.clone())
+            .map(|input| Reading::clone(&input.reading))
     };
     let fixed = duvet::fix::fix(&project.root, &analysis, &reading);
     let count: usize = fixed.iter().map(|file| file.citations).sum();
