@@ -43,20 +43,51 @@ impl IntervalSet {
 
     /// Number of bytes in both sets.
     pub fn overlap(&self, other: &Self) -> usize {
-        self.intersection(other).iter().map(|span| span.len()).sum()
+        let mut bytes = 0;
+        self.meet(other, |span| {
+            bytes += span.len();
+            true
+        });
+        bytes
     }
 
     /// The bytes in both sets.
     pub fn intersection(&self, other: &Self) -> Vec<Span> {
-        let (mut a, mut b) = (self.spans.iter().peekable(), other.spans.iter().peekable());
         let mut both = Vec::new();
+        self.meet(other, |span| {
+            both.push(span);
+            true
+        });
+        both
+    }
+
+    /// Whether the two sets share a byte.
+    pub fn touches(&self, other: &Self) -> bool {
+        let mut touches = false;
+        self.meet(other, |_| {
+            touches = true;
+            false
+        });
+        touches
+    }
+
+    /// Hands out the common spans in order, until told to stop. Sets that lie apart cost one comparison.
+    fn meet(&self, other: &Self, mut each: impl FnMut(Span) -> bool) {
+        let bounds = |set: &Self| Some((set.spans.first()?.start, set.spans.last()?.end));
+        let (Some(own), Some(theirs)) = (bounds(self), bounds(other)) else {
+            return;
+        };
+        if own.1 <= theirs.0 || theirs.1 <= own.0 {
+            return;
+        }
+        let (mut a, mut b) = (self.spans.iter().peekable(), other.spans.iter().peekable());
         while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
             let span = Span {
                 start: x.start.max(y.start),
                 end: x.end.min(y.end),
             };
-            if span.start < span.end {
-                both.push(span);
+            if span.start < span.end && !each(span) {
+                return;
             }
             if x.end < y.end {
                 a.next();
@@ -64,12 +95,6 @@ impl IntervalSet {
                 b.next();
             }
         }
-        both
-    }
-
-    /// Whether the two sets share a byte.
-    pub fn touches(&self, other: &Self) -> bool {
-        self.overlap(other) > 0
     }
 }
 

@@ -59,7 +59,7 @@ impl Volume {
             }
         };
         let hash = *blake3::hash(text.as_deref().unwrap_or_default().as_bytes()).as_bytes();
-        let specification = text.map(|text| Specification::parse(order.name, text.into(), order.format));
+        let specification = text.map(|text| Specification::parse(order.name, text, order.format));
         let sections = specification.as_ref().map_or(0, |s| s.sections.len());
         Arc::new(Self {
             name: order.name.to_owned(),

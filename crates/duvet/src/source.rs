@@ -4,6 +4,7 @@ use crate::citation::{Annotation, CommentStyle, Kind, comment, toml};
 use crate::config::{Config, SourcePattern};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::paths::{self, Query};
+use crate::target::path_order;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ pub fn discover(root: &Path, config: &Config) -> (Vec<Input>, Vec<Diagnostic>) {
             reading: Arc::clone(&readings[index]),
         });
     }
-    inputs.sort_by(|a, b| Path::new(&*a.name).cmp(Path::new(&*b.name)));
+    inputs.sort_by(|a, b| path_order(&a.name, &b.name));
     inputs.dedup();
     let mut diagnostics = Vec::new();
     for (index, problem) in found.invalid {

@@ -11,7 +11,6 @@ pub mod markdown;
 use crate::text::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The form of a specification's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,7 +56,7 @@ pub struct Specification {
     /// Its title, when the text has one the public tool would name.
     pub title: Option<String>,
     /// The whole text; every span of this value points into it.
-    pub text: Arc<str>,
+    pub text: String,
     /// The sections in the order of the text.
     pub sections: Vec<Section>,
     by_id: HashMap<String, usize>,
@@ -89,14 +88,14 @@ pub struct Line {
 
 impl Specification {
     /// Reads a text in the given format, or in the one it most likely has.
-    pub fn parse(name: &str, text: Arc<str>, format: Option<Format>) -> Self {
+    pub fn parse(name: &str, text: String, format: Option<Format>) -> Self {
         match format.unwrap_or_else(|| Format::detect(name, &text)) {
             Format::Ietf => ietf::parse(text),
             Format::Markdown => markdown::parse(text),
         }
     }
 
-    pub(crate) fn new(format: Format, title: Option<String>, text: Arc<str>, sections: Vec<Section>) -> Self {
+    pub(crate) fn new(format: Format, title: Option<String>, text: String, sections: Vec<Section>) -> Self {
         let mut by_id = HashMap::with_capacity(sections.len());
         for (index, section) in sections.iter().enumerate() {
             by_id.entry(section.id.clone()).or_insert(index);

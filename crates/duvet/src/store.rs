@@ -9,7 +9,6 @@ use crate::source::{self, FileFacts, Input, Reading, Stamp};
 use crate::target;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -177,7 +176,7 @@ impl Store {
             };
             (input, Some(Stamp::of_text(text)))
         }));
-        inputs.sort_by(|(a, _), (b, _)| Path::new(&*a.name).cmp(Path::new(&*b.name)));
+        inputs.sort_by(|(a, _), (b, _)| target::path_order(&a.name, &b.name));
         let (known, progress) = (&self.files, &self.progress);
         progress.done.store(0, Ordering::Relaxed);
         progress.total.store(inputs.len(), Ordering::Relaxed);

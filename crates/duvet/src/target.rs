@@ -31,6 +31,13 @@ pub fn is_url(specification: &str) -> bool {
     specification.contains("://")
 }
 
+/// The order of paths part by part, as `Path` has it, for names with `/` between their parts: a folder's files stand
+/// together although `-` and `.` are smaller than `/`.
+pub(crate) fn path_order(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |byte: u8| if byte == b'/' { 0 } else { byte };
+    a.bytes().map(key).cmp(b.bytes().map(key))
+}
+
 /// The place of a specification among others: addresses first, then paths part by part.
 pub(crate) fn order(specification: &str) -> (bool, &Path) {
     (!is_url(specification), Path::new(specification))
@@ -130,6 +137,18 @@ mod tests {
             "https://example.com/rfc1.txt"
         );
         assert_eq!(rfc_number("https://www.rfc-editor.org/rfc/rfcs"), None);
+    }
+
+    #[test]
+    fn paths_are_ordered_part_by_part() {
+        let names = [
+            "a-b/c", "a/c", "a.rs", "a", "a/b-c", "a/b/d", "ab", "a/b.rs", "é/x",
+        ];
+        for a in names {
+            for b in names {
+                assert_eq!(path_order(a, b), Path::new(a).cmp(Path::new(b)), "{a} {b}");
+            }
+        }
     }
 
     #[test]

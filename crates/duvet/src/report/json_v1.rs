@@ -56,7 +56,11 @@ fn by_specification(analysis: &Analysis) -> Vec<&Requirement> {
 }
 
 fn specification(analysis: &Analysis, cited: &Cited) -> Vec<u8> {
-    let mut out = Vec::new();
+    // Section texts make most of it; escapes and segments add a little.
+    let length = cited
+        .specification()
+        .map_or(0, |specification| specification.text.len());
+    let mut out = Vec::with_capacity(length + length / 4 + 64);
     string(&mut out, cited.name());
     out.extend_from_slice(b":{");
     let Some(specification) = cited.specification() else {

@@ -5,10 +5,9 @@ mod parser;
 mod tokenizer;
 
 use super::{Format, Specification};
-use std::sync::Arc;
 
 /// Reads an RFC or Internet-Draft in its text form.
-pub fn parse(text: Arc<str>) -> Specification {
+pub fn parse(text: String) -> Specification {
     let sections = parser::parse(tokenizer::tokenize(&text));
     Specification::new(Format::Ietf, None, text, sections)
 }

@@ -4,10 +4,9 @@ mod parser;
 mod tokenizer;
 
 use super::{Format, Specification};
-use std::sync::Arc;
 
 /// Reads a Markdown text.
-pub fn parse(text: Arc<str>) -> Specification {
+pub fn parse(text: String) -> Specification {
     let (title, sections) = parser::parse(&text, tokenizer::tokenize(&text));
     Specification::new(Format::Markdown, title, text, sections)
 }
