@@ -3,7 +3,7 @@ use crate::specification::{Format, Specification};
 
 fn grade(section: &str, quote: &str) -> Option<(String, Vec<String>)> {
     let text = format!("# A\n\n{section}\n");
-    let specification = Specification::parse("s.md", text.into(), Some(Format::Markdown));
+    let specification = Specification::parse("s.md", text, Some(Format::Markdown));
     let found = find(&Haystack::new(&specification, &specification.sections[0]), quote)?;
     let pieces = found
         .pieces
