@@ -59,7 +59,7 @@ pub(crate) fn extract_mpl(scratch: &Scratch) {
             }
             let name = format!("{folder}/{file}");
             let text = std::fs::read_to_string(entry.path()).unwrap();
-            let specification = Specification::parse(&name, text.into(), Some(Format::Markdown));
+            let specification = Specification::parse(&name, text, Some(Format::Markdown));
             for (file, text) in extraction::files(&name, &specification, Mode::Compat, Language::Toml) {
                 scratch.write(&format!("compliance/{}/{file}", extraction::folder(&name)), text);
             }
