@@ -9,6 +9,7 @@
 mod catalogue;
 mod command;
 mod corpora;
+mod mutations;
 mod probes;
 mod resident;
 mod scratch;
