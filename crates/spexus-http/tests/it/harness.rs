@@ -8,6 +8,9 @@ use spexus_service::{Service, ServiceOptions};
 use spexus_store::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -47,6 +50,7 @@ pub(crate) struct Server {
     pub(crate) service: Service,
     pub(crate) client: reqwest::Client,
     pub(crate) token: String,
+    pub(crate) location: Location,
     clock: Arc<AtomicI64>,
     stop: Option<oneshot::Sender<()>>,
     done: JoinHandle<std::io::Result<()>>,
@@ -99,6 +103,7 @@ impl Server {
             service,
             client,
             token: String::new(),
+            location,
             clock,
             stop: Some(stop),
             done,
@@ -220,11 +225,112 @@ impl Server {
         self.post("/api/v1/requirements", requirement).await.created();
     }
 
+    /// Tells the server to stop; what it accepted goes on.
+    pub(crate) fn begin_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
     /// Stops the server the graceful way and closes the database.
     pub(crate) async fn stop(mut self) {
-        drop(self.stop.take());
+        self.begin_stop();
         (&mut self.done).await.unwrap().unwrap();
     }
+
+    /// A connection without a client on it.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.url.trim_start_matches("http://"))
+            .await
+            .unwrap()
+    }
+
+    /// The head of a request with a JSON body of so many bytes.
+    pub(crate) fn head(&self, method: &str, path: &str, body_bytes: usize) -> String {
+        let token = &self.token;
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: spexus\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {body_bytes}\r\n\r\n"
+        )
+    }
+
+    /// The number of the last change: what left it as it was wrote nothing.
+    pub(crate) async fn chain_head(&self) -> i64 {
+        spexus_store::changes::head(&mut self.service.store().read().await.unwrap())
+            .await
+            .unwrap()
+    }
+
+    /// Listens to the feed.
+    pub(crate) async fn listen(&self, token: &str, query: &str, headers: &[(&str, &str)]) -> Events {
+        let mut request = self
+            .client
+            .get(format!("{}/api/v1/changes/stream{query}", self.url))
+            .bearer_auth(token);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Events {
+            response,
+            text: String::new(),
+        }
+    }
+}
+
+/// An open stream of server-sent events.
+pub(crate) struct Events {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Events {
+    /// The id and the data of the next event; `None` when the stream ended.
+    pub(crate) async fn next(&mut self) -> Option<(i64, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    event
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name))
+                        .map(str::trim)
+                };
+                let found = field("id:")
+                    .zip(field("data:"))
+                    .map(|(id, data)| (id.parse().unwrap(), serde_json::from_str(data).unwrap()));
+                self.text = rest.to_owned();
+                match found {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
+            }
+            let arrived = tokio::time::timeout(Duration::from_secs(30), self.response.chunk()).await;
+            let chunk = arrived.expect("nothing came in half a minute").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+}
+
+/// Everything that comes until the other side closes.
+pub(crate) async fn read_all(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await;
+    // A peer that resets after its answer is as good as one that closes.
+    let _ = read.expect("the connection stayed open for half a minute");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Everything that comes until a text has come.
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut bytes = Vec::new();
+    while !String::from_utf8_lossy(&bytes).contains(wanted) {
+        let mut part = [0; 4096];
+        let read = tokio::time::timeout(Duration::from_secs(30), stream.read(&mut part)).await;
+        match read.expect("nothing came in half a minute").unwrap() {
+            0 => break,
+            count => bytes.extend_from_slice(&part[..count]),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// An answer.

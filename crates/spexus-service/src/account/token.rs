@@ -240,9 +240,12 @@ pub async fn create(
             }
             scopes.sort_unstable();
             scopes.dedup();
-            let project = match &input.project {
-                Some(key) => Some(project_of(&mut tx.conn, &caller, Some(key)).await?),
-                None => None,
+            //= specs/spexus-service.md#tokens
+            //# A token made with a token that is bound to a project MUST be bound to the same project.
+            let wanted = input.project.as_deref();
+            let project = match wanted.is_some() || caller.bound_project.is_some() {
+                true => Some(project_of(&mut tx.conn, &caller, wanted).await?),
+                false => None,
             };
             let now = tx.now();
             let expires_at = input
