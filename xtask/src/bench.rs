@@ -4,6 +4,7 @@
 //! bare one measured in the same breath: [`sample::alternate`] runs both in turn, many times, and takes the median. To
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
+mod rest;
 mod row;
 mod sample;
 
@@ -30,10 +31,16 @@ struct Suite {
     run: fn() -> Result<Vec<Row>>,
 }
 
-const SUITES: &[Suite] = &[Suite {
-    name: "floor",
-    run: floor,
-}];
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "floor",
+        run: floor,
+    },
+    Suite {
+        name: "rest",
+        run: rest::suite,
+    },
+];
 
 /// Runs the named suites, or all; false when targets were missed and that matters.
 pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {

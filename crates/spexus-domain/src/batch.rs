@@ -2,8 +2,9 @@
 //! name (`"ref": "login"`), and later ones use it wherever an id is asked for (`"@login"`).
 
 use crate::{
-    Code, Fault, Kind, Refusal, Ruled, Uuid,
+    Code, Kind, Refusal, Ruled, Uuid,
     comment::NewComment,
+    complaint,
     id::AnyId,
     item::{ItemPatch, Move, NewItem},
     limits,
@@ -195,21 +196,8 @@ fn text(fields: &mut Map<String, Value>, field: &str) -> Ruled<String> {
 }
 
 fn rest<T: DeserializeOwned>(fields: Map<String, Value>) -> Ruled<T> {
-    serde_json::from_value(Value::Object(fields)).map_err(|error| decode(&error.to_string()))
-}
-
-/// Turns a decoder's sentence into a fault; the field stands in it between backquotes when there is one.
-fn decode(sentence: &str) -> Refusal {
-    let field = sentence.split('`').nth(1).unwrap_or("").to_owned();
-    let fault = Fault {
-        field,
-        problem: sentence.to_owned(),
-        allowed: String::new(),
-    };
-    Refusal {
-        faults: vec![fault],
-        ..Refusal::new(Code::InvalidParams, sentence)
-    }
+    serde_path_to_error::deserialize(Value::Object(fields))
+        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// The local names of a running batch.

@@ -19,6 +19,7 @@ pub mod baseline;
 pub mod batch;
 pub mod change;
 pub mod comment;
+pub mod complaint;
 pub mod deletion;
 pub mod id;
 pub mod item;

@@ -74,8 +74,22 @@ operations! {
     Audit           Administrator Admin
 }
 
+impl Operation {
+    /// Whether it reaches beyond any one project, so that a token bound to a project cannot do it.
+    pub const fn is_of_installation(self) -> bool {
+        matches!(
+            self,
+            Operation::ManagePrompts
+                | Operation::ManageSettings
+                | Operation::ManageProjects
+                | Operation::ManageUsers
+                | Operation::Audit
+        )
+    }
+}
+
 impl Caller {
-    /// Refuses what role or scope do not cover.
+    /// Refuses what role, scope or the token's project do not cover.
     pub fn may(&self, operation: Operation) -> Ruled<()> {
         if self.role < operation.role() {
             let message = format!(
@@ -96,6 +110,12 @@ impl Caller {
             let hint = format!("Use a token with the scope {:?}.", operation.scope().name());
             return Err(Refusal::new(Code::AuthzForbidden, message)
                 .hint(hint)
+                .fact("operation", operation.name()));
+        }
+        if self.bound_project.is_some() && operation.is_of_installation() {
+            let message = "this token is bound to a project and may not do what concerns all of them";
+            return Err(Refusal::new(Code::AuthzForbidden, message)
+                .hint("Use a token that is not bound to a project.")
                 .fact("operation", operation.name()));
         }
         Ok(())
@@ -129,6 +149,24 @@ mod tests {
                 Operation::Read | Operation::ReadSettings | Operation::Comment | Operation::OwnAccount
             );
             assert_eq!(allowed, expected, "{operation:?}");
+        }
+    }
+
+    //= specs/spexus-service.md#permissions
+    //= type=test
+    //# A token bound to a project MUST NOT administer the installation.
+    #[test]
+    fn a_bound_token_does_not_administer() {
+        let bound = Caller {
+            bound_project: Some(Uuid::nil()),
+            ..caller(Role::Administrator, Scope::Admin)
+        };
+        for operation in Operation::ALL {
+            assert_eq!(
+                bound.may(*operation).is_err(),
+                operation.is_of_installation(),
+                "{operation:?}"
+            );
         }
     }
 

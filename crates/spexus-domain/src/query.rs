@@ -1,7 +1,8 @@
 //! What can be asked for: filters, orders and pages. Names come from fixed lists; what is not in a list is refused, so
 //! nothing a client sends ever becomes part of a query's text.
 
-use crate::{Code, Kind, Refusal, Ruled, Timestamp, item::Priority, limits, nearest};
+use crate::item::{Item, Priority};
+use crate::{Code, Kind, Refusal, Ruled, Timestamp, limits, nearest};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -39,6 +40,32 @@ pub struct ItemFilter {
     pub updated_to: Option<Timestamp>,
     /// Deleted items instead of living ones.
     pub deleted: bool,
+}
+
+impl ItemFilter {
+    /// Whether an item is meant, as far as the item alone can tell: not `under`, which needs the tree.
+    pub fn admits(&self, item: &Item) -> bool {
+        fn any<T: PartialEq>(wanted: &[T], has: Option<&T>) -> bool {
+            wanted.is_empty() || has.is_some_and(|has| wanted.contains(has))
+        }
+        let assignee = item.assignee.as_ref().map(|person| person.id);
+        let within = |at: Timestamp, from: Option<Timestamp>, to: Option<Timestamp>| {
+            from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to)
+        };
+        self.project_id.is_none_or(|id| id == item.project_id)
+            && any(&self.kinds, Some(&item.kind))
+            && any(&self.statuses, item.status.as_ref())
+            && any(&self.priorities, item.priority.as_ref())
+            && any(&self.types, item.requirement_type.as_ref())
+            && self.assignee.is_none_or(|wanted| wanted == assignee)
+            && self.creator.is_none_or(|id| id == item.creator.id)
+            && (self.parent.is_none() || self.parent == item.parent.as_ref().map(|parent| parent.id))
+            && (self.acceptance_criterion.is_none()
+                || self.acceptance_criterion == item.acceptance_criterion.as_ref().map(|served| served.id))
+            && within(item.created_at, self.created_from, self.created_to)
+            && within(item.updated_at, self.updated_from, self.updated_to)
+            && self.deleted == item.deleted_at.is_some()
+    }
 }
 
 /// What a list is ordered by.

@@ -79,8 +79,12 @@ pub fn excerpt(text: &str, max_chars: usize) -> String {
 
 /// A user name: what can stand in a URL, a log line and a mention without quoting.
 pub fn username(field: &str, text: &str) -> Ruled<String> {
-    let allowed = "1 to 100 letters, digits, dots, dashes or underscores, starting with a letter or digit";
-    let fits = text.chars().count() <= limits::MAX_NAME_CHARS
+    let allowed = "1 to 100 letters, digits, dots, dashes or underscores, starting with a letter or digit; not `me`, `none` or a UUID";
+    // Where a user is asked for, these mean something else than a name.
+    let taken = ["me", "none"].iter().any(|word| word.eq_ignore_ascii_case(text))
+        || uuid::Uuid::try_parse(text).is_ok();
+    let fits = !taken
+        && text.chars().count() <= limits::MAX_NAME_CHARS
         && text.chars().next().is_some_and(char::is_alphanumeric)
         && text.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     if fits {

@@ -5,6 +5,7 @@ use crate::limits::Limits;
 use spexus_domain::Kind;
 use spexus_service::Service;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use tokio::sync::watch;
 
 /// The state of the surface. Cheap to clone.
@@ -13,6 +14,8 @@ pub(crate) struct App {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
     pub(crate) limits: Arc<Limits>,
+    /// Requests under way.
+    pub(crate) running: Arc<AtomicUsize>,
     /// Turns true when the server stops; streams end then.
     pub(crate) stopping: watch::Receiver<bool>,
 }

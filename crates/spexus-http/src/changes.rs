@@ -11,6 +11,7 @@ use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use spexus_domain::change::Change;
 use spexus_domain::limits::MAX_PAGE_ROWS;
+use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::account::token;
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::{Origin, Service, changes};
@@ -76,11 +77,7 @@ pub(crate) async fn stream_changes(
     Params(params): Params<FeedParams>,
     headers: HeaderMap,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let last_seen = headers
-        .get("last-event-id")
-        .and_then(|id| id.to_str().ok())
-        .and_then(|id| id.parse().ok());
-    let since = match last_seen.or(params.since) {
+    let since = match last_event_id(&headers)?.or(params.since) {
         Some(since) => since,
         None => changes::head(&app.service, &caller).await?,
     };
@@ -101,6 +98,23 @@ pub(crate) async fn stream_changes(
         waiting: VecDeque::new(),
     };
     Ok(Sse::new(futures_util::stream::unfold(listener, Listener::next)).keep_alive(KeepAlive::default()))
+}
+
+/// Where a connection broke. One that cannot be read is refused, because going on elsewhere would lose events in silence.
+fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
+    let Some(id) = headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    let number = id.to_str().ok().and_then(|id| id.trim().parse().ok());
+    let refusal = || {
+        Refusal::field(
+            Code::InvalidHeader,
+            "Last-Event-ID",
+            "is not the id of an event",
+            "the `id` of the last event received",
+        )
+    };
+    number.map(Some).ok_or_else(refusal)
 }
 
 /// Someone who listens: reads from the chain after its own cursor, so it is never too slow and misses nothing.

@@ -2,20 +2,25 @@
 
 use crate::app::App;
 use crate::respond::Refused;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use spexus_domain::account::Caller;
-use spexus_domain::{Code, Fault, Refusal, Ruled};
+use spexus_domain::{Code, Refusal, Ruled, complaint};
 use spexus_service::{Origin, account::token};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The name of the cookie a web session is kept in.
 pub(crate) const SESSION_COOKIE: &str = "spexus_session";
+
+/// A body up to so many times the limit is read to its end and thrown away, so that its sender can read why.
+const DISCARDED_TIMES: usize = 16;
 
 /// A JSON body.
 pub(crate) struct Input<T>(pub(crate) T);
@@ -64,23 +69,41 @@ fn check_content_type(headers: &HeaderMap) -> Ruled<()> {
     ))
 }
 
-async fn read(body: Body, max_body_bytes: usize) -> Ruled<bytes::Bytes> {
-    match Limited::new(body, max_body_bytes).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            let message = format!("the body is larger than {max_body_bytes} bytes");
-            Err(Refusal::new(Code::MessageTooLarge, message).fact("max_body_bytes", max_body_bytes))
-        }
-        Err(_) => {
-            Err(Refusal::new(Code::ProtocolError, "the body was cut off").hint("Send it again in full."))
+//= specs/spexus-http.md#limits
+//# A body larger than the limit MUST be answered 413 without being kept in memory.
+async fn read(mut body: Body, max_body_bytes: usize) -> Ruled<Bytes> {
+    let too_large = || {
+        let message = format!("the body is larger than {max_body_bytes} bytes");
+        Refusal::new(Code::MessageTooLarge, message).fact("max_body_bytes", max_body_bytes)
+    };
+    let most = max_body_bytes.saturating_mul(DISCARDED_TIMES);
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let (mut whole, mut seen) = (BytesMut::new(), 0_usize);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| {
+            Refusal::new(Code::ProtocolError, "the body was cut off").hint("Send it again in full.")
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        seen = seen.saturating_add(data.len());
+        match seen {
+            _ if seen > most => break,
+            _ if seen > max_body_bytes => whole = BytesMut::new(),
+            _ => whole.extend_from_slice(&data),
         }
     }
+    if seen > max_body_bytes {
+        return Err(too_large());
+    }
+    Ok(whole.freeze())
 }
 
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
     if body.is_empty() {
         return Err(Refusal::new(Code::InvalidParams, "the body is empty").hint("Send a JSON object."));
     }
+    refuse_nul(body)?;
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| misfit(&error))?;
     reader.end().map_err(|error| {
@@ -92,37 +115,64 @@ fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
     Ok(value)
 }
 
-/// Turns a decoder's complaint into a refusal that names the field.
+/// Refuses NUL in any text of a body, by the name of the field: no text has it, and PostgreSQL cannot even look for it.
+fn refuse_nul(body: &[u8]) -> Ruled<()> {
+    const ESCAPED: &[u8] = b"u0000";
+    if !body.windows(ESCAPED.len()).any(|part| part == ESCAPED) {
+        return Ok(());
+    }
+    // What is not JSON is told by the decoder that reads it next.
+    let value = serde_json::from_slice(body).unwrap_or_default();
+    match nul_in(&value, String::new()) {
+        Some(field) => Err(control_character(field)),
+        None => Ok(()),
+    }
+}
+
+/// The path of the first text that holds NUL.
+fn nul_in(value: &Value, path: String) -> Option<String> {
+    match value {
+        Value::String(text) => text.contains('\0').then_some(path),
+        Value::Array(list) => {
+            let inside = list.iter().enumerate();
+            inside
+                .filter_map(|(at, value)| nul_in(value, format!("{path}[{at}]")))
+                .next()
+        }
+        Value::Object(fields) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            let inside = fields
+                .iter()
+                .filter_map(|(name, value)| match name.contains('\0') {
+                    true => Some(path.clone()),
+                    false => nul_in(value, format!("{path}{dot}{name}")),
+                });
+            inside.into_iter().next()
+        }
+        _ => None,
+    }
+}
+
+fn control_character(field: String) -> Refusal {
+    let field = if field.is_empty() {
+        "body".to_owned()
+    } else {
+        field
+    };
+    Refusal::field(
+        Code::InvalidParams,
+        field,
+        "has a control character",
+        "text without control characters",
+    )
+}
+
 fn misfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Refusal {
-    let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
     if error.inner().is_syntax() || error.inner().is_eof() {
+        let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
         return Refusal::new(Code::InvalidParams, format!("the body is not JSON: {sentence}"));
     }
-    let path = error.path().to_string();
-    // A field that is missing or unknown is named in the sentence, not in the path.
-    let named = sentence
-        .split('`')
-        .nth(1)
-        .filter(|_| sentence.starts_with("missing field") || sentence.starts_with("unknown field"));
-    let field = match (path.as_str(), named) {
-        (".", Some(name)) => name.to_owned(),
-        (path, Some(name)) if !path.ends_with(name) => format!("{path}.{name}"),
-        (path, _) => path.to_owned(),
-    };
-    let code = if sentence.starts_with("missing field") {
-        Code::MissingRequiredField
-    } else {
-        Code::InvalidParams
-    };
-    let fault = Fault {
-        field: field.clone(),
-        problem: sentence.clone(),
-        allowed: String::new(),
-    };
-    Refusal {
-        faults: vec![fault],
-        ..Refusal::new(code, format!("{field}: {sentence}"))
-    }
+    complaint::refusal(&error.path().to_string(), &error.inner().to_string())
 }
 
 /// The query of the URL.
@@ -132,24 +182,24 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+        Ok(Self(params(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+/// Reads a query string whose values are names, ids and numbers: none of them holds a control character.
+pub(crate) fn params<T: DeserializeOwned>(text: &str) -> Ruled<T> {
+    let odd = form_urlencoded::parse(text.as_bytes()).find(|(_, value)| value.contains(char::is_control));
+    match odd {
+        Some((name, _)) => Err(control_character(spexus_domain::text::excerpt(&name, 100))),
+        None => query(text),
     }
 }
 
 /// Reads a query string; unknown and misspelt parameters are refused.
 pub(crate) fn query<T: DeserializeOwned>(text: &str) -> Ruled<T> {
     let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
-    serde_path_to_error::deserialize(pairs).map_err(|error| {
-        let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
-        let path = error.path().to_string();
-        let named = sentence.split('`').nth(1).map(str::to_owned);
-        let field = if path == "." {
-            named.unwrap_or_default()
-        } else {
-            path
-        };
-        Refusal::field(Code::InvalidParams, field, sentence, "")
-    })
+    serde_path_to_error::deserialize(pairs)
+        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// One part of the path.
@@ -160,7 +210,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
         match axum::extract::Path::<String>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Path(id)) => Ok(Self(id)),
+            Ok(axum::extract::Path(id)) => Ok(Self(without_control(id)?)),
             Err(_) => Err(bad_path().into()),
         }
     }
@@ -174,9 +224,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Ids {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
         match axum::extract::Path::<(String, String)>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Path((first, second))) => Ok(Self(first, second)),
+            Ok(axum::extract::Path((first, second))) => {
+                Ok(Self(without_control(first)?, without_control(second)?))
+            }
             Err(_) => Err(bad_path().into()),
         }
+    }
+}
+
+fn without_control(id: String) -> Ruled<String> {
+    match id.contains(char::is_control) {
+        true => Err(control_character("id".to_owned())),
+        false => Ok(id),
     }
 }
 

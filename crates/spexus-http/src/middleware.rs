@@ -10,14 +10,12 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use spexus_domain::{Code, Refusal, Uuid};
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tracing::Instrument;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// Requests under way in this process.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// The one middleware.
 pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -49,7 +47,7 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
 
 /// Lets a request run within the limits; a panic and an overrun are answered like everything else.
 async fn answer(app: &App, request: Request, next: Next) -> Response {
-    let _place = match Place::take(app.options.max_concurrent_requests) {
+    let _place = match Place::take(&app.running, app.options.max_concurrent_requests) {
         Some(place) => place,
         None => {
             let refusal = Refusal::new(Code::ConcurrentLimitExceeded, "too many requests run at once");
@@ -75,19 +73,18 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
 }
 
 /// One of the requests that may run at once.
-struct Place;
+struct Place(Arc<AtomicUsize>);
 
 impl Place {
-    fn take(max: usize) -> Option<Self> {
-        let running = RUNNING.fetch_add(1, Ordering::AcqRel);
-        let place = Place;
-        (running < max).then_some(place)
+    fn take(running: &Arc<AtomicUsize>, max: usize) -> Option<Self> {
+        let place = Place(running.clone());
+        (running.fetch_add(1, Ordering::AcqRel) < max).then_some(place)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::AcqRel);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

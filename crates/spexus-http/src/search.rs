@@ -1,7 +1,7 @@
 //! Search.
 
 use crate::app::App;
-use crate::extract::{Who, query};
+use crate::extract::{Who, params, query};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -31,7 +31,7 @@ pub(crate) async fn search(
             .finish()
     };
     let wanted: SearchQuery = query(&encode(&words))?;
-    let filters: ItemQuery = query(&encode(&filters))?;
+    let filters: ItemQuery = params(&encode(&filters))?;
     Ok(Json(
         search::search(&app.service, &caller, &wanted, &filters).await?,
     ))

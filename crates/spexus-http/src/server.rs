@@ -37,6 +37,7 @@ pub async fn serve(
         service,
         options: options.clone(),
         limits,
+        running: Arc::default(),
         stopping,
     });
     let graceful = GracefulShutdown::new();

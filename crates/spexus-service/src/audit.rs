@@ -111,6 +111,8 @@ impl AuditTrail {
         origin: &Origin,
         detail: &str,
     ) {
+        // A name is whatever somebody typed: on one line, for the log, and without what a database refuses.
+        let username = text::excerpt(&username.replace(char::is_control, " "), 100);
         tracing::info!(
             event = what.name(),
             username,
@@ -127,7 +129,7 @@ impl AuditTrail {
             id: Uuid::nil(),
             at: self.store.now(),
             event: what.name().into(),
-            username: text::excerpt(username, 100),
+            username,
             token_id,
             address: text::excerpt(&origin.address, 100),
             client: origin.clean_client(),

@@ -21,7 +21,9 @@ const NOW: &str = "now";
 /// The baselines of a project.
 pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<Page<Baseline>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     Ok(Page::whole(
         baselines::of_project(&mut conn, context.project.id)
             .await
@@ -71,7 +73,9 @@ pub async fn difference(
     to: &str,
 ) -> Ruled<Page<ItemDifference>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let project_id = context.project.id;
     let first = position(&mut conn, project_id, "from", from)
         .await

@@ -20,7 +20,9 @@ pub async fn since(
 ) -> Ruled<Vec<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     changes::since(&mut conn, Some(context.project.id), after, limit)
         .await
         .map_err(told)

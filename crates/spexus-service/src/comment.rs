@@ -25,7 +25,9 @@ pub async fn list(
     page: PageRequest,
 ) -> Ruled<Page<Comment>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
     comments::of_item(&mut conn, item.id, resolved, &page)
         .await

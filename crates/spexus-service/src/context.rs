@@ -16,6 +16,9 @@ pub(crate) struct Context {
     pub(crate) project: Project,
 }
 
+/// Projects by what a caller asked for, each good for one generation of accounts.
+pub(crate) type Projects = moka::sync::Cache<(u64, Option<Uuid>, Option<String>), Project>;
+
 /// A connection to read with, for a caller who may.
 pub(crate) async fn reading(service: &Service, caller: &Caller, operation: Operation) -> Ruled<Conn> {
     caller.may(operation)?;
@@ -23,6 +26,27 @@ pub(crate) async fn reading(service: &Service, caller: &Caller, operation: Opera
 }
 
 impl Context {
+    /// The context of a request that only reads. The project is remembered until accounts or projects change, so that
+    /// a point read is one statement.
+    pub(crate) async fn of_read(
+        service: &Service,
+        conn: &mut Conn,
+        caller: &Caller,
+        wanted: Option<&str>,
+    ) -> Result<Self> {
+        let generation = service.store.accounts_generation();
+        let key = (generation, caller.bound_project, wanted.map(str::to_owned));
+        if let Some(project) = service.projects.get(&key) {
+            return Ok(Self {
+                caller: caller.clone(),
+                project,
+            });
+        }
+        let context = Self::new(conn, caller, wanted).await?;
+        service.projects.insert(key, context.project.clone());
+        Ok(context)
+    }
+
     /// The context of a request that names a project, or none.
     pub(crate) async fn new(conn: &mut Conn, caller: &Caller, wanted: Option<&str>) -> Result<Self> {
         let project = project_of(conn, caller, wanted).await?;

@@ -39,6 +39,9 @@ use spexus_store::{Location, Store, StoreOptions};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// Projects remembered at most.
+const MAX_REMEMBERED_PROJECTS: u64 = 1_000;
+
 /// The system: everything a surface needs to do its work. Cheap to clone.
 #[derive(Clone)]
 pub struct Service {
@@ -47,6 +50,7 @@ pub struct Service {
     grants: Arc<Grants>,
     lockouts: Arc<Lockouts>,
     audit: AuditTrail,
+    projects: context::Projects,
 }
 
 /// How the service works.
@@ -106,6 +110,7 @@ impl Service {
             grants: Arc::new(Grants::new(key, options.session_seconds)),
             lockouts: Arc::new(Lockouts::default()),
             passwords: Arc::new(passwords),
+            projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
             store,
         };
         Ok((service, first))

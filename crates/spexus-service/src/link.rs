@@ -22,7 +22,9 @@ pub async fn list(
     link_type: Option<&str>,
 ) -> Ruled<Page<Link>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
     let mut found = links::of_item(&mut conn, item.id).await.map_err(told)?;
     if let Some(wanted) = link_type {

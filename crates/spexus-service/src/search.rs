@@ -7,21 +7,28 @@ use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
-use spexus_domain::query::{Order, OrderField, Page, PageRequest};
+use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::search::{Hit, Query};
 use spexus_domain::{AnyId, Kind, Ruled, analysis, text};
-use spexus_store::{Conn, Result, items, listing, search};
+use spexus_store::{Conn, Result, items, listing, search, tree};
 use utoipa::IntoParams;
 
 /// What a search is asked for beside the filters every list has.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, beginnings of words, "phrases in quotes", or a reference id.
+    /// Words, beginnings of words, "phrases in quotes", or a reference id; without it the filters alone decide.
+    #[serde(default, alias = "q")]
+    #[param(required = false)]
     pub query: String,
     /// Kinds to look in, separated by commas; all when left out.
+    #[serde(alias = "entity_types")]
     pub kinds: Option<String>,
 }
+
+/// The cursor of the second page when the first one held only the item whose reference id was typed.
+const AFTER_NAMED: &str = "after-named";
 
 /// The best places for a text, an exact reference id first. No text is an error; without words the filters alone decide.
 pub async fn search(
@@ -61,25 +68,59 @@ pub async fn search(
             next_cursor: found.next_cursor,
         });
     }
-    let mut found = search::search(&mut conn, &query, &filter, &page)
+    // An order is refused when it is unknown, even where the rank decides.
+    filters.order_by.as_deref().map(Order::parse).transpose()?;
+    match named(&mut conn, caller, &query, filters, &filter)
         .await
-        .map_err(told)?;
-    if let Some(item) = named(&mut conn, caller, &query, filters).await.map_err(told)? {
-        let before = found.data.len();
-        found
-            .data
-            .retain(|hit| hit.id != item.id || hit.comment_id.is_some());
-        if page.cursor.is_none() {
-            found.total_count += i64::from(found.data.len() == before);
-            found.data.insert(0, hit(&item, f64::MAX));
-            found.data.truncate(page.limit as usize);
+        .map_err(told)?
+    {
+        Some(item) => with_first(&mut conn, &query, &filter, page, &item)
+            .await
+            .map_err(told),
+        None => search::search(&mut conn, &query, &filter, &page)
+            .await
+            .map_err(told),
+    }
+}
+
+/// What is found, behind an item that goes first and is not told again on a later page.
+async fn with_first(
+    conn: &mut Conn,
+    query: &Query,
+    filter: &ItemFilter,
+    page: PageRequest,
+    first: &Item,
+) -> Result<Page<Hit>> {
+    let is_first_page = page.cursor.is_none();
+    let rest = PageRequest {
+        limit: page.limit - u32::from(is_first_page && page.limit > 1),
+        cursor: page.cursor.filter(|cursor| cursor != AFTER_NAMED),
+    };
+    let mut found = search::search(conn, query, filter, &rest).await?;
+    let listed = found.data.len();
+    found
+        .data
+        .retain(|hit| hit.id != first.id || hit.comment_id.is_some());
+    if is_first_page {
+        // Its own row is found among the best; where it is not, it is one more.
+        found.total_count += i64::from(found.data.len() == listed);
+        if page.limit == 1 {
+            found.data.clear();
+            found.next_cursor = (found.total_count > 1).then(|| AFTER_NAMED.to_owned());
         }
+        found.data.insert(0, hit(first, f64::MAX));
     }
     Ok(found)
 }
 
-/// The item whose reference id was typed, when it is one the filters let through by project.
-async fn named(conn: &mut Conn, caller: &Caller, query: &Query, filters: &ItemQuery) -> Result<Option<Item>> {
+/// The item whose reference id was typed, when the filters let it through.
+async fn named(
+    conn: &mut Conn,
+    caller: &Caller,
+    query: &Query,
+    filters: &ItemQuery,
+    filter: &ItemFilter,
+) -> Result<Option<Item>> {
     let Some(reference) = query.reference.clone() else {
         return Ok(None);
     };
@@ -88,8 +129,17 @@ async fn named(conn: &mut Conn, caller: &Caller, query: &Query, filters: &ItemQu
         project: None,
         reference,
     };
-    let item = items::by_any_id(conn, context.project.id, &id).await?;
-    Ok(item.filter(|item| item.deleted_at.is_some() == filters.deleted.unwrap_or(false)))
+    let Some(item) = items::by_any_id(conn, context.project.id, &id).await? else {
+        return Ok(None);
+    };
+    let inside = match filter.under {
+        Some(container) => tree::path(conn, item.id)
+            .await?
+            .iter()
+            .any(|above| above.id == container && above.id != item.id),
+        None => true,
+    };
+    Ok(Some(item).filter(|item| inside && filter.admits(item)))
 }
 
 fn hit(item: &Item, score: f64) -> Hit {

@@ -81,6 +81,8 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
                 })
             };
             changes += 1;
+            //= specs/spexus-store.md#history
+            //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
             let found = if seq != head.seq + 1 {
                 fault("changes before it are missing")
             } else if seal(row, &head.hash)? != hash(row)? {

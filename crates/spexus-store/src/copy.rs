@@ -7,6 +7,8 @@ use crate::tx::Tx;
 use crate::{Actor, Store};
 use refusal::{Code, Refusal};
 use serde::Serialize;
+use std::sync::Arc;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 /// A table as it is copied: what it is ordered by, and its columns. Search tables are built anew instead.
@@ -115,8 +117,11 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// Rows of one step.
+/// Rows read in one step.
 const STEP_ROWS: u32 = 1_000;
+
+/// Rows written by one statement; the widest table stays far below what both engines bind at most.
+const INSERT_ROWS: usize = 100;
 
 /// What was copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -142,27 +147,31 @@ pub async fn copy(
     to: &Store,
     progress: impl Fn(&'static str, i64) + Send + Sync + 'static,
 ) -> Result<Copied> {
-    refuse_unless_empty(to).await?;
     let mut source = from.read().await?;
     begin_snapshot(&mut source).await?;
+    // Shared, so that the connection comes back to us whatever becomes of the job.
+    let source = Arc::new(Mutex::new(source));
+    let reading = source.clone();
     let actor = Actor {
         user_id: Uuid::nil(),
         username: "migrate".into(),
         token_id: None,
         client: "spexus migrate".into(),
     };
-    let (source, tables) = to
+    let tables = to
         .write(actor, move |tx| {
             Box::pin(async move {
-                copy_tables(&mut source, tx, &progress).await?;
+                let mut source = reading.lock().await;
+                refuse_unless_empty(&mut tx.conn).await?;
+                let copied = copy_tables(&mut source, tx, &progress).await?;
                 crate::search::rebuild(tx).await?;
-                let tables = compare(&mut source, &mut tx.conn).await?;
-                Ok((source, tables))
+                compare(&copied, fingerprint(&mut tx.conn).await?)
             })
         })
-        .await?;
-    drop(source);
-    Ok(Copied { tables })
+        .await;
+    // Without this the next reader of the connection would see the past.
+    source.lock().await.script("ROLLBACK").await?;
+    Ok(Copied { tables: tables? })
 }
 
 /// The hash of every table's content.
@@ -174,22 +183,25 @@ pub async fn fingerprint(conn: &mut Conn) -> Result<Vec<CopiedTable>> {
     Ok(tables)
 }
 
-async fn refuse_unless_empty(store: &Store) -> Result<()> {
-    let mut conn = store.read().await?;
-    let used = conn
-        .one("SELECT count(*) AS n FROM account", params![])
-        .await?
-        .int("n")?;
-    if used == 0 {
-        return Ok(());
+//= specs/spexus-store.md#copies
+//# A database that is not empty MUST be refused as the target of a copy.
+async fn refuse_unless_empty(conn: &mut Conn) -> Result<()> {
+    for table in TABLES {
+        let sql = format!(
+            "SELECT count(*) AS n FROM (SELECT 1 FROM {} LIMIT 1) used",
+            table.name
+        );
+        if conn.one(sql, params![]).await?.int("n")? > 0 {
+            let refusal = Refusal::field(
+                Code::RuleViolated,
+                "to",
+                "the target database is not empty",
+                "an empty database",
+            );
+            return Err(refusal.hint("Name a database that does not exist yet.").into());
+        }
     }
-    let refusal = Refusal::field(
-        Code::RuleViolated,
-        "to",
-        "the target database is not empty",
-        "an empty database",
-    );
-    Err(refusal.hint("Name a database that does not exist yet.").into())
+    Ok(())
 }
 
 /// One view of the source for the whole copy, whatever is written meanwhile.
@@ -208,48 +220,65 @@ async fn begin_snapshot(conn: &mut Conn) -> Result<()> {
     }
 }
 
+/// Copies every table and tells what was read of each.
 async fn copy_tables(
     source: &mut Conn,
     tx: &mut Tx,
     progress: &(impl Fn(&'static str, i64) + Sync),
-) -> Result<()> {
+) -> Result<Vec<CopiedTable>> {
+    point_ahead(&mut tx.conn).await?;
+    let mut copied = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        // Items point to items in any order; the targets of these columns are written in a second pass.
-        let columns = columns(table);
-        let mut offset = 0;
-        loop {
-            let rows = page(source, table, offset).await?;
-            for row in &rows {
-                insert(tx, table, &columns, row).await?;
+        let mut pages = Pages::of(table);
+        while let Some(rows) = pages.next(source).await? {
+            for some in rows.chunks(INSERT_ROWS) {
+                insert(tx, table, &pages.columns, some).await?;
             }
-            offset += rows.len() as i64;
-            progress(table.name, offset);
-            if rows.len() < STEP_ROWS as usize {
-                break;
-            }
+            progress(table.name, pages.rows);
         }
+        copied.push(pages.read());
     }
-    Ok(())
+    Ok(copied)
 }
 
-async fn insert(tx: &mut Tx, table: &Table, columns: &[(&str, ColumnType)], row: &Row) -> Result<()> {
+//= specs/spexus-store.md#copies
+//# A copy MUST hold every row of every table, also those that point to rows with larger ids.
+/// Items and comments point to others of their kind that may come later; until the end of the transaction that is fine.
+async fn point_ahead(conn: &mut Conn) -> Result<()> {
+    match conn.engine() {
+        Engine::Sqlite => conn.script("PRAGMA defer_foreign_keys = ON").await,
+        Engine::Postgres => conn.script("SET CONSTRAINTS ALL DEFERRED").await,
+    }
+}
+
+async fn insert(tx: &mut Tx, table: &Table, columns: &[Column], rows: &[Vec<Param>]) -> Result<()> {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let places: Vec<String> = (1..=columns.len()).map(|at| format!("${at}")).collect();
-    let values = columns
+    let mut place = 0;
+    let mut places = || {
+        place += 1;
+        format!("${place}")
+    };
+    let groups: Vec<String> = rows
         .iter()
-        .map(|(name, column)| row.param(name, *column))
-        .collect::<Result<Vec<_>>>()?;
+        .map(|row| {
+            format!(
+                "({})",
+                row.iter().map(|_| places()).collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
     let sql = format!(
-        "INSERT INTO {} ({}) VALUES ({})",
+        "INSERT INTO {} ({}) VALUES {}",
         table.name,
         names.join(", "),
-        places.join(", ")
+        groups.join(", ")
     );
-    tx.conn.run(sql, values).await.map(drop)
+    tx.conn.run(sql, rows.concat()).await.map(drop)
 }
 
-async fn compare(source: &mut Conn, target: &mut Conn) -> Result<Vec<CopiedTable>> {
-    let (before, after) = (fingerprint(source).await?, fingerprint(target).await?);
+//= specs/spexus-store.md#copies
+//# A copy MUST fail and leave nothing behind when the target differs from the source.
+fn compare(before: &[CopiedTable], after: Vec<CopiedTable>) -> Result<Vec<CopiedTable>> {
     match before.iter().zip(&after).find(|(a, b)| a != b) {
         None => Ok(after),
         Some((a, b)) => Err(Error::Broken(format!(
@@ -259,25 +288,92 @@ async fn compare(source: &mut Conn, target: &mut Conn) -> Result<Vec<CopiedTable
     }
 }
 
-async fn hash_table(conn: &mut Conn, table: &Table) -> Result<CopiedTable> {
-    let columns = columns(table);
-    let mut hasher = blake3::Hasher::new();
-    let mut rows = 0;
-    loop {
-        let page = page(conn, table, rows).await?;
-        for row in &page {
-            for (name, column) in &columns {
-                hash_value(&mut hasher, &row.param(name, *column)?);
+async fn hash_table(conn: &mut Conn, table: &'static Table) -> Result<CopiedTable> {
+    let mut pages = Pages::of(table);
+    while pages.next(conn).await?.is_some() {}
+    Ok(pages.read())
+}
+
+type Column = (&'static str, ColumnType);
+
+/// Reads a table in its order, each page behind the last row of the one before, and hashes what it reads.
+struct Pages {
+    table: &'static Table,
+    columns: Vec<Column>,
+    behind: Option<Vec<Param>>,
+    hasher: blake3::Hasher,
+    rows: i64,
+    ended: bool,
+}
+
+impl Pages {
+    fn of(table: &'static Table) -> Self {
+        Self {
+            table,
+            columns: columns(table),
+            behind: None,
+            hasher: blake3::Hasher::new(),
+            rows: 0,
+            ended: false,
+        }
+    }
+
+    async fn next(&mut self, conn: &mut Conn) -> Result<Option<Vec<Vec<Param>>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let rows = conn
+            .all(self.sql(), self.behind.clone().unwrap_or_default())
+            .await?;
+        let page = rows
+            .iter()
+            .map(|row| self.values(row))
+            .collect::<Result<Vec<_>>>()?;
+        for value in page.iter().flatten() {
+            hash_value(&mut self.hasher, value);
+        }
+        self.rows += page.len() as i64;
+        self.ended = page.len() < STEP_ROWS as usize;
+        self.behind = page.last().map(|last| self.place(last));
+        Ok((!page.is_empty()).then_some(page))
+    }
+
+    fn read(self) -> CopiedTable {
+        CopiedTable {
+            name: self.table.name,
+            rows: self.rows,
+            hash: self.hasher.finalize().to_hex()[..32].to_owned(),
+        }
+    }
+
+    fn sql(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        let Table { name, order, .. } = self.table;
+        let behind = match &self.behind {
+            None => String::new(),
+            Some(place) => {
+                let bound: Vec<String> = (1..=place.len()).map(|at| format!("${at}")).collect();
+                format!("WHERE ({order}) > ({})", bound.join(", "))
             }
-        }
-        rows += page.len() as i64;
-        if page.len() < STEP_ROWS as usize {
-            return Ok(CopiedTable {
-                name: table.name,
-                rows,
-                hash: hasher.finalize().to_hex()[..32].to_owned(),
-            });
-        }
+        };
+        format!(
+            "SELECT {} FROM {name} {behind} ORDER BY {order} LIMIT {STEP_ROWS}",
+            names.join(", ")
+        )
+    }
+
+    fn values(&self, row: &Row) -> Result<Vec<Param>> {
+        let value = |(name, column): &Column| row.param(name, *column);
+        self.columns.iter().map(value).collect()
+    }
+
+    /// The values a row is ordered by.
+    fn place(&self, row: &[Param]) -> Vec<Param> {
+        let by = |wanted: &str| self.columns.iter().position(|(name, _)| *name == wanted);
+        let order = self.table.order.split(", ");
+        order
+            .filter_map(|name| by(name).map(|at| row[at].clone()))
+            .collect()
     }
 }
 
@@ -299,18 +395,7 @@ fn hash_value(hasher: &mut blake3::Hasher, value: &Param) {
     }
 }
 
-async fn page(conn: &mut Conn, table: &Table, offset: i64) -> Result<Vec<Row>> {
-    let names: Vec<&str> = columns(table).iter().map(|(name, _)| *name).collect();
-    let sql = format!(
-        "SELECT {} FROM {} ORDER BY {} LIMIT $1 OFFSET $2",
-        names.join(", "),
-        table.name,
-        table.order
-    );
-    conn.all(sql, params![STEP_ROWS, offset]).await
-}
-
-fn columns(table: &Table) -> Vec<(&'static str, ColumnType)> {
+fn columns(table: &Table) -> Vec<Column> {
     let column = |text: &'static str| {
         let (name, kind) = text.split_once(':').unwrap_or((text, "t"));
         let kind = match kind {
@@ -322,4 +407,78 @@ fn columns(table: &Table) -> Vec<(&'static str, ColumnType)> {
         (name, kind)
     };
     table.columns.split_whitespace().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Location, StoreOptions};
+    use std::collections::BTreeSet;
+
+    async fn open(location: Location) -> Store {
+        let clock: crate::Clock = Arc::new(|| spexus_domain::Timestamp(0));
+        Store::open(&location, &StoreOptions::default(), clock)
+            .await
+            .unwrap()
+            .0
+    }
+
+    /// `table.column type` of everything that is copied, as each engine calls the types.
+    fn said(types: [&str; 4]) -> BTreeSet<String> {
+        let [id, int, text, bytes] = types;
+        let line = |table: &Table, (name, column): Column| {
+            let column = match column {
+                ColumnType::Id => id,
+                ColumnType::Int => int,
+                ColumnType::Text => text,
+                ColumnType::Bytes => bytes,
+            };
+            format!("{}.{name} {column}", table.name)
+        };
+        TABLES
+            .iter()
+            .flat_map(|table| columns(table).into_iter().map(move |column| line(table, column)))
+            .collect()
+    }
+
+    /// What is there, without what is built anew and what says which version it is.
+    async fn found(store: &Store, sql: &'static str) -> BTreeSet<String> {
+        let rows = store.read().await.unwrap().all(sql, params![]).await.unwrap();
+        let lines = rows.iter().map(|row| row.text("line").unwrap());
+        lines
+            .filter(|line| !line.starts_with("search_") && !line.starts_with("schema_version."))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn every_column_of_sqlite_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(Location::File(folder.path().join("a.db"))).await;
+        let sql = "SELECT m.name || '.' || c.name || ' ' || c.type AS line FROM sqlite_master m \
+                   JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
+        assert_eq!(
+            said(["BLOB", "INTEGER", "TEXT", "BLOB"]),
+            found(&store, sql).await
+        );
+    }
+
+    #[tokio::test]
+    async fn every_column_of_postgresql_is_copied() {
+        let Some(url) = test_support::fresh_database() else {
+            return;
+        };
+        let store = open(Location::Server(url)).await;
+        let sql = "SELECT CAST(table_name || '.' || column_name || ' ' || data_type AS text) AS line \
+                   FROM information_schema.columns WHERE table_schema = current_schema()";
+        assert_eq!(
+            said(["uuid", "bigint", "text", "bytea"]),
+            found(&store, sql).await
+        );
+    }
+
+    #[test]
+    fn the_widest_statement_binds_less_than_sqlite_can() {
+        let widest = TABLES.iter().map(|table| columns(table).len()).max().unwrap();
+        assert!(widest * INSERT_ROWS < 32_766);
+    }
 }

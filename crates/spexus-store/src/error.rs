@@ -22,6 +22,8 @@ impl Error {
     pub fn into_refusal(self) -> Refusal {
         match self {
             Error::Refused(refusal) => refusal,
+            //= specs/spexus-store.md#errors
+            //# What a caller is told MUST NOT repeat the words of the database.
             Error::Unavailable(_) => {
                 Refusal::new(Code::DependencyUnavailable, "the database does not answer")
             }
@@ -98,5 +100,37 @@ fn is_passing(code: Option<&str>) -> bool {
         _ => code
             .parse::<i32>()
             .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/spexus-store.md#errors
+    //= type=test
+    //# What a caller is told MUST NOT repeat the words of the database.
+    #[test]
+    fn the_words_of_the_database_stay_inside() {
+        let inside = "relation \"item\" does not exist at postgres://kim:secret@db";
+        for error in [Error::Unavailable(inside.into()), Error::Broken(inside.into())] {
+            let told = error.into_refusal();
+            let all = format!("{told:?}");
+            assert!(!all.contains("item") && !all.contains("secret"), "{all}");
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_is_broken() {
+        for passing in [
+            "5", "517", "6", "8", "10", "266", "13", "14", "08006", "53300", "57P01", "57014", "40001",
+            "55P03", "25P03",
+        ] {
+            assert!(is_passing(Some(passing)), "{passing}");
+        }
+        for broken in ["1", "11", "19", "787", "2067", "23503", "42P01", "XX000"] {
+            assert!(!is_passing(Some(broken)), "{broken}");
+        }
+        assert!(!is_passing(None));
     }
 }

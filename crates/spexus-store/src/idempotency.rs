@@ -10,9 +10,10 @@ const KEEP_SECONDS: i64 = 24 * 3_600;
 
 /// The answer given to the same request before, if there was one. The same key with another request is refused.
 pub async fn recall(tx: &mut Tx, key: &str, request_hash: [u8; 32]) -> Result<Option<String>> {
-    let user = tx.actor().user_id;
-    let sql = "SELECT request_hash, answer FROM idempotency WHERE user_id = $1 AND key = $2";
-    let Some(row) = tx.conn.optional(sql, params![user, key]).await? else {
+    let (user, oldest) = (tx.actor().user_id, tx.now().plus_seconds(-KEEP_SECONDS));
+    let sql =
+        "SELECT request_hash, answer FROM idempotency WHERE user_id = $1 AND key = $2 AND created_at >= $3";
+    let Some(row) = tx.conn.optional(sql, params![user, key, oldest]).await? else {
         return Ok(None);
     };
     if row.bytes("request_hash")? == request_hash {
@@ -29,8 +30,8 @@ pub async fn remember(tx: &mut Tx, key: &str, request_hash: [u8; 32], answer: &s
     let (user, now) = (tx.actor().user_id, tx.now());
     tx.conn
         .run(
-            "DELETE FROM idempotency WHERE user_id = $1 AND created_at < $2",
-            params![user, now.plus_seconds(-KEEP_SECONDS)],
+            "DELETE FROM idempotency WHERE created_at < $1",
+            params![now.plus_seconds(-KEEP_SECONDS)],
         )
         .await?;
     let sql = "INSERT INTO idempotency (user_id, key, request_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5)";

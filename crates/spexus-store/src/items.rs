@@ -6,17 +6,22 @@ use crate::tx::Tx;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
 
-/// A statement that reads items: the columns, the joins that give names to what they point to, and the rest. Both ends
-/// of every join are unique, so a row is a row.
+/// A statement that reads items: the columns, where the items come from, the joins that give names to what they point
+/// to, and the rest. Both ends of every join are unique, so a row is a row.
 macro_rules! select_items {
     ($extra:literal, $rest:literal) => {
+        $crate::items::select_items!($extra, "item i", $rest)
+    };
+    ($extra:literal, $from:literal, $rest:literal) => {
         concat!(
             "SELECT i.id, i.project_id, p.key AS project, i.kind, i.number, i.title, i.description, i.status, i.priority, ",
             "i.type, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
             "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.creator_id, c.username AS creator, ",
             "i.position, i.attributes, i.rev, i.content_hash, i.created_at, i.updated_at, i.deleted_at",
             $extra,
-            " FROM item i JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
+            " FROM ",
+            $from,
+            " JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
             "LEFT JOIN account a ON a.id = i.assignee_id LEFT JOIN item pi ON pi.id = i.parent_id ",
             "LEFT JOIN item ci ON ci.id = i.criterion_id ",
             $rest
@@ -59,6 +64,10 @@ pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<
 
 /// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
 pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
+    //= specs/spexus-store.md#numbers
+    //# The numbers of a kind in a project MUST have no gaps, whatever writes failed in between.
+    //= specs/spexus-store.md#numbers
+    //# A number MUST NOT be given out a second time, also after the item that had it was deleted.
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
                ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 RETURNING last";
     conn.one(sql, params![project_id, prefix]).await?.int("last")
@@ -97,9 +106,9 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.created_at,
         item.updated_at,
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.post(sql, values).await?;
     count(&mut tx.conn, item, 1).await?;
-    crate::search::index_item(tx, item).await
+    crate::search::index_new_item(tx, item).await
 }
 
 /// Writes a changed item over the one before.
@@ -123,7 +132,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         &item.content_hash,
         item.updated_at,
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.post(sql, values).await?;
     if before.status != item.status {
         count(&mut tx.conn, before, -1).await?;
         count(&mut tx.conn, item, 1).await?;
@@ -273,18 +282,22 @@ async fn neighbour(conn: &mut Conn, sibling: &Item, position: i64, after: bool) 
 
 /// Gives all siblings places with room between them, in the order they have.
 async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
-    let ranked = "UPDATE item SET position = $1 * (SELECT count(*) FROM item o WHERE";
+    let ranked = |siblings: &str| {
+        format!(
+            "UPDATE item SET position = $1 * ranked.place FROM (SELECT id, row_number() OVER (ORDER BY position, id) AS place \
+             FROM item WHERE {siblings}) AS ranked WHERE item.id = ranked.id"
+        )
+    };
     match &sibling.parent {
         Some(parent) => {
-            let same = "o.parent_id = item.parent_id AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE parent_id = $2";
-            conn.run(format!("{ranked} {same}"), params![GAP, parent.id])
+            conn.run(ranked("parent_id = $2"), params![GAP, parent.id])
                 .await?
         }
         None => {
-            let same = "o.project_id = item.project_id AND o.kind = item.kind AND o.parent_id IS NULL AND (o.position < item.position OR (o.position = item.position AND o.id <= item.id))) WHERE project_id = $2 AND kind = $3";
+            let (project, kind) = (sibling.project_id, sibling.kind.name());
             conn.run(
-                format!("{ranked} {same}"),
-                params![GAP, sibling.project_id, sibling.kind.name()],
+                ranked("project_id = $2 AND kind = $3"),
+                params![GAP, project, kind],
             )
             .await?
         }
@@ -296,9 +309,8 @@ async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
     let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
     let status = item.status.as_deref().unwrap_or("");
-    conn.run(sql, params![item.project_id, item.kind.name(), status, by])
+    conn.post(sql, params![item.project_id, item.kind.name(), status, by])
         .await
-        .map(drop)
 }
 
 fn attributes(item: &Item) -> String {

@@ -24,6 +24,8 @@ pub mod idempotency;
 pub mod items;
 pub mod links;
 pub mod listing;
+#[cfg(test)]
+mod plans;
 mod pool;
 pub mod projects;
 pub mod prompts;

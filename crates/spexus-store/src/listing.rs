@@ -8,13 +8,19 @@ use serde::{Deserialize, Serialize};
 use spexus_domain::item::{Item, Priority};
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest, bad_cursor};
 use spexus_domain::{Kind, Uuid};
+use std::cmp::Ordering;
 
-/// Where a page ended: the value it is ordered by, and the id that breaks ties.
-#[derive(Serialize, Deserialize)]
+/// Where an item stands in a list: the value it is ordered by, and the id that breaks ties. Items of one status stand in
+/// the order they were made, so that one index serves the order and the filter.
+#[derive(Serialize, Deserialize, PartialEq, PartialOrd)]
 enum Place {
     Number(i64, Uuid),
     Text(String, Uuid),
+    Status(String, i64, Uuid),
 }
+
+/// Lists read one after the other at most to make one; beyond that the database sorts.
+const MAX_STRANDS: usize = 16;
 
 /// One page of the items that pass the filter.
 pub async fn items(
@@ -23,28 +29,105 @@ pub async fn items(
     order: Order,
     page: &PageRequest,
 ) -> Result<Page<Item>> {
-    let mut query = Conditions::of(filter);
-    let total_count = total(conn, filter, &query).await?;
-    if let Some(cursor) = &page.cursor {
-        query.continue_behind(order, cursor::read(cursor)?)?;
+    let behind: Option<Place> = page.cursor.as_deref().map(cursor::read).transpose()?;
+    let total_count = total(conn, filter).await?;
+    let mut data = Vec::new();
+    let strands = strands(filter);
+    for strand in &strands {
+        data.extend(strand_page(conn, strand, order, behind.as_ref(), page.limit + 1).await?);
     }
-    let column = order_column(order.field);
-    let direction = if order.descending { "DESC" } else { "ASC" };
-    let limit = query.bind(page.limit + 1);
-    let sql = format!(
-        "{} WHERE {} ORDER BY {column} {direction}, i.id {direction} LIMIT {limit}",
-        select_items!("", ""),
-        query.text()
-    );
-    let rows = conn.all(sql, query.params).await?;
-    let (data, next_cursor) = page_of(&rows, page.limit, item, |last| {
-        cursor::write(&place(last, order.field))
-    })?;
+    if strands.len() > 1 {
+        merge(&mut data, order);
+    }
+    let more = data.len() > page.limit as usize;
+    data.truncate(page.limit as usize);
+    let last = data.last().filter(|_| more);
+    let next_cursor = last.map(|last| cursor::write(&place(last, order.field)));
     Ok(Page {
         data,
         total_count,
         next_cursor,
     })
+}
+
+//= specs/spexus-store.md#lists
+//# The cost of a page, a tree and a point read SHOULD NOT grow with the number of items.
+/// The indexes hold the items of one kind and status in order. A list of several is woven from one list of each, which
+/// costs a page of each instead of sorting everything there is.
+fn strands(filter: &ItemFilter) -> Vec<ItemFilter> {
+    let kinds = if filter.kinds.is_empty() {
+        Kind::ALL.to_vec()
+    } else {
+        filter.kinds.clone()
+    };
+    let mut strands: Vec<ItemFilter> = Vec::new();
+    for (at, kind) in kinds.iter().enumerate() {
+        if kinds[..at].contains(kind) {
+            continue;
+        }
+        let of_kind = ItemFilter {
+            kinds: vec![*kind],
+            ..filter.clone()
+        };
+        match filter.statuses.as_slice() {
+            [] => strands.push(of_kind),
+            statuses => strands.extend(distinct(statuses).map(|status| ItemFilter {
+                statuses: vec![status.clone()],
+                ..of_kind.clone()
+            })),
+        }
+    }
+    if strands.len() > MAX_STRANDS {
+        return vec![filter.clone()];
+    }
+    strands
+}
+
+fn distinct(names: &[String]) -> impl Iterator<Item = &String> {
+    let first = |at: usize, name: &String| !names[..at].contains(name);
+    let numbered = names.iter().enumerate();
+    numbered
+        .filter(move |(at, name)| first(*at, name))
+        .map(|(_, name)| name)
+}
+
+async fn strand_page(
+    conn: &mut Conn,
+    filter: &ItemFilter,
+    order: Order,
+    behind: Option<&Place>,
+    rows: u32,
+) -> Result<Vec<Item>> {
+    let mut query = Conditions::of(filter);
+    if let Some(place) = behind {
+        query.continue_behind(order, place)?;
+    }
+    let direction = if order.descending { "DESC" } else { "ASC" };
+    let columns: Vec<String> = order_columns(order.field)
+        .iter()
+        .map(|column| format!("{column} {direction}"))
+        .collect();
+    let limit = query.bind(rows);
+    let sql = format!(
+        "{} WHERE {} ORDER BY {} LIMIT {limit}",
+        select_items!("", ""),
+        query.text(),
+        columns.join(", ")
+    );
+    conn.all(sql, query.params).await?.iter().map(item).collect()
+}
+
+fn merge(items: &mut [Item], order: Order) {
+    let compare = |a: &Item, b: &Item| {
+        let ascending = place(a, order.field).partial_cmp(&place(b, order.field));
+        let ascending = ascending.unwrap_or(Ordering::Equal);
+        if order.descending {
+            ascending.reverse()
+        } else {
+            ascending
+        }
+    };
+    items.sort_by(compare);
 }
 
 /// How many items there are of each kind and status in a project.
@@ -62,8 +145,10 @@ pub async fn counts(conn: &mut Conn, project_id: Uuid) -> Result<Vec<(Kind, Stri
         .collect()
 }
 
+//= specs/spexus-store.md#lists
+//# The total of a list MUST be the number of items that pass its filter.
 /// The total comes from the kept counts when the filter is one they know, and is counted otherwise.
-async fn total(conn: &mut Conn, filter: &ItemFilter, conditions: &Conditions) -> Result<i64> {
+async fn total(conn: &mut Conn, filter: &ItemFilter) -> Result<i64> {
     let plain = ItemFilter {
         project_id: filter.project_id,
         kinds: filter.kinds.clone(),
@@ -82,8 +167,9 @@ async fn total(conn: &mut Conn, filter: &ItemFilter, conditions: &Conditions) ->
         );
         return conn.one(sql, kept.params).await?.int("n");
     }
+    let conditions = Conditions::of(filter);
     let sql = format!("SELECT count(*) AS n FROM item i WHERE {}", conditions.text());
-    conn.one(sql, conditions.params.clone()).await?.int("n")
+    conn.one(sql, conditions.params).await?.int("n")
 }
 
 /// The conditions of a statement on `item i`, with what they bind.
@@ -171,28 +257,38 @@ impl Conditions {
         }
     }
 
-    fn continue_behind(&mut self, order: Order, place: Place) -> Result<()> {
-        let column = order_column(order.field);
-        let (value, id) = match place {
-            Place::Number(value, id) if !is_text(order.field) => (self.bind(value), self.bind(id)),
-            Place::Text(value, id) if is_text(order.field) => (self.bind(value), self.bind(id)),
-            Place::Number(..) | Place::Text(..) => return Err(bad_cursor().into()),
+    //= specs/spexus-store.md#lists
+    //# A list MUST show every item that passes its filter exactly once in every order, also where values are equal.
+    fn continue_behind(&mut self, order: Order, place: &Place) -> Result<()> {
+        let values = match (place, order.field) {
+            (Place::Number(value, id), field) if !is_text(field) => vec![self.bind(*value), self.bind(*id)],
+            (Place::Text(value, id), OrderField::Title) => vec![self.bind(value), self.bind(*id)],
+            (Place::Status(value, at, id), OrderField::Status) => {
+                vec![self.bind(value), self.bind(*at), self.bind(*id)]
+            }
+            //= specs/spexus-store.md#lists
+            //# A cursor that belongs to another list MUST be refused.
+            _ => return Err(bad_cursor().into()),
         };
         let beyond = if order.descending { "<" } else { ">" };
-        self.add(format!("({column}, i.id) {beyond} ({value}, {id})"));
+        let columns = order_columns(order.field).join(", ");
+        self.add(format!("({columns}) {beyond} ({})", values.join(", ")));
         Ok(())
     }
 }
 
-/// The column of an order. Kinds without the field sort behind those with it, in both engines.
-fn order_column(field: OrderField) -> &'static str {
+/// A status as lists know it; kinds without one have an empty one.
+const STATUS: &str = "coalesce(i.status, '')";
+
+/// The columns of an order. Kinds without the field sort in one place, in both engines.
+fn order_columns(field: OrderField) -> &'static [&'static str] {
     match field {
-        OrderField::CreatedAt => "i.created_at",
-        OrderField::UpdatedAt => "i.updated_at",
-        OrderField::Priority => "coalesce(i.priority, 9)",
-        OrderField::Title => "i.title",
-        OrderField::Status => "coalesce(i.status, '')",
-        OrderField::Position => "i.position",
+        OrderField::CreatedAt => &["i.created_at", "i.id"],
+        OrderField::UpdatedAt => &["i.updated_at", "i.id"],
+        OrderField::Priority => &["coalesce(i.priority, 9)", "i.id"],
+        OrderField::Title => &["i.title", "i.id"],
+        OrderField::Status => &[STATUS, "i.created_at", "i.id"],
+        OrderField::Position => &["i.position", "i.id"],
     }
 }
 
@@ -209,7 +305,11 @@ fn place(item: &Item, field: OrderField) -> Place {
             item.id,
         ),
         OrderField::Title => Place::Text(item.title.clone(), item.id),
-        OrderField::Status => Place::Text(item.status.clone().unwrap_or_default(), item.id),
+        OrderField::Status => Place::Status(
+            item.status.clone().unwrap_or_default(),
+            item.created_at.0,
+            item.id,
+        ),
         OrderField::Position => Place::Number(item.position, item.id),
     }
 }
@@ -226,4 +326,14 @@ pub(crate) fn page_of<T>(
     data.truncate(limit as usize);
     let next = data.last().filter(|_| more).map(place);
     Ok((data, next))
+}
+
+/// A place in a list of that order, for tests.
+#[cfg(test)]
+pub(crate) fn a_cursor(field: OrderField) -> String {
+    cursor::write(&match field {
+        OrderField::Title => Place::Text("a".into(), Uuid::nil()),
+        OrderField::Status => Place::Status("a".into(), 1, Uuid::nil()),
+        _ => Place::Number(1, Uuid::nil()),
+    })
 }

@@ -103,6 +103,17 @@ impl Pool {
         }
     }
 
+    /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
+    pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
+        match location {
+            Location::File(path) => {
+                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
+                Ok(Self::Sqlite(pool.connect_lazy_with(sqlite(path, options))))
+            }
+            Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
+        }
+    }
+
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
             Self::Sqlite(pool) => Conn::new(Link::Sqlite(pool.acquire().await?)),
@@ -121,6 +132,8 @@ impl Pool {
     /// that listening takes none away from those who read.
     pub(crate) async fn listen(&self) -> Option<PgListener> {
         let Self::Postgres(pool) = self else { return None };
+        //= specs/spexus-store.md#several-processes
+        //# Following the history MUST NOT take a connection away from readers.
         let own = PgPoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)

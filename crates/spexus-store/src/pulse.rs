@@ -43,12 +43,16 @@ impl Pulse {
     /// Our own writer has committed what lies between the numbers. Where it began further on than we knew of, someone
     /// else had committed in between, and that must not go unnoticed because our own number is larger.
     pub(crate) fn committed(&self, base: i64, seq: i64, accounts: bool) {
+        //= specs/spexus-store.md#several-processes
+        //# A change of accounts by another process MUST change the generation of accounts, also when an own write follows it.
         if accounts || base > *self.head.borrow() {
             self.accounts.fetch_add(1, Ordering::AcqRel);
         }
         self.advance(seq);
     }
 
+    //= specs/spexus-store.md#several-processes
+    //# A commit of another process MUST wake those who follow the history.
     /// Someone else may have committed: whatever is remembered about accounts is void.
     fn observed(&self, seq: i64) {
         if seq > *self.head.borrow() {

@@ -15,7 +15,7 @@ use spexus_domain::item::{Item, Priority, heading};
 use spexus_domain::query::{ItemFilter, Page, PageRequest};
 use spexus_domain::search::{Hit, Query, Term};
 use spexus_domain::{Reference, Uuid};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 /// Documents that are ranked at most, the newest first; `total_count` stops here.
@@ -32,29 +32,21 @@ pub async fn search(
     filter: &ItemFilter,
     page: &PageRequest,
 ) -> Result<Page<Hit>> {
-    let mut looked_up = Vec::with_capacity(query.terms.len());
-    for term in &query.terms {
-        looked_up.push(look_up(conn, term).await?);
-    }
     let offset: u32 = page.cursor.as_deref().map(cursor::read).transpose()?.unwrap_or(0);
-    let rows = match conn.engine() {
-        Engine::Sqlite => {
-            run(
-                conn,
-                filter,
-                SQLITE,
-                match_expression(&looked_up),
-                page.limit,
-                offset,
-            )
-            .await?
-        }
-        Engine::Postgres => run(conn, filter, POSTGRES, ts_query(&looked_up), page.limit, offset).await?,
-    };
+    //= specs/spexus-store.md#search
+    //# A search MUST answer for any text.
+    if query.is_empty() {
+        return Ok(Page::whole(vec![]));
+    }
+    let mut terms: Vec<Wanted> = query.terms.iter().map(Wanted::as_typed).collect();
+    let mut rows = run(conn, filter, &terms, page.limit, offset).await?;
+    if rows.is_empty() && forgive(conn, &mut terms).await? {
+        rows = run(conn, filter, &terms, page.limit, offset).await?;
+    }
     let total_count = rows.first().map(|row| row.int("total")).transpose()?.unwrap_or(0);
     let data = rows
         .iter()
-        .map(|row| hit(row, &looked_up))
+        .map(|row| hit(row, &terms))
         .collect::<Result<Vec<_>>>()?;
     let end = offset.saturating_add(page.limit);
     let next_cursor = (i64::from(end) < total_count).then(|| cursor::write(&end));
@@ -66,7 +58,7 @@ pub async fn search(
 }
 
 /// A term with the spellings it stands for.
-struct LookedUp {
+struct Wanted {
     /// The word as typed; empty for phrases.
     word: String,
     /// The stems of which one must be found; for phrases, all of them in order.
@@ -74,29 +66,47 @@ struct LookedUp {
     phrase: bool,
 }
 
-async fn look_up(conn: &mut Conn, term: &Term) -> Result<LookedUp> {
-    let (word, stem) = match term {
-        Term::Phrase(stems) => {
-            return Ok(LookedUp {
+impl Wanted {
+    fn as_typed(term: &Term) -> Self {
+        match term {
+            Term::Phrase(stems) => Self {
                 word: String::new(),
                 stems: stems.clone(),
                 phrase: true,
-            });
+            },
+            Term::Word { word, stem } => Self {
+                word: word.clone(),
+                stems: vec![stem.clone()],
+                phrase: false,
+            },
         }
-        Term::Word { word, stem } => (word.clone(), stem.clone()),
-    };
-    let known = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM search_word WHERE word >= $1 AND word < $2 \
-                 UNION ALL SELECT 1 FROM search_word WHERE stem = $3 LIMIT 1) found";
-    let beyond = format!("{word}\u{10ffff}");
-    let mut stems = vec![stem.clone()];
-    if conn.one(known, params![&word, beyond, stem]).await?.int("n")? == 0 {
-        stems.extend(other_spellings(conn, &word).await?);
     }
-    Ok(LookedUp {
-        word,
-        stems,
-        phrase: false,
-    })
+}
+
+//= specs/spexus-store.md#search
+//# A word with one typing error SHOULD find the word that was meant.
+/// Takes words that stand nowhere for misspelt ones. Tells whether there were any.
+async fn forgive(conn: &mut Conn, terms: &mut [Wanted]) -> Result<bool> {
+    let mut forgiven = false;
+    for term in terms.iter_mut().filter(|term| !term.phrase) {
+        if !stands_anywhere(conn, term).await? {
+            let others = other_spellings(conn, &term.word).await?;
+            forgiven |= !others.is_empty();
+            term.stems.extend(others);
+        }
+    }
+    Ok(forgiven)
+}
+
+async fn stands_anywhere(conn: &mut Conn, term: &Wanted) -> Result<bool> {
+    let dialect = Dialect::of(conn.engine());
+    let sql = format!(
+        "SELECT 1 AS one FROM {} WHERE {} LIMIT 1",
+        dialect.from,
+        (dialect.matches)("$1")
+    );
+    let expression = (dialect.expression)(std::slice::from_ref(term));
+    Ok(conn.optional(sql, params![expression]).await?.is_some())
 }
 
 /// The stems of words in use that are one typing error away.
@@ -104,7 +114,10 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
     if word.chars().count() < analysis::MIN_FUZZY_CHARS {
         return Ok(vec![]);
     }
-    let forms = serde_json::to_string(&analysis::near_forms(word)).unwrap_or_default();
+    let stem = analysis::stem(word);
+    let mut forms = analysis::near_forms(word);
+    forms.extend(analysis::near_forms(&stem));
+    let forms = serde_json::to_string(&forms).unwrap_or_default();
     let sql = match conn.engine() {
         Engine::Sqlite => {
             "SELECT DISTINCT word FROM search_form WHERE form IN (SELECT value FROM json_each($1)) LIMIT 200"
@@ -118,10 +131,11 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
         .iter()
         .map(|row| row.text("word"))
         .collect::<Result<Vec<_>>>()?;
-    let near = found
-        .iter()
-        .filter(|other| analysis::is_near(word, other))
-        .map(|other| analysis::stem(other));
+    // An error in one form of a word may be two errors away from the form that stands somewhere; their stems are not.
+    let near = found.iter().filter_map(|other| {
+        let other_stem = analysis::stem(other);
+        (analysis::is_near(word, other) || analysis::is_near(&stem, &other_stem)).then_some(other_stem)
+    });
     Ok(near
         .collect::<BTreeSet<_>>()
         .into_iter()
@@ -129,21 +143,40 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// What differs between the engines: where documents are matched, and how they are scored.
+/// What differs between the engines: where documents are matched, with what, and how they are scored.
 struct Dialect {
+    /// What is read to match: documents first, whatever the planner thinks of the items' indexes.
     from: &'static str,
+    /// What grows with every document.
+    newest: &'static str,
+    expression: fn(&[Wanted]) -> String,
     matches: fn(&str) -> String,
     score: fn(&str) -> String,
 }
 
+impl Dialect {
+    const fn of(engine: Engine) -> &'static Self {
+        match engine {
+            Engine::Sqlite => &SQLITE,
+            Engine::Postgres => &POSTGRES,
+        }
+    }
+}
+
 const SQLITE: Dialect = Dialect {
-    from: "search_text t JOIN search_doc d ON d.doc = t.rowid",
+    from: "search_text t CROSS JOIN search_doc d ON d.doc = t.rowid CROSS JOIN item i ON i.id = d.item_id",
+    newest: "t.rowid",
+    expression: match_expression,
     matches: |bound| format!("search_text MATCH {bound}"),
+    //= specs/spexus-store.md#search
+    //# A match in a title MUST rank above a match in a text.
     score: |_| "-bm25(search_text, 10.0, 4.0, 1.0)".to_owned(),
 };
 
 const POSTGRES: Dialect = Dialect {
-    from: "search_doc d",
+    from: "search_doc d JOIN item i ON i.id = d.item_id",
+    newest: "d.doc",
+    expression: ts_query,
     matches: |bound| format!("d.text @@ CAST({bound} AS tsquery)"),
     score: |bound| {
         format!("CAST(ts_rank('{{0.05,0.1,0.4,1.0}}', d.text, CAST({bound} AS tsquery)) AS float8)")
@@ -153,13 +186,13 @@ const POSTGRES: Dialect = Dialect {
 async fn run(
     conn: &mut Conn,
     filter: &ItemFilter,
-    dialect: Dialect,
-    expression: String,
+    terms: &[Wanted],
     limit: u32,
     offset: u32,
 ) -> Result<Vec<Row>> {
+    let dialect = Dialect::of(conn.engine());
     let mut conditions = Conditions::of(filter);
-    let matched = conditions.bind(expression);
+    let matched = conditions.bind((dialect.expression)(terms));
     let (limit, offset, ranked) = (
         conditions.bind(limit),
         conditions.bind(offset),
@@ -168,20 +201,23 @@ async fn run(
     let sql = format!(
         "SELECT f.score, f.total, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
          i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS total FROM (SELECT d.doc, d.item_id, d.comment_id, \
-         {score} AS score FROM {from} JOIN item i ON i.id = d.item_id WHERE {matches} AND {filters} \
-         ORDER BY d.doc DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
+         {score} AS score FROM {from} WHERE {matches} AND {filters} \
+         ORDER BY {newest} DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
          JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
         score = (dialect.score)(&matched),
         from = dialect.from,
+        newest = dialect.newest,
         matches = (dialect.matches)(&matched),
         filters = conditions.text(),
     );
     conn.all(sql, conditions.params).await
 }
 
+//= specs/spexus-store.md#search
+//# Words MUST be found in all their Russian and English forms and by their beginnings.
 /// The words consist of letters and digits only, so quoting them is all the escaping there is.
-fn match_expression(terms: &[LookedUp]) -> String {
-    let term = |term: &LookedUp| {
+fn match_expression(terms: &[Wanted]) -> String {
+    let term = |term: &Wanted| {
         if term.phrase {
             return format!("{{title body}} : \"{}\"", term.stems.join(" "));
         }
@@ -196,8 +232,8 @@ fn match_expression(terms: &[LookedUp]) -> String {
     terms.iter().map(term).collect::<Vec<_>>().join(" AND ")
 }
 
-fn ts_query(terms: &[LookedUp]) -> String {
-    let term = |term: &LookedUp| {
+fn ts_query(terms: &[Wanted]) -> String {
+    let term = |term: &Wanted| {
         let stems = term.stems.iter().map(|stem| format!("'{stem}':AB"));
         if term.phrase {
             return format!("({})", stems.collect::<Vec<_>>().join(" <-> "));
@@ -217,7 +253,7 @@ fn is_prefix(word: &str) -> bool {
     word.chars().nth(1).is_some()
 }
 
-fn hit(row: &Row, terms: &[LookedUp]) -> Result<Hit> {
+fn hit(row: &Row, terms: &[Wanted]) -> Result<Hit> {
     let kind = kind(row, "kind")?;
     let (title, description) = (row.text("title")?, row.text("description")?);
     let found = |folded: &str| {
@@ -245,9 +281,16 @@ fn hit(row: &Row, terms: &[LookedUp]) -> Result<Hit> {
     })
 }
 
+//= specs/spexus-store.md#search
+//# A search MUST show every write from the moment it is acknowledged.
 /// Puts an item into the index, or writes it anew.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
     put(tx, item.id, None, &item.title, &item.description).await
+}
+
+/// Puts an item into the index that was not there before.
+pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
+    add(tx, item.id, None, &item.title, &item.description).await
 }
 
 /// Puts an item into the index together with its comments, when it comes back.
@@ -288,11 +331,10 @@ pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> 
 /// Builds the whole index anew, for databases that were copied.
 pub async fn rebuild(tx: &mut Tx) -> Result<()> {
     let clear = match tx.conn.engine() {
-        Engine::Sqlite => {
-            "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_word; DELETE FROM search_form"
-        }
-        Engine::Postgres => "TRUNCATE search_doc, search_word, search_form",
+        Engine::Sqlite => "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_form",
+        Engine::Postgres => "TRUNCATE search_doc, search_form",
     };
+    tx.words.forget();
     tx.conn.script(clear).await?;
     let mut after = Uuid::nil();
     loop {
@@ -315,11 +357,11 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
         let doc = row.int("doc")?;
         if tx.conn.engine() == Engine::Sqlite {
             tx.conn
-                .run("DELETE FROM search_text WHERE rowid = $1", params![doc])
+                .post("DELETE FROM search_text WHERE rowid = $1", params![doc])
                 .await?;
         }
         tx.conn
-            .run("DELETE FROM search_doc WHERE doc = $1", params![doc])
+            .post("DELETE FROM search_doc WHERE doc = $1", params![doc])
             .await?;
     }
     Ok(())
@@ -342,26 +384,31 @@ async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
         }
     };
     remove(tx, &known).await?;
+    add(tx, item_id, comment_id, title, body).await
+}
+
+/// Puts a document into the index that is not there yet.
+async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
     let (title, body) = (analysis::index(title), analysis::index(body));
     match tx.conn.engine() {
         Engine::Sqlite => {
-            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2) RETURNING doc";
-            let doc = tx.conn.one(sql, params![item_id, comment_id]).await?.int("doc")?;
-            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES ($1, $2, $3, $4)";
+            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2)";
+            tx.conn.post(sql, params![item_id, comment_id]).await?;
+            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
             tx.conn
-                .run(sql, params![doc, &title.stems, &body.stems, words])
+                .post(sql, params![&title.stems, &body.stems, words])
                 .await?;
         }
         Engine::Postgres => {
             let sql =
                 "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))";
             tx.conn
-                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .post(sql, params![item_id, comment_id, ts_vector(&title, &body)])
                 .await?;
         }
     }
-    learn_words(&mut tx.conn, &title, &body).await
+    learn_words(tx, &title, &body).await
 }
 
 /// A document as PostgreSQL reads it: every word with its place and weight.
@@ -386,57 +433,74 @@ fn ts_vector(title: &Indexed, body: &Indexed) -> String {
     vector
 }
 
-/// Remembers new words, and their forms with one letter left out.
-async fn learn_words(conn: &mut Conn, title: &Indexed, body: &Indexed) -> Result<()> {
-    let words: BTreeSet<&str> = title
-        .words
-        .split(' ')
-        .chain(body.words.split(' '))
-        .filter(|word| !word.is_empty())
-        .collect();
-    if words.is_empty() {
-        return Ok(());
+/// Words that are known to be remembered, so that nobody has to look. Those of a transaction count once it is committed.
+#[derive(Default)]
+pub(crate) struct KnownWords {
+    committed: HashSet<String>,
+    met: HashSet<String>,
+}
+
+impl KnownWords {
+    /// More are forgotten; looking them up again costs little.
+    const MAX_WORDS: usize = 20_000;
+
+    pub(crate) fn begin(&mut self) {
+        self.met.clear();
     }
-    let pairs: Vec<[String; 2]> = words
-        .into_iter()
-        .map(|word| [word.to_owned(), analysis::stem(word)])
+
+    pub(crate) fn committed(&mut self) {
+        if self.committed.len() + self.met.len() > Self::MAX_WORDS {
+            self.committed.clear();
+        }
+        self.committed.extend(self.met.drain());
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Remembers new words, and their forms with one letter left out.
+async fn learn_words(tx: &mut Tx, title: &Indexed, body: &Indexed) -> Result<()> {
+    let words = title.words.split(' ').chain(body.words.split(' '));
+    let unsure: BTreeSet<&str> = words
+        .filter(|word| !word.is_empty() && !tx.words.committed.contains(*word))
         .collect();
+    let pairs = unsure.iter().map(|word| [(*word).to_owned(), (*word).to_owned()]);
+    let new = learn(&mut tx.conn, pairs.collect()).await?;
+    // A new one is undone with its job, so only those that were there before are sure.
+    let known = unsure
+        .iter()
+        .filter(|word| !new.iter().any(|other| other == *word));
+    tx.words.met.extend(known.map(|word| (*word).to_owned()));
+    let mut forms = BTreeSet::new();
+    for word in new {
+        for form in analysis::near_forms(&word) {
+            forms.insert([form, word.clone()]);
+        }
+        for form in analysis::near_forms(&analysis::stem(&word)) {
+            forms.insert([form, word.clone()]);
+        }
+    }
+    learn(&mut tx.conn, forms.into_iter().collect()).await.map(drop)
+}
+
+/// Remembers pairs of a form and a word, and tells the words of those that are new.
+async fn learn(conn: &mut Conn, pairs: Vec<[String; 2]>) -> Result<Vec<String>> {
+    if pairs.is_empty() {
+        return Ok(vec![]);
+    }
     let sql = match conn.engine() {
         Engine::Sqlite => {
-            "INSERT INTO search_word (word, stem) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
              ON CONFLICT DO NOTHING RETURNING word"
         }
         Engine::Postgres => {
-            "INSERT INTO search_word (word, stem) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
              ON CONFLICT DO NOTHING RETURNING word"
         }
     };
     let json = serde_json::to_string(&pairs).unwrap_or_default();
-    let new = conn.all(sql, params![json]).await?;
-    let mut forms: Vec<[String; 2]> = Vec::new();
-    for row in &new {
-        let word = row.text("word")?;
-        if word.chars().count() + 1 >= analysis::MIN_FUZZY_CHARS {
-            forms.extend(
-                analysis::near_forms(&word)
-                    .into_iter()
-                    .map(|form| [form, word.clone()]),
-            );
-        }
-    }
-    if forms.is_empty() {
-        return Ok(());
-    }
-    let sql = match conn.engine() {
-        Engine::Sqlite => {
-            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true ON CONFLICT DO NOTHING"
-        }
-        Engine::Postgres => {
-            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
-             ON CONFLICT DO NOTHING"
-        }
-    };
-    conn.run(sql, params![serde_json::to_string(&forms).unwrap_or_default()])
-        .await
-        .map(drop)
+    let rows = conn.all(sql, params![json]).await?;
+    rows.iter().map(|row| row.text("word")).collect()
 }

@@ -53,6 +53,12 @@ pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<(Token, Uuid)>> {
     row.map(|row| Ok((token(&row)?, row.id("user_id")?))).transpose()
 }
 
+/// Whether a user has a token of this name.
+pub async fn has_name(conn: &mut Conn, user_id: Uuid, name: &str) -> Result<bool> {
+    let sql = "SELECT id FROM token WHERE user_id = $1 AND name = $2";
+    Ok(conn.optional(sql, params![user_id, name]).await?.is_some())
+}
+
 /// Writes a new token.
 pub async fn insert(
     tx: &mut Tx,

@@ -25,7 +25,9 @@ pub async fn below(conn: &mut Conn, root: Uuid, max_depth: u32, max_nodes: u32) 
         "WHERE o.deleted_at IS NULL AND d.depth < $2) ",
         select_items!(
             ", d.depth",
-            "JOIN down d ON d.node = i.id ORDER BY d.depth, i.position, i.id LIMIT $3"
+            // Crosswise, because SQLite would rather look through all items for those of the tree.
+            "down d CROSS JOIN item i",
+            "WHERE i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $3"
         )
     );
     let rows = conn.all(SQL, params![root, max_depth, max_nodes]).await?;
@@ -45,7 +47,11 @@ pub async fn path(conn: &mut Conn, id: Uuid) -> Result<Vec<Item>> {
         "WITH RECURSIVE up (node, above, depth) AS (",
         "SELECT id, parent_id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
         "SELECT o.id, o.parent_id, u.depth + 1 FROM item o JOIN up u ON o.id = u.above WHERE u.depth < 100) ",
-        select_items!("", "JOIN up u ON u.node = i.id ORDER BY u.depth DESC")
+        select_items!(
+            "",
+            "up u CROSS JOIN item i",
+            "WHERE i.id = u.node ORDER BY u.depth DESC"
+        )
     );
     items(&conn.all(SQL, params![id]).await?)
 }

@@ -8,6 +8,9 @@ use spexus_service::{Service, ServiceOptions};
 use spexus_store::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -47,6 +50,7 @@ pub(crate) struct Server {
     pub(crate) service: Service,
     pub(crate) client: reqwest::Client,
     pub(crate) token: String,
+    pub(crate) location: Location,
     clock: Arc<AtomicI64>,
     stop: Option<oneshot::Sender<()>>,
     done: JoinHandle<std::io::Result<()>>,
@@ -55,7 +59,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::with(HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() }).await
+        Self::with(HttpOptions {
+            max_anonymous_requests_per_minute: 10_000,
+            ..HttpOptions::default()
+        })
+        .await
     }
 
     pub(crate) async fn with(options: HttpOptions) -> Self {
@@ -65,8 +73,13 @@ impl Server {
     }
 
     pub(crate) async fn on_postgres() -> Option<Self> {
-        let url = tokio::task::spawn_blocking(test_support::fresh_database).await.unwrap()?;
-        let options = HttpOptions { max_anonymous_requests_per_minute: 10_000, ..HttpOptions::default() };
+        let url = tokio::task::spawn_blocking(test_support::fresh_database)
+            .await
+            .unwrap()?;
+        let options = HttpOptions {
+            max_anonymous_requests_per_minute: 10_000,
+            ..HttpOptions::default()
+        };
         Some(Self::start(Location::parse(&url).unwrap(), options, None).await)
     }
 
@@ -74,7 +87,9 @@ impl Server {
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
         let tick = clock.clone();
         let now = Arc::new(move || Timestamp(tick.fetch_add(1, Ordering::Relaxed)));
-        let (service, _) = Service::open(&location, ServiceOptions::for_testing(), now).await.unwrap();
+        let (service, _) = Service::open(&location, ServiceOptions::for_testing(), now)
+            .await
+            .unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
@@ -83,8 +98,17 @@ impl Server {
         });
         let done = tokio::spawn(serving);
         let client = reqwest::Client::new();
-        let mut server =
-            Self { url, service, client, token: String::new(), clock, stop: Some(stop), done, _folder: folder };
+        let mut server = Self {
+            url,
+            service,
+            client,
+            token: String::new(),
+            location,
+            clock,
+            stop: Some(stop),
+            done,
+            _folder: folder,
+        };
         let session = server.login("admin", ADMIN_PASSWORD).await;
         server.token = session["token"].as_str().unwrap().to_owned();
         server
@@ -96,8 +120,14 @@ impl Server {
     }
 
     pub(crate) async fn login(&self, username: &str, password: &str) -> Value {
-        let (status, body) =
-            self.as_token("", Method::POST, "/api/v1/auth/login", Some(json!({"username": username, "password": password}))).await;
+        let (status, body) = self
+            .as_token(
+                "",
+                Method::POST,
+                "/api/v1/auth/login",
+                Some(json!({"username": username, "password": password})),
+            )
+            .await;
         assert_eq!(status, 200, "{body}");
         body
     }
@@ -107,16 +137,32 @@ impl Server {
         let user = json!({"username": username, "password": "long enough", "role": role});
         self.post("/api/v1/users", user).await.created();
         let token = json!({"name": "test"});
-        let made = self.post(&format!("/api/v1/tokens?user={username}"), token).await.created();
+        let made = self
+            .post(&format!("/api/v1/tokens?user={username}"), token)
+            .await
+            .created();
         made["token"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn as_token(&self, token: &str, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+    pub(crate) async fn as_token(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> (u16, Value) {
         let reply = self.send(token, method, path, body, &[]).await;
         (reply.status, reply.body)
     }
 
-    pub(crate) async fn send(&self, token: &str, method: Method, path: &str, body: Option<Value>, headers: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn send(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        headers: &[(&str, &str)],
+    ) -> Reply {
         let mut request = self.client.request(method, format!("{}{path}", self.url));
         if !token.is_empty() {
             request = request.bearer_auth(token);
@@ -132,7 +178,11 @@ impl Server {
         let headers = response.headers().clone();
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Reply { status, headers, body }
+        Reply {
+            status,
+            headers,
+            body,
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
@@ -157,19 +207,130 @@ impl Server {
 
     /// An epic with a story, a criterion and a requirement: `EP-001`, `US-001`, `AC-001`, `REQ-001`.
     pub(crate) async fn seed(&self) {
-        self.post("/api/v1/epics", json!({"title": "Sign in", "priority": 1})).await.created();
-        self.post("/api/v1/user-stories", json!({"epic_id": "EP-001", "title": "With a passkey"})).await.created();
-        let criterion = json!({"user_story_id": "US-001", "description": "The passkey prompt opens within a second."});
-        self.post("/api/v1/acceptance-criteria", criterion).await.created();
+        self.post("/api/v1/epics", json!({"title": "Sign in", "priority": 1}))
+            .await
+            .created();
+        self.post(
+            "/api/v1/user-stories",
+            json!({"epic_id": "EP-001", "title": "With a passkey"}),
+        )
+        .await
+        .created();
+        let criterion =
+            json!({"user_story_id": "US-001", "description": "The passkey prompt opens within a second."});
+        self.post("/api/v1/acceptance-criteria", criterion)
+            .await
+            .created();
         let requirement = json!({"user_story_id": "US-001", "title": "Passkeys MUST work", "acceptance_criteria_id": "AC-001"});
         self.post("/api/v1/requirements", requirement).await.created();
     }
 
+    /// Tells the server to stop; what it accepted goes on.
+    pub(crate) fn begin_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
     /// Stops the server the graceful way and closes the database.
     pub(crate) async fn stop(mut self) {
-        drop(self.stop.take());
+        self.begin_stop();
         (&mut self.done).await.unwrap().unwrap();
     }
+
+    /// A connection without a client on it.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.url.trim_start_matches("http://"))
+            .await
+            .unwrap()
+    }
+
+    /// The head of a request with a JSON body of so many bytes.
+    pub(crate) fn head(&self, method: &str, path: &str, body_bytes: usize) -> String {
+        let token = &self.token;
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: spexus\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {body_bytes}\r\n\r\n"
+        )
+    }
+
+    /// The number of the last change: what left it as it was wrote nothing.
+    pub(crate) async fn chain_head(&self) -> i64 {
+        spexus_store::changes::head(&mut self.service.store().read().await.unwrap())
+            .await
+            .unwrap()
+    }
+
+    /// Listens to the feed.
+    pub(crate) async fn listen(&self, token: &str, query: &str, headers: &[(&str, &str)]) -> Events {
+        let mut request = self
+            .client
+            .get(format!("{}/api/v1/changes/stream{query}", self.url))
+            .bearer_auth(token);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Events {
+            response,
+            text: String::new(),
+        }
+    }
+}
+
+/// An open stream of server-sent events.
+pub(crate) struct Events {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Events {
+    /// The id and the data of the next event; `None` when the stream ended.
+    pub(crate) async fn next(&mut self) -> Option<(i64, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    event
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name))
+                        .map(str::trim)
+                };
+                let found = field("id:")
+                    .zip(field("data:"))
+                    .map(|(id, data)| (id.parse().unwrap(), serde_json::from_str(data).unwrap()));
+                self.text = rest.to_owned();
+                match found {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
+            }
+            let arrived = tokio::time::timeout(Duration::from_secs(30), self.response.chunk()).await;
+            let chunk = arrived.expect("nothing came in half a minute").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+}
+
+/// Everything that comes until the other side closes.
+pub(crate) async fn read_all(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await;
+    // A peer that resets after its answer is as good as one that closes.
+    let _ = read.expect("the connection stayed open for half a minute");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Everything that comes until a text has come.
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut bytes = Vec::new();
+    while !String::from_utf8_lossy(&bytes).contains(wanted) {
+        let mut part = [0; 4096];
+        let read = tokio::time::timeout(Duration::from_secs(30), stream.read(&mut part)).await;
+        match read.expect("nothing came in half a minute").unwrap() {
+            0 => break,
+            count => bytes.extend_from_slice(&part[..count]),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// An answer.
@@ -193,9 +354,17 @@ impl Reply {
 
     /// A refusal with this HTTP status and code; gives the error.
     pub(crate) fn refused(self, status: u16, code: u16) -> Value {
-        assert_eq!((self.status, self.body["error"]["code"].as_u64()), (status, Some(u64::from(code))), "{}", self.body);
+        assert_eq!(
+            (self.status, self.body["error"]["code"].as_u64()),
+            (status, Some(u64::from(code))),
+            "{}",
+            self.body
+        );
         let error = self.body["error"].clone();
-        assert!(!error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty(), "{error}");
+        assert!(
+            !error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty(),
+            "{error}"
+        );
         error
     }
 }

@@ -5,7 +5,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 fn references(page: &Value) -> Vec<&str> {
-    page["data"].as_array().unwrap().iter().map(|row| row["reference_id"].as_str().unwrap()).collect()
+    page["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["reference_id"].as_str().unwrap())
+        .collect()
 }
 
 on_both! {

@@ -1,5 +1,9 @@
 //! The HTTP surface from outside: a real server on a real socket over a real database, SQLite and PostgreSQL alike.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod accounts;
 mod bad_input;

@@ -1,1 +1,1 @@
-//! Comes next.
+//! Nothing yet.

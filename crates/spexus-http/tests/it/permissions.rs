@@ -1,1 +1,479 @@
-//! Comes next.
+//! Who may do what: every operation of the OpenAPI document against every kind of caller, from one table.
+
+use crate::harness::{Server, on_both};
+use reqwest::Method;
+use serde_json::{Value, json};
+use spexus_domain::Kind;
+use spexus_domain::account::{Role, Scope};
+use std::collections::BTreeSet;
+
+/// Every operation: method, path, the least role, the narrowest scope, whether a token bound to a project may use it (in
+/// that project), and a body that fits. `-` stands for anyone, even without a token. An operation without a row fails
+/// the test below, and so does a row without an operation.
+const TABLE: &str = r#"
+GET    /health/live                                     -             -       yes
+GET    /health/ready                                    -             -       yes
+GET    /metrics                                         -             -       yes
+POST   /api/v1/auth/login                               -             -       yes  {"username": "kim", "password": "long enough"}
+
+GET    /api/v1/{kind}                                   Commenter     read    yes
+GET    /api/v1/{kind}/{id}                              Commenter     read    yes
+GET    /api/v1/{kind}/{id}/deletion-preview             Commenter     read    yes
+GET    /api/v1/{kind}/{id}/children                     Commenter     read    yes
+GET    /api/v1/{kind}/{id}/links                        Commenter     read    yes
+GET    /api/v1/{kind}/{id}/comments                     Commenter     read    yes
+GET    /api/v1/{kind}/{id}/history                      Commenter     read    yes
+GET    /api/v1/epics/{id}/user-stories                  Commenter     read    yes
+GET    /api/v1/user-stories/{id}/acceptance-criteria    Commenter     read    yes
+GET    /api/v1/user-stories/{id}/requirements           Commenter     read    yes
+GET    /api/v1/epics/{id}/steering-documents            Commenter     read    yes
+GET    /api/v1/items/{id}                               Commenter     read    yes
+GET    /api/v1/hierarchy/{id}                           Commenter     read    yes
+GET    /api/v1/hierarchy/{id}/path                      Commenter     read    yes
+GET    /api/v1/comments/{id}                            Commenter     read    yes
+GET    /api/v1/search?query=passkey                     Commenter     read    yes
+GET    /api/v1/changes                                  Commenter     read    yes
+GET    /api/v1/changes/stream                           Commenter     read    yes
+GET    /api/v1/baselines                                Commenter     read    yes
+GET    /api/v1/baselines/diff?from=v1                   Commenter     read    yes
+GET    /api/v1/requirement-types                        Commenter     read    yes
+GET    /api/v1/link-types                               Commenter     read    yes
+GET    /api/v1/workflows                                Commenter     read    yes
+GET    /api/v1/workflows/{kind_name}                    Commenter     read    yes
+GET    /api/v1/prompts                                  Commenter     read    yes
+GET    /api/v1/prompts/active                           Commenter     read    yes
+GET    /api/v1/prompts/{id}                             Commenter     read    yes
+GET    /api/v1/projects                                 Commenter     read    yes
+GET    /api/v1/projects/{key}                           Commenter     read    own
+GET    /api/v1/users                                    Commenter     read    yes
+GET    /api/v1/auth/profile                             Commenter     read    yes
+
+POST   /api/v1/{kind}/{id}/comments                     Commenter     comment yes  {"content": "Why?"}
+PATCH  /api/v1/comments/{id}                            User          comment yes  {"resolved": true}
+PATCH  /api/v1/comments/{id}                            Administrator write   yes  {"content": "Changed."}
+DELETE /api/v1/comments/{id}                            Administrator write   yes
+
+POST   /api/v1/auth/logout                              Commenter     read    yes
+POST   /api/v1/auth/password                            Commenter     admin   yes  {"current_password": "long enough", "new_password": "long enough"}
+GET    /api/v1/tokens                                   Commenter     admin   yes
+POST   /api/v1/tokens                                   Commenter     admin   yes  {"name": "second"}
+DELETE /api/v1/tokens/{id}                              Commenter     admin   yes
+
+POST   /api/v1/{kind}                                   User          write   yes  NEW
+PATCH  /api/v1/{kind}/{id}                              User          write   yes  {"description": "Better."}
+PATCH  /api/v1/{kind}/{id}/status                       User          write   yes  {"status": "Draft"}
+PATCH  /api/v1/{kind}/{id}/assign                       User          write   yes  {"assignee": "kim"}
+POST   /api/v1/{kind}/{id}/move                         User          write   yes  {}
+DELETE /api/v1/{kind}/{id}                              User          write   yes
+POST   /api/v1/{kind}/{id}/restore                      User          write   yes
+POST   /api/v1/epics/{id}/user-stories                  User          write   yes  {"title": "x"}
+POST   /api/v1/user-stories/{id}/acceptance-criteria    User          write   yes  {"description": "x"}
+POST   /api/v1/user-stories/{id}/requirements           User          write   yes  {"title": "x"}
+POST   /api/v1/epics/{id}/steering-documents/{document} User          write   yes
+DELETE /api/v1/epics/{id}/steering-documents/{document} User          write   yes
+POST   /api/v1/links                                    User          write   yes  {"source": "REQ-001", "target": "REQ-002", "type": "blocks"}
+POST   /api/v1/links/{id}/confirm                       User          write   yes
+DELETE /api/v1/links/{id}                               User          write   yes
+POST   /api/v1/batch                                    User          write   yes  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}]}
+POST   /api/v1/baselines                                User          write   yes  {"name": "v2"}
+
+PUT    /api/v1/requirement-types/{name}                 Administrator admin   no   {"description": "x"}
+DELETE /api/v1/requirement-types/{name}                 Administrator admin   no
+PUT    /api/v1/link-types/{name}                        Administrator admin   no   {"inverse": "is_temporary"}
+DELETE /api/v1/link-types/{name}                        Administrator admin   no
+PUT    /api/v1/workflows/{kind_name}                    Administrator admin   no   {"statuses": [], "transitions": []}
+POST   /api/v1/prompts                                  Administrator admin   no   {"name": "p", "messages": [{"role": "user", "text": "x"}]}
+PATCH  /api/v1/prompts/{id}                             Administrator admin   no   {"title": "x"}
+POST   /api/v1/prompts/{id}/activate                    Administrator admin   no   {}
+DELETE /api/v1/prompts/{id}                             Administrator admin   no
+POST   /api/v1/projects                                 Administrator admin   no   {"key": "new"}
+PATCH  /api/v1/projects/{key}                           Administrator admin   no   {"name": "x"}
+POST   /api/v1/users                                    Administrator admin   no   {"username": "new", "password": "long enough", "role": "User"}
+GET    /api/v1/users/{user}                             Administrator admin   no
+PATCH  /api/v1/users/{user}                             Administrator admin   no   {"email": "sam@example.org"}
+PUT    /api/v1/users/{user}/password                    Administrator admin   no   {"password": "long enough"}
+DELETE /api/v1/users/{user}                             Administrator admin   no
+GET    /api/v1/audit/events                             Administrator admin   no
+GET    /api/v1/audit/verify                             Administrator admin   no
+"#;
+
+/// One row of the table for one kind.
+struct Row {
+    method: Method,
+    /// As it stands in the document.
+    template: String,
+    /// As it is asked for.
+    path: String,
+    least: Option<(Role, Scope)>,
+    bound: String,
+    body: Option<Value>,
+}
+
+impl Row {
+    fn allows(&self, role: Role, scope: Scope) -> bool {
+        self.least.is_none_or(|least| role >= least.0 && scope >= least.1)
+    }
+
+    fn says(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// The rows, with the ids of what a server was seeded with.
+fn rows(ids: &Ids) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for line in TABLE.lines().filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [method, path, role, scope, bound, ..] = words[..] else {
+            panic!("a row is short: {line}")
+        };
+        let body = words
+            .get(5..)
+            .map(|rest| rest.join(" "))
+            .filter(|body| !body.is_empty());
+        let kinds = if path.contains("{kind}") {
+            Kind::ALL.to_vec()
+        } else {
+            vec![Kind::Epic]
+        };
+        for kind in kinds {
+            let template = path.replace("{kind}", kind.rules().path);
+            let body = match body.as_deref() {
+                None => None,
+                Some("NEW") => Some(new_item(kind)),
+                Some(body) => Some(serde_json::from_str(body).unwrap()),
+            };
+            rows.push(Row {
+                method: method.parse().unwrap(),
+                path: ids.fill(&template),
+                template: template.split('?').next().unwrap().to_owned(),
+                least: (role != "-")
+                    .then(|| (Role::parse("", role).unwrap(), Scope::parse("", scope).unwrap())),
+                bound: bound.to_owned(),
+                body,
+            });
+        }
+    }
+    rows
+}
+
+fn new_item(kind: Kind) -> Value {
+    match kind {
+        Kind::Epic | Kind::SteeringDocument => json!({"title": "x"}),
+        Kind::UserStory => json!({"title": "x", "parent": "EP-001"}),
+        Kind::AcceptanceCriterion => json!({"description": "x", "parent": "US-001"}),
+        Kind::Requirement => json!({"title": "x", "parent": "US-001"}),
+    }
+}
+
+/// What the paths of the table are filled with.
+struct Ids {
+    comment: String,
+    link: String,
+}
+
+impl Ids {
+    /// Everything a row can speak of exists, so that nothing is refused for the wrong reason.
+    async fn seed(server: &Server) -> Self {
+        server.seed().await;
+        server
+            .post(
+                "/api/v1/requirements",
+                json!({"title": "Passkey two", "parent": "US-001"}),
+            )
+            .await
+            .created();
+        server
+            .post("/api/v1/steering-documents", json!({"title": "Passkey policy"}))
+            .await
+            .created();
+        server
+            .post("/api/v1/baselines", json!({"name": "v1"}))
+            .await
+            .created();
+        let comment = server
+            .post("/api/v1/epics/EP-001/comments", json!({"content": "Passkey?"}))
+            .await
+            .created();
+        let link = json!({"source": "REQ-001", "target": "REQ-002", "type": "relates_to"});
+        let link = server.post("/api/v1/links", link).await.created();
+        server
+            .post("/api/v1/epics/EP-001/steering-documents/STD-001", json!({}))
+            .await
+            .created();
+        server
+            .post("/api/v1/projects", json!({"key": "other"}))
+            .await
+            .created();
+        server.user("sam", "User").await;
+        let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
+        Self {
+            comment: text(&comment),
+            link: text(&link),
+        }
+    }
+
+    fn fill(&self, template: &str) -> String {
+        let own = |kind: Kind| format!("{}-001", kind.rules().prefix);
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|kind| template.starts_with(&format!("/api/v1/{}/{{id}}", kind.rules().path)));
+        let id = match template.split('/').nth(3).unwrap_or_default() {
+            "comments" => self.comment.clone(),
+            "links" => self.link.clone(),
+            "tokens" => "0191d5e5-0000-7000-8000-000000000000".to_owned(),
+            "prompts" => "requirements-analyst".to_owned(),
+            _ => own(kind.unwrap_or(Kind::Epic)),
+        };
+        let path = template
+            .replace("{id}", &id)
+            .replace("{document}", "STD-001")
+            .replace("{name}", "temporary");
+        path.replace("{kind_name}", "epic")
+            .replace("{key}", "default")
+            .replace("{user}", "sam")
+    }
+}
+
+/// Sends the request of a row and gives the status and, unless it is a stream, the text of the answer.
+async fn ask(server: &Server, token: &str, row: &Row) -> (u16, String) {
+    let mut request = server
+        .client
+        .request(row.method.clone(), format!("{}{}", server.url, row.path));
+    if !token.is_empty() {
+        request = request.bearer_auth(token);
+    }
+    if let Some(body) = &row.body {
+        request = request.json(body);
+    }
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let endless = row.path.ends_with("/stream") && status == 200;
+    (
+        status,
+        if endless {
+            String::new()
+        } else {
+            response.text().await.unwrap()
+        },
+    )
+}
+
+async fn scoped(server: &Server, scope: &str, project: Option<&str>) -> String {
+    let input = json!({"name": format!("{scope} {project:?}"), "scopes": [scope], "project": project});
+    let made = server.post("/api/v1/tokens?user=root", input).await.created();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+on_both! {
+    //= specs/spexus-http.md#permissions
+    //= type=test
+    //# Every operation MUST refuse a caller whose role or scope is below the least one of that operation.
+    async fn every_operation_asks_for_its_role_and_scope(server) {
+        let ids = Ids::seed(server).await;
+        let mut callers = vec![(String::new(), String::from("anonymous"), None)];
+        for (name, role) in [("carl", Role::Commenter), ("kim", Role::User), ("root", Role::Administrator)] {
+            callers.push((server.user(name, role.name()).await, role.name().into(), Some((role, Scope::Admin))));
+        }
+        for scope in Scope::ALL {
+            let token = scoped(server, scope.name(), None).await;
+            callers.push((token, format!("scope {}", scope.name()), Some((Role::Administrator, scope))));
+        }
+        let rows = rows(&ids);
+        let before = server.chain_head().await;
+        for row in &rows {
+            for (token, name, rights) in &callers {
+                match rights {
+                    None if row.least.is_some() => assert_eq!(ask(server, token, row).await.0, 401, "{name}: {}", row.says()),
+                    Some((role, scope)) if !row.allows(*role, *scope) => {
+                        let (status, text) = ask(server, token, row).await;
+                        assert_eq!(status, 403, "{name}: {}: {text}", row.says());
+                        assert!(text.contains("1014"), "{text}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(server.chain_head().await, before, "what was refused left no trace");
+        // Removals go last, so that the others find what they speak of.
+        let (removals, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.method == Method::DELETE);
+        for row in others.into_iter().chain(removals) {
+            for (token, name, rights) in &callers {
+                let allowed = rights.map_or(row.least.is_none(), |(role, scope)| row.allows(role, scope));
+                // Only these two are about the person who asks, whose password may be another one.
+                if allowed && !row.path.starts_with("/api/v1/auth/") {
+                    let (status, text) = ask(server, token, row).await;
+                    assert!(![401, 403, 405, 415].contains(&status) && status < 500, "{name}: {}: {status} {text}", row.says());
+                }
+            }
+        }
+    }
+
+    //= specs/spexus-http.md#permissions
+    //= type=test
+    //# A token bound to a project MUST show and change nothing of another project.
+    async fn a_token_bound_to_a_project_stays_in_it(server) {
+        let ids = Ids::seed(server).await;
+        server.user("kim", "User").await;
+        server.user("root", "Administrator").await;
+        let bound = scoped(server, "admin", Some("other")).await;
+        let before = server.get("/api/v1/changes?limit=200").await.ok();
+        for row in rows(&ids) {
+            if row.path == "/api/v1/auth/password" {
+                continue;
+            }
+            let (status, text) = ask(server, &bound, &row).await;
+            match row.bound.as_str() {
+                "yes" => assert!(![401, 403, 405, 415].contains(&status) && status < 500, "{}: {status} {text}", row.says()),
+                _ => assert_eq!(status, 403, "{}: {text}", row.says()),
+            }
+            assert!(!text.contains("asskey"), "{} shows another project: {text}", row.says());
+        }
+        assert_eq!(server.get("/api/v1/changes?limit=200").await.ok(), before, "nothing of the other project changed");
+        server.send(&bound, Method::GET, "/api/v1/epics?project=default", None, &[]).await.refused(403, 1014);
+    }
+
+    //= specs/spexus-service.md#tokens
+    //= type=test
+    //# A token made with a token that is bound to a project MUST be bound to the same project.
+    async fn a_bound_token_cannot_make_a_free_one(server) {
+        server.seed().await;
+        server.post("/api/v1/projects", json!({"key": "other"})).await.created();
+        server.user("root", "Administrator").await;
+        let bound = scoped(server, "admin", Some("other")).await;
+        let made = server.send(&bound, Method::POST, "/api/v1/tokens", Some(json!({"name": "free"})), &[]).await.created();
+        assert_eq!(made["project"], "other");
+        let elsewhere = Some(json!({"name": "elsewhere", "project": "default"}));
+        server.send(&bound, Method::POST, "/api/v1/tokens", elsewhere, &[]).await.refused(403, 1014);
+    }
+
+    //= specs/spexus-http.md#permissions
+    //= type=test
+    //# A change of role, a disabled account, a revoked token and a changed password MUST bite on the next request.
+    async fn changes_of_rights_bite_at_once(server) {
+        let kim = server.user("kim", "User").await;
+        let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();
+        let server = &*server;
+        let create = |token: String| async move {
+            server.as_token(&token, Method::POST, "/api/v1/epics", Some(json!({"title": "x"}))).await.0
+        };
+        assert_eq!((create(kim.clone()).await, create(session.clone()).await), (201, 201));
+        server.patch("/api/v1/users/kim", json!({"role": "Commenter"})).await.ok();
+        assert_eq!((create(kim.clone()).await, create(session.clone()).await), (403, 403));
+        server.patch("/api/v1/users/kim", json!({"role": "User"})).await.ok();
+        server.put("/api/v1/users/kim/password", json!({"password": "another one"})).await;
+        assert_eq!((create(kim.clone()).await, create(session).await), (201, 401), "a new password ends sessions, not tokens");
+        let session = server.login("kim", "another one").await["token"].as_str().unwrap().to_owned();
+        let token = server.get("/api/v1/tokens?user=kim").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+        server.delete(&format!("/api/v1/tokens/{token}")).await.ok();
+        assert_eq!((create(kim).await, create(session.clone()).await), (401, 201));
+        server.delete("/api/v1/users/kim").await.ok();
+        assert_eq!(create(session).await, 401);
+        let login = json!({"username": "kim", "password": "another one"});
+        server.send("", Method::POST, "/api/v1/auth/login", Some(login), &[]).await.refused(401, 1013);
+    }
+
+    async fn a_disabled_account_that_comes_back_has_no_keys(server) {
+        let kim = server.user("kim", "User").await;
+        let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();
+        server.delete("/api/v1/users/kim").await.ok();
+        server.patch("/api/v1/users/kim", json!({"active": true})).await.ok();
+        for secret in [kim, session] {
+            assert_eq!(server.as_token(&secret, Method::GET, "/api/v1/epics", None).await.0, 401);
+        }
+        server.login("kim", "long enough").await;
+    }
+
+    //= specs/spexus-service.md#comments
+    //= type=test
+    //# Only its author and administrators MAY change or remove what a comment says.
+    async fn comments_belong_to_their_authors(server) {
+        server.seed().await;
+        let (carl, kim, ann) =
+            (server.user("carl", "Commenter").await, server.user("kim", "User").await, server.user("ann", "Commenter").await);
+        let made = server.send(&carl, Method::POST, "/api/v1/epics/EP-001/comments", Some(json!({"content": "Mine."})), &[]).await;
+        let path = format!("/api/v1/comments/{}", made.created()["id"].as_str().unwrap());
+        for other in [&kim, &ann] {
+            server.send(other, Method::PATCH, &path, Some(json!({"content": "Not mine."})), &[]).await.refused(403, 1014);
+            server.send(other, Method::DELETE, &path, None, &[]).await.refused(403, 1014);
+        }
+        server.send(&ann, Method::PATCH, &path, Some(json!({"resolved": true})), &[]).await.refused(403, 1014);
+        assert_eq!(server.send(&kim, Method::PATCH, &path, Some(json!({"resolved": true})), &[]).await.ok()["resolved"], true);
+        assert_eq!(server.send(&carl, Method::PATCH, &path, Some(json!({"content": "Still mine."})), &[]).await.ok()["author"], "carl");
+        assert_eq!(server.patch(&path, json!({"content": "Moderated."})).await.ok()["author"], "carl");
+        server.send(&carl, Method::DELETE, &path, None, &[]).await.ok();
+    }
+}
+
+#[test]
+fn every_operation_of_the_document_has_a_row_and_every_row_an_operation() {
+    let ids = Ids {
+        comment: String::new(),
+        link: String::new(),
+    };
+    let listed: BTreeSet<(String, String)> = rows(&ids)
+        .into_iter()
+        .map(|row| (row.method.to_string(), row.template))
+        .collect();
+    let document = serde_json::to_value(spexus_http::openapi()).unwrap();
+    let mut described = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods
+            .as_object()
+            .unwrap()
+            .keys()
+            .filter(|key| *key != "parameters")
+        {
+            described.insert((method.to_uppercase(), path.clone()));
+        }
+    }
+    assert_eq!(
+        listed.difference(&described).collect::<Vec<_>>(),
+        Vec::<&(String, String)>::new(),
+        "not described"
+    );
+    assert_eq!(
+        described.difference(&listed).collect::<Vec<_>>(),
+        Vec::<&(String, String)>::new(),
+        "without a row"
+    );
+}
+
+//= specs/spexus-http.md#description
+//= type=test
+//# Every route of the router MUST stand in the OpenAPI document.
+#[test]
+fn every_handler_of_the_router_is_in_the_document() {
+    let words = |text: &str| -> BTreeSet<String> {
+        let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
+        text.split(word)
+            .filter(|word| word.contains("::") && !word.contains("axum") && *word == word.to_lowercase())
+            .map(str::to_owned)
+            .collect()
+    };
+    let router = include_str!("../../src/router.rs");
+    let routed = words(
+        &router[router.find("pub(crate) fn router").unwrap()..router.find("async fn no_such_route").unwrap()],
+    );
+    let document = include_str!("../../src/openapi.rs");
+    let described = words(&document[document.find("paths(").unwrap()..document.find("struct Api;").unwrap()]);
+    let pages = [
+        "openapi::front_page",
+        "openapi::docs_page",
+        "openapi::document",
+        "middleware::around",
+    ];
+    let missing: Vec<&String> = routed
+        .difference(&described)
+        .filter(|name| !pages.contains(&name.as_str()))
+        .collect();
+    assert!(
+        missing.is_empty() && routed.len() > 70,
+        "{} routed, not described: {missing:?}",
+        routed.len()
+    );
+    assert_eq!(
+        described.difference(&routed).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+}

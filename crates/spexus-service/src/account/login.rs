@@ -41,6 +41,18 @@ struct Failures {
     last: Timestamp,
 }
 
+impl Failures {
+    fn wait_seconds(self, now: Timestamp) -> i64 {
+        let over = self.count.saturating_sub(FREE_FAILURES);
+        if over == 0 {
+            return 0;
+        }
+        let wait = 2_i64.saturating_pow(over).min(MAX_WAIT_SECONDS);
+        let passed = now.0.saturating_sub(self.last.0).max(0) / 1_000_000;
+        (wait - passed).max(0)
+    }
+}
+
 impl Default for Lockouts {
     fn default() -> Self {
         Self(
@@ -53,20 +65,27 @@ impl Default for Lockouts {
 }
 
 impl Lockouts {
-    /// How long this name has to wait at this address.
-    fn wait_seconds(&self, key: &(String, String), now: Timestamp) -> i64 {
-        let Some(failures) = self.0.get(key) else { return 0 };
-        let over = failures.count.saturating_sub(FREE_FAILURES);
-        if over == 0 {
-            return 0;
+    //= specs/spexus-service.md#logging-in
+    //# After five failed logins of a name from an address, each further one MUST double the wait, up to 15 minutes.
+    /// Refuses a name that has to wait at this address.
+    fn check(&self, key: &(String, String), now: Timestamp) -> Ruled<()> {
+        let Some(failures) = self.0.get(key) else {
+            return Ok(());
+        };
+        let wait = failures.wait_seconds(now);
+        if wait == 0 {
+            return Ok(());
         }
-        let wait = 1_i64
-            .checked_shl(over)
-            .unwrap_or(MAX_WAIT_SECONDS)
-            .min(MAX_WAIT_SECONDS);
-        let passed = now.0.saturating_sub(failures.last.0) / 1_000_000;
-        // A clock that jumped back must not make anyone wait longer than the longest wait.
-        (wait - passed).clamp(0, MAX_WAIT_SECONDS)
+        if failures.last > now {
+            // The clock was set back: the wait begins anew, so that nobody waits until the old time is reached.
+            let again = Failures {
+                last: now,
+                ..failures
+            };
+            self.0.insert(key.clone(), again);
+        }
+        let message = format!("too many failed logins; wait {wait} seconds");
+        Err(Refusal::new(Code::RateLimitExceeded, message).fact("retry_after_seconds", wait))
     }
 
     fn failed(&self, key: (String, String), now: Timestamp) {
@@ -169,18 +188,15 @@ pub(crate) async fn check_password(
         text::excerpt(&username.to_lowercase(), 100),
         origin.address.clone(),
     );
-    let wait = service.lockouts.wait_seconds(&key, service.store.now());
-    if wait > 0 {
-        let message = format!("too many failed logins; wait {wait} seconds");
-        return Err(Refusal::new(Code::RateLimitExceeded, message).fact("retry_after_seconds", wait));
-    }
+    service.lockouts.check(&key, service.store.now())?;
+    let turn = service.passwords.turn().await?;
+    // Others may have failed while this one waited for its turn; a flood of guesses is slowed down like a trickle.
+    service.lockouts.check(&key, service.store.now())?;
     let mut conn = service.store.read().await.map_err(told)?;
     let found = accounts::by_name(&mut conn, username).await.map_err(told)?;
     drop(conn);
-    let fits = service
-        .passwords
-        .fits(password, found.as_ref().map(|found| found.password_hash.as_str()))
-        .await?;
+    let known = found.as_ref().map(|found| found.password_hash.as_str());
+    let fits = service.passwords.fits(&turn, password, known).await?;
     match found.filter(|found| fits && found.user.active) {
         Some(found) => {
             service.lockouts.0.invalidate(&key);

@@ -3,8 +3,7 @@
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use spexus_domain::{Code, Refusal, Ruled};
-use std::sync::Arc;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Hashes computed at once.
 const MAX_AT_ONCE: usize = 2;
@@ -41,7 +40,7 @@ impl PasswordCost {
 /// Hashes and checks passwords.
 pub(crate) struct Passwords {
     argon: Argon2<'static>,
-    at_once: Arc<Semaphore>,
+    at_once: Semaphore,
     /// Checked against when there is no such user, so that the answer takes as long as for one there is.
     nobody: String,
 }
@@ -60,35 +59,44 @@ impl Passwords {
         let nobody = hash(&argon, "nobody has this password")?;
         Ok(Self {
             argon,
-            at_once: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+            at_once: Semaphore::new(MAX_AT_ONCE),
             nobody,
         })
     }
 
     /// The hash of a password, in its own text form.
     pub(crate) async fn hash(&self, password: &str) -> Ruled<String> {
+        let _turn = self.turn().await?;
         let (argon, password) = (self.argon.clone(), password.to_owned());
-        self.aside(move || hash(&argon, &password)).await?
+        aside(move || hash(&argon, &password)).await?
     }
 
-    /// Whether a password fits a hash; without a hash it takes as long and never fits.
-    pub(crate) async fn fits(&self, password: &str, known: Option<&str>) -> Ruled<bool> {
+    /// Waits until it is one's turn to hash.
+    pub(crate) async fn turn(&self) -> Ruled<SemaphorePermit<'_>> {
+        self.at_once.acquire().await.map_err(|_| broken())
+    }
+
+    /// Whether a password fits a hash; without a hash it takes as long and never fits. It is the caller's turn.
+    pub(crate) async fn fits(
+        &self,
+        _turn: &SemaphorePermit<'_>,
+        password: &str,
+        known: Option<&str>,
+    ) -> Ruled<bool> {
         let (argon, password) = (self.argon.clone(), password.to_owned());
         let (exists, hash) = (known.is_some(), known.unwrap_or(&self.nobody).to_owned());
-        let fits = self
-            .aside(move || {
-                let parsed = PasswordHash::new(&hash).map_err(|_| broken())?;
-                Ok::<bool, Refusal>(argon.verify_password(password.as_bytes(), &parsed).is_ok())
-            })
-            .await??;
+        let fits = aside(move || {
+            let parsed = PasswordHash::new(&hash).map_err(|_| broken())?;
+            Ok::<bool, Refusal>(argon.verify_password(password.as_bytes(), &parsed).is_ok())
+        })
+        .await??;
         Ok(fits && exists)
     }
+}
 
-    /// Runs slow work beside the threads that answer requests.
-    async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Ruled<T> {
-        let _place = self.at_once.acquire().await.map_err(|_| broken())?;
-        tokio::task::spawn_blocking(work).await.map_err(|_| broken())
-    }
+/// Runs slow work beside the threads that answer requests.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Ruled<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| broken())
 }
 
 fn hash(argon: &Argon2<'_>, password: &str) -> Ruled<String> {

@@ -240,9 +240,12 @@ pub async fn create(
             }
             scopes.sort_unstable();
             scopes.dedup();
-            let project = match &input.project {
-                Some(key) => Some(project_of(&mut tx.conn, &caller, Some(key)).await?),
-                None => None,
+            //= specs/spexus-service.md#tokens
+            //# A token made with a token that is bound to a project MUST be bound to the same project.
+            let wanted = input.project.as_deref();
+            let project = match wanted.is_some() || caller.bound_project.is_some() {
+                true => Some(project_of(&mut tx.conn, &caller, wanted).await?),
+                false => None,
             };
             let now = tx.now();
             let expires_at = input
@@ -250,11 +253,7 @@ pub async fn create(
                 .as_deref()
                 .map(|text| expiry("expires", text, now))
                 .transpose()?;
-            if tokens::of_user(&mut tx.conn, owner.id)
-                .await?
-                .iter()
-                .any(|token| token.name == name)
-            {
+            if tokens::has_name(&mut tx.conn, owner.id, &name).await? {
                 let problem = format!("{} has a token {name:?} already", owner.username);
                 return Err(Refusal::field(Code::EntityDuplicate, "name", problem, "another name").into());
             }

@@ -124,6 +124,9 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Use
                     .hint("Make someone else an administrator first.")
                     .into());
             }
+            if before.active && !user.active {
+                remove_keys(tx, user.id).await?;
+            }
             record(tx, Action::Updated, Some(&before), &user).await?;
             Ok(user)
         })
@@ -137,19 +140,7 @@ pub async fn disable(service: &Service, caller: &Caller, wanted: &str) -> Ruled<
         active: Some(false),
         ..UserPatch::default()
     };
-    let user = update(service, caller, wanted, patch).await?;
-    let id = user.id;
-    let job = service.store.write(Actor::from(caller), move |tx| {
-        Box::pin(async move {
-            accounts::close_sessions(tx, id).await?;
-            for token in tokens::of_user(&mut tx.conn, id).await? {
-                tokens::remove(tx, token.id).await?;
-            }
-            note_sessions_closed(tx).await
-        })
-    });
-    job.await.map_err(told)?;
-    Ok(user)
+    update(service, caller, wanted, patch).await
 }
 
 /// Changes one's own password; all sessions end.
@@ -188,6 +179,15 @@ async fn replace_password(service: &Service, caller: &Caller, user_id: Uuid, new
         })
     });
     job.await.map_err(told)
+}
+
+/// Takes everything from an account that opens the door; it gets nothing of it back when it is enabled again.
+async fn remove_keys(tx: &mut Tx, user_id: Uuid) -> Result<()> {
+    accounts::close_sessions(tx, user_id).await?;
+    for token in tokens::of_user(&mut tx.conn, user_id).await? {
+        tokens::remove(tx, token.id).await?;
+    }
+    Ok(())
 }
 
 /// Tells every node that sessions ended; what they remember of accounts is void.

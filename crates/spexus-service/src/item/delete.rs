@@ -26,7 +26,9 @@ pub async fn preview(
 ) -> Ruled<DeletionPreview> {
     caller.may(Operation::Read)?;
     let mut conn = service.store.read().await.map_err(told)?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
     Ok(consequences(&mut conn, &item).await.map_err(told)?.preview)
 }

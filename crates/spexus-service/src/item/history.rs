@@ -19,7 +19,9 @@ pub async fn history(
     page: PageRequest,
 ) -> Ruled<Page<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let id = AnyId::parse("id", id)?;
     let item = context.any_item(&mut conn, &id).await.map_err(told)?;
     if kind.is_some_and(|kind| kind != item.kind) {

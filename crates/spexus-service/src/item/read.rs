@@ -33,7 +33,9 @@ pub async fn get(
     id: &str,
 ) -> Ruled<Item> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     context.item(&mut conn, "id", id, kind).await.map_err(told)
 }
 
@@ -47,7 +49,9 @@ pub async fn children(
     page: PageRequest,
 ) -> Ruled<Page<Item>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let parent = context.item(&mut conn, "id", id, None).await.map_err(told)?;
     let filter = ItemFilter {
         parent: Some(parent.id),
@@ -72,7 +76,9 @@ pub async fn hierarchy(
     depth: Option<u32>,
 ) -> Ruled<Hierarchy> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let root = context.item(&mut conn, "id", id, None).await.map_err(told)?;
     let wanted = depth.unwrap_or(u32::MAX);
     // One level more than wanted tells whether something was left out.
@@ -96,7 +102,9 @@ pub async fn hierarchy(
 /// What contains an item, from the top down to the item itself.
 pub async fn path(service: &Service, caller: &Caller, project: Option<&str>, id: &str) -> Ruled<Page<Item>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::new(&mut conn, caller, project).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project)
+        .await
+        .map_err(told)?;
     let item = context.item(&mut conn, "id", id, None).await.map_err(told)?;
     Ok(Page::whole(tree::path(&mut conn, item.id).await.map_err(told)?))
 }

@@ -1,5 +1,6 @@
--- One text for both engines; {id}, {int}, {text}, {bytes} and {strict} are replaced by the engine's own words.
--- Times are microseconds since 1970, flags are 0 and 1, JSON is kept as the text that was hashed.
+-- One text for both engines; {id}, {int}, {text}, {bytes}, {strict} and {packed} are replaced by the engine's own words.
+-- Times are microseconds since 1970, flags are 0 and 1, JSON is kept as the text that was hashed. What points within its
+-- own table is deferrable, so that a copy can write rows in any order.
 
 CREATE TABLE project (
     id {id} PRIMARY KEY NOT NULL,
@@ -19,7 +20,7 @@ CREATE TABLE counter (
     prefix {text} NOT NULL,
     last {int} NOT NULL,
     PRIMARY KEY (project_id, prefix)
-) {strict};
+) {packed};
 
 CREATE TABLE account (
     id {id} PRIMARY KEY NOT NULL,
@@ -86,14 +87,14 @@ CREATE TABLE item (
     project_id {id} NOT NULL REFERENCES project (id),
     kind {text} NOT NULL,
     number {int} NOT NULL,
-    parent_id {id} REFERENCES item (id),
+    parent_id {id} REFERENCES item (id) DEFERRABLE INITIALLY IMMEDIATE,
     position {int} NOT NULL,
     title {text} NOT NULL,
     description {text} NOT NULL,
     status {text},
     priority {int} CHECK (priority BETWEEN 1 AND 4),
     type {text} REFERENCES requirement_type (name),
-    criterion_id {id} REFERENCES item (id),
+    criterion_id {id} REFERENCES item (id) DEFERRABLE INITIALLY IMMEDIATE,
     assignee_id {id} REFERENCES account (id),
     creator_id {id} NOT NULL REFERENCES account (id),
     attributes {text} NOT NULL,
@@ -108,12 +109,14 @@ CREATE TABLE item (
 CREATE INDEX item_created ON item (project_id, kind, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_updated ON item (project_id, kind, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_priority ON item (project_id, kind, coalesce(priority, 9), id) WHERE deleted_at IS NULL;
-CREATE INDEX item_status ON item (project_id, kind, status, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX item_status ON item (project_id, kind, coalesce(status, ''), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_title ON item (project_id, kind, title, id) WHERE deleted_at IS NULL;
+CREATE INDEX item_position ON item (project_id, kind, position, id);
 CREATE INDEX item_parent ON item (parent_id, position, id);
 CREATE INDEX item_criterion ON item (criterion_id) WHERE criterion_id IS NOT NULL;
 CREATE INDEX item_assignee ON item (assignee_id, created_at, id) WHERE assignee_id IS NOT NULL;
 CREATE INDEX item_deletion ON item (deletion_id) WHERE deletion_id IS NOT NULL;
+CREATE INDEX item_deleted ON item (project_id, kind, created_at, id) WHERE deleted_at IS NOT NULL;
 
 -- How many living items there are of each kind and status, kept with every write, so that the total of a list costs
 -- the same with a hundred thousand items as with ten.
@@ -123,7 +126,7 @@ CREATE TABLE item_count (
     status {text} NOT NULL,
     n {int} NOT NULL,
     PRIMARY KEY (project_id, kind, status)
-) {strict};
+) {packed};
 
 CREATE TABLE link (
     id {id} PRIMARY KEY NOT NULL,
@@ -146,7 +149,7 @@ CREATE INDEX link_deletion ON link (deletion_id) WHERE deletion_id IS NOT NULL;
 CREATE TABLE comment (
     id {id} PRIMARY KEY NOT NULL,
     item_id {id} NOT NULL REFERENCES item (id),
-    parent_id {id} REFERENCES comment (id),
+    parent_id {id} REFERENCES comment (id) DEFERRABLE INITIALLY IMMEDIATE,
     depth {int} NOT NULL,
     author_id {id} NOT NULL REFERENCES account (id),
     content {text} NOT NULL,
@@ -219,7 +222,8 @@ CREATE TABLE idempotency (
     answer {text} NOT NULL,
     created_at {int} NOT NULL,
     PRIMARY KEY (user_id, key)
-) {strict};
+) {packed};
+CREATE INDEX idempotency_created ON idempotency (created_at);
 
 -- Logins, failures and token use: what happened at the door, beside the chain of what happened inside.
 CREATE TABLE audit (
@@ -241,14 +245,10 @@ CREATE TABLE search_doc (
 ) {strict};
 CREATE INDEX search_doc_item ON search_doc (item_id);
 
--- Every word in use, and every word with one letter left out: how a misspelt word finds the right one.
-CREATE TABLE search_word (
-    word {text} PRIMARY KEY NOT NULL,
-    stem {text} NOT NULL
-) {strict};
-CREATE INDEX search_word_stem ON search_word (stem);
+-- Every word in use under itself, and under each form of it or of its stem with one letter left out: how a misspelt word
+-- finds the right one.
 CREATE TABLE search_form (
     form {text} NOT NULL,
     word {text} NOT NULL,
     PRIMARY KEY (form, word)
-) {strict};
+) {packed};

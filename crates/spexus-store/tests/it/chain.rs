@@ -40,6 +40,9 @@ async fn an_honest_chain_verifies(world: World) {
     assert_eq!(verdict.head, last[0].hash);
 }
 
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
 async fn an_altered_field_is_found_in_every_column(world: World) {
     five_changes(&world).await;
     let id = if world.is_sqlite() {

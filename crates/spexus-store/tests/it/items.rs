@@ -54,6 +54,9 @@ async fn an_item_is_found_by_any_id(world: World) {
     }
 }
 
+//= specs/spexus-store.md#numbers
+//= type=test
+//# The numbers of a kind in a project MUST have no gaps, whatever writes failed in between.
 async fn numbers_have_no_gaps_after_a_failed_write(world: World) {
     world.epic("first").await;
     let draft = world.draft(Kind::Epic, "never");
@@ -70,6 +73,9 @@ async fn numbers_have_no_gaps_after_a_failed_write(world: World) {
     assert_eq!(world.epic("second").await.reference_id.to_string(), "EP-002");
 }
 
+//= specs/spexus-store.md#numbers
+//= type=test
+//# A number MUST NOT be given out a second time, also after the item that had it was deleted.
 async fn numbers_are_never_reused(world: World) {
     let first = world.epic("first").await;
     world.delete(&[&first]).await;

@@ -59,6 +59,9 @@ async fn walk(world: &World, filter: &ItemFilter, order: Order, limit: u32) -> V
     seen
 }
 
+//= specs/spexus-store.md#lists
+//= type=test
+//# A list MUST show every item that passes its filter exactly once in every order, also where values are equal.
 async fn every_order_pages_through_everything_once(world: World) {
     let made = crowd(&world).await;
     let all: BTreeSet<_> = made.iter().map(|item| item.id).collect();
@@ -96,7 +99,10 @@ async fn every_order_is_an_order(world: World) {
                 OrderField::UpdatedAt => (item.updated_at.0, String::new()),
                 OrderField::Priority => (item.priority.map_or(9, |p| i64::from(p.number())), String::new()),
                 OrderField::Title => (0, item.title.clone()),
-                OrderField::Status => (0, item.status.clone().unwrap_or_default()),
+                OrderField::Status => (
+                    0,
+                    format!("{} {}", item.status.clone().unwrap_or_default(), item.created_at),
+                ),
                 OrderField::Position => (item.position, String::new()),
             }
         };
@@ -306,6 +312,9 @@ async fn every_filter_filters(world: World) {
     .await;
 }
 
+//= specs/spexus-store.md#lists
+//= type=test
+//# The total of a list MUST be the number of items that pass its filter.
 async fn totals_are_true_after_every_kind_of_change(world: World) {
     let total = async |kind: Kind, statuses: &[&str]| {
         let filter = ItemFilter {
@@ -349,6 +358,9 @@ async fn totals_are_true_after_every_kind_of_change(world: World) {
     assert_eq!(total(Kind::AcceptanceCriterion, &[]).await, 1);
 }
 
+//= specs/spexus-store.md#lists
+//= type=test
+//# A cursor that belongs to another list MUST be refused.
 async fn a_cursor_of_another_list_is_refused(world: World) {
     crowd(&world).await;
     let filter = ItemFilter::default();

@@ -2,10 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's failure is a panic")]
 
+mod accounts;
 mod chain;
+mod comments;
+mod copy;
+mod crash;
 mod items;
 mod links;
 mod listing;
+mod nodes;
+mod prompts;
 mod schema;
+mod search;
 mod world;
 mod writer;

@@ -21,6 +21,10 @@ async fn a_fresh_database_is_prepared_once(world: World) {
     assert_eq!(place.number("SELECT count(*) FROM schema_version").await, 1);
 }
 
+//= specs/spexus-store.md#schema
+//= type=test
+//# An empty database MUST be given the tables of this program's version when it is opened, also when several processes open
+//# it at once.
 async fn two_processes_may_prepare_at_once(world: World) {
     for _ in 0..8 {
         let place = world.place.another();
@@ -34,6 +38,9 @@ async fn two_processes_may_prepare_at_once(world: World) {
     }
 }
 
+//= specs/spexus-store.md#schema
+//= type=test
+//# A database that holds tables of another program, or of a newer version of this one, MUST be refused and left as it is.
 async fn a_foreign_database_is_refused_and_left_alone(world: World) {
     let place = world.place.another();
     if let Location::File(path) = &place.location {

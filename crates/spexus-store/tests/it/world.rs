@@ -74,6 +74,14 @@ impl Place {
         })
     }
 
+    /// A place that is there already, and stays.
+    pub(crate) fn of(location: Location) -> Self {
+        Self {
+            location,
+            _folder: None,
+        }
+    }
+
     /// Another empty place of the same engine.
     pub(crate) fn another(&self) -> Self {
         match &self.location {
@@ -187,6 +195,20 @@ impl World {
             })
             .await
             .unwrap();
+        Self {
+            store,
+            user,
+            project,
+            place,
+        }
+    }
+
+    /// A world that was furnished before.
+    pub(crate) async fn again(store: Store, place: Place) -> Self {
+        let mut conn = store.read().await.unwrap();
+        let user = accounts::by_name(&mut conn, "kim").await.unwrap().unwrap().user;
+        let project = projects::by_key(&mut conn, "default").await.unwrap().unwrap();
+        drop(conn);
         Self {
             store,
             user,
@@ -392,6 +414,17 @@ impl World {
     pub(crate) async fn finds(&self, text: &str) -> Vec<String> {
         let hits = self.search(text).await;
         hits.iter().map(|hit| hit.reference_id.to_string()).collect()
+    }
+
+    /// The same after connections were lost, when the first readers may still meet dead ones.
+    pub(crate) async fn chain_is_whole_after_a_while(&self) {
+        for _ in 0..StoreOptions::default().max_read_connections {
+            let mut conn = self.read().await;
+            if spexus_store::chain::verify(&mut conn).await.is_ok() {
+                break;
+            }
+        }
+        self.chain_is_whole().await;
     }
 
     pub(crate) async fn chain_is_whole(&self) {

@@ -1,0 +1,165 @@
+//! A plain HTTP/1.1 client over a blocking socket: as little of its own as possible stands between the clock and the
+//! server.
+
+use super::process::Server;
+use anyhow::{Context as _, Result, bail};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A connection that is kept open.
+pub(super) struct Client {
+    stream: TcpStream,
+    authorization: String,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    pub(super) fn connect(server: &Server) -> Result<Self> {
+        let stream = TcpStream::connect(&server.address).with_context(|| server.address.clone())?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        let authorization = match server.token.as_str() {
+            "" => String::new(),
+            token => format!("authorization: Bearer {token}\r\n"),
+        };
+        Ok(Self {
+            stream,
+            authorization,
+            buffer: vec![0; 4 << 20],
+        })
+    }
+
+    pub(super) fn get(&mut self, path: &str) -> Result<String> {
+        let request = self.request("GET", path, None);
+        self.send(&request)
+    }
+
+    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<String> {
+        let request = self.request("POST", path, Some(body));
+        self.send(&request)
+    }
+
+    fn request(&self, method: &str, path: &str, body: Option<&str>) -> String {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: bench\r\n{}",
+            self.authorization
+        );
+        match body {
+            None => format!("{head}\r\n"),
+            Some(body) => format!(
+                "{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+        }
+    }
+
+    /// Sends a request and reads the whole answer; anything but 2xx is an error.
+    fn send(&mut self, request: &str) -> Result<String> {
+        self.stream.write_all(request.as_bytes())?;
+        let mut read = 0;
+        let head_end = loop {
+            read += self.more(read)?;
+            if let Some(at) = self.buffer[..read]
+                .windows(4)
+                .position(|window| window == b"\r\n\r\n")
+            {
+                break at + 4;
+            }
+        };
+        let head = String::from_utf8_lossy(&self.buffer[..head_end]).to_lowercase();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .context("the answer has a length")?;
+        let end = head_end + length.trim().parse::<usize>()?;
+        while read < end {
+            read += self.more(read)?;
+        }
+        let body = String::from_utf8_lossy(&self.buffer[head_end..end]).into_owned();
+        if !head.starts_with("http/1.1 2") {
+            bail!("{}: {body}", head.lines().next().unwrap_or_default());
+        }
+        Ok(body)
+    }
+
+    fn more(&mut self, read: usize) -> Result<usize> {
+        match self.stream.read(&mut self.buffer[read..])? {
+            0 => bail!("the server hung up"),
+            more => Ok(more),
+        }
+    }
+}
+
+/// Requests a second that some clients get through, each sending the next when it has its answer.
+pub(super) fn rate(
+    server: &Server,
+    clients: usize,
+    length: Duration,
+    method: &str,
+    path: &str,
+    body: Option<&str>,
+) -> Result<f64> {
+    let counts = std::thread::scope(|scope| {
+        let driving: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(|| -> Result<u32> {
+                    let mut client = Client::connect(server)?;
+                    let request = client.request(method, path, body);
+                    let (start, mut count) = (Instant::now(), 0);
+                    while start.elapsed() < length {
+                        client.send(&request)?;
+                        count += 1;
+                    }
+                    Ok(count)
+                })
+            })
+            .collect();
+        driving
+            .into_iter()
+            .map(|client| client.join().map_err(|_| anyhow::anyhow!("a client panicked"))?)
+            .collect::<Result<Vec<u32>>>()
+    })?;
+    Ok(counts.into_iter().map(f64::from).sum::<f64>() / length.as_secs_f64())
+}
+
+/// The median time of one request.
+pub(super) fn median_seconds(server: &Server, path: &str, requests: usize) -> Result<f64> {
+    let times = times(server, &[path.to_owned()], requests)?;
+    Ok(times[times.len() / 2])
+}
+
+/// The time that 99 of 100 searches stay below.
+pub(super) fn p99_seconds(server: &Server, queries: &[&str], requests: usize) -> Result<f64> {
+    let paths: Vec<String> = queries
+        .iter()
+        .map(|query| format!("/api/v1/search?query={}", encode(query)))
+        .collect();
+    let times = times(server, &paths, requests)?;
+    Ok(times[times.len() * 99 / 100])
+}
+
+/// The times of some requests, shortest first.
+fn times(server: &Server, paths: &[String], requests: usize) -> Result<Vec<f64>> {
+    let mut client = Client::connect(server)?;
+    let mut times = Vec::with_capacity(requests);
+    for path in paths.iter().cycle().take(requests) {
+        let start = Instant::now();
+        client.get(path)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+fn encode(text: &str) -> String {
+    text.bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}

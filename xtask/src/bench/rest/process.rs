@@ -1,0 +1,193 @@
+//! The processes of a benchmark: built once, started on fresh databases, ended with the value that stands for them.
+
+use anyhow::{Context as _, Result, ensure};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Everything that was built, and a folder for databases that goes away at the end.
+pub(super) struct Bench {
+    programs: PathBuf,
+    folder: PathBuf,
+}
+
+impl Bench {
+    /// Builds the binary and the bare programs in release.
+    pub(super) fn build() -> Result<Self> {
+        let targets = [
+            &["-p", "spexus", "--bins"][..],
+            &["-p", "spexus-http", "--example", "bare"],
+            &["-p", "spexus-store", "--example", "bare_transaction"],
+            &["-p", "spexus-service", "--example", "token_check"],
+        ];
+        for target in targets {
+            let status = Command::new("cargo")
+                .args(["build", "--release", "--quiet"])
+                .args(target)
+                .status()?;
+            ensure!(
+                status.success(),
+                "cargo build --release {} failed",
+                target.join(" ")
+            );
+        }
+        let target = super::super::target_folder()?;
+        let folder = target.join("bench").join(format!("data-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self {
+            programs: target.join("release"),
+            folder,
+        })
+    }
+
+    /// Bare one-row transactions a second on the same disk.
+    pub(super) fn bare_transactions(&self, length: Duration) -> Result<f64> {
+        let file = self.folder.join("bare.db");
+        let mut program = Command::new(self.programs.join("examples/bare_transaction"));
+        figure(program.arg(file).arg(length.as_secs_f64().to_string()))
+    }
+
+    /// A server with one bare route.
+    pub(super) fn bare_route(&self) -> Result<Server> {
+        let mut program = Command::new(self.programs.join("examples/bare"));
+        let mut child = program.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn()?;
+        let address = address(&mut child)?;
+        Ok(Server {
+            child,
+            address,
+            token: String::new(),
+            database: PathBuf::new(),
+        })
+    }
+
+    /// Seconds one token check takes with so many tokens in a database of its own.
+    pub(super) fn token_check(&self, server: &Server, tokens: usize) -> Result<f64> {
+        let stem = server
+            .database
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let file = self
+            .folder
+            .join(format!("{stem}-{tokens}-{:?}.db", Instant::now()));
+        figure(
+            Command::new(self.programs.join("examples/token_check"))
+                .arg(file)
+                .arg(tokens.to_string()),
+        )
+    }
+
+    pub(super) fn binary_bytes(&self) -> Result<u64> {
+        Ok(std::fs::metadata(self.programs.join("spexus"))?.len())
+    }
+
+    fn spexus(&self, database: &Path) -> Command {
+        let mut command = Command::new(self.programs.join("spexus"));
+        command.env("SPEXUS_DATABASE", format!("sqlite:{}", database.display()));
+        command
+            .env("SPEXUS_ADMIN_PASSWORD", "only for measuring")
+            .env("SPEXUS_LOG_LEVEL", "warn");
+        command.env("SPEXUS_HTTP_MAX_REQUESTS_PER_MINUTE", "100000000");
+        command
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A running server; it ends with this value.
+pub(super) struct Server {
+    child: Child,
+    pub(super) address: String,
+    pub(super) token: String,
+    pub(super) database: PathBuf,
+}
+
+impl Server {
+    /// The real server on a database of this name, made when there is none.
+    pub(super) fn start(bench: &Bench, name: &str) -> Result<Self> {
+        let database = bench.folder.join(name);
+        let mut serve = bench.spexus(&database);
+        let mut child = serve
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let address = address(&mut child)?;
+        let mut server = Self {
+            child,
+            address,
+            token: String::new(),
+            database: database.clone(),
+        };
+        let label = format!("bench {:?}", Instant::now());
+        let mut create = bench.spexus(&database);
+        let output = create
+            .args(["token", "create", "--user", "admin", "--name", &label, "--json"])
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "token create: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let made: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        server.token = made["token"].as_str().context("a token")?.to_owned();
+        Ok(server)
+    }
+
+    /// The same with believable content.
+    pub(super) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
+        let output = bench
+            .spexus(&bench.folder.join(name))
+            .args(["demo", "--items", &items.to_string()])
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "demo: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Self::start(bench, name)
+    }
+
+    /// The memory the process holds, as the kernel counts it.
+    pub(super) fn resident_bytes(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("VmRSS")?;
+        let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
+        Ok(kilobytes * 1024)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The address a server prints when it is ready, in the first line that has one.
+fn address(child: &mut Child) -> Result<String> {
+    let output = child.stdout.take().context("the server's output")?;
+    let mut lines = BufReader::new(output).lines();
+    let found = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once("http://")?;
+        Some(rest.split(['/', ' ']).next().unwrap_or_default().to_owned())
+    });
+    // Someone must go on reading, or the server blocks on a full pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    found.context("the server printed no address")
+}
+
+/// The figure a program prints.
+fn figure(command: &mut Command) -> Result<f64> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{command:?} failed");
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
+}
