@@ -22,6 +22,8 @@ impl From<Refusal> for Refused {
     }
 }
 
+//= specs/spexus-http.md#refusals
+//# Every refusal MUST come in one envelope with the code, the name, a message and a hint of the table of refusals.
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let code = self.0.code;

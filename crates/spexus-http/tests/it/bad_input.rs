@@ -31,7 +31,7 @@ const INSIDE: &[&str] = &[
 const NASTY: &[&str] = &[
     "'; DROP TABLE item; --",
     "\" OR 1=1 --",
-    "') UNION SELECT password_hash FROM users --",
+    "')/**/UNION/**/SELECT/**/1--",
     "$1",
     "%s%n",
     "{{7*7}}",
@@ -314,24 +314,6 @@ on_both! {
 
     async fn nasty_texts_are_only_texts(server) {
         server.seed().await;
-        for (method, path, body, field, _) in text_fields() {
-            for (at, text) in NASTY.iter().enumerate() {
-                let what = format!("{method} {path} {field}={text}");
-                let body = match field {
-                    "name" => with(&body, "key", format!("key-{at}")),
-                    "password" => with(&body, "username", format!("user{at}")),
-                    _ => body.clone(),
-                };
-                let keyed = body.get("key").is_none() || path == "/api/v1/projects";
-                let body = if keyed { body } else { with(&body, "key", Value::Null) };
-                let body = with(&strip_null(body), field, *text);
-                let reply = server.send(&server.token, method.clone(), path, Some(body), &[]).await;
-                assert!(reply.status < 300 || [400, 409].contains(&reply.status), "{what}: {} {}", reply.status, reply.body);
-                if reply.status < 300 && reply.body[field].is_string() {
-                    assert_eq!(reply.body[field], *text, "{what}");
-                }
-            }
-        }
         for text in NASTY {
             let path = |tail: &str| {
                 let mut url = reqwest::Url::parse("http://x/api/v1/").unwrap();
@@ -349,6 +331,24 @@ on_both! {
             for name in ["project", "status", "priority", "type", "assignee", "creator", "parent", "under", "acceptance_criterion", "created_from", "updated_to", "deleted", "order_by", "limit", "cursor", "fields"] {
                 let reply = server.get(&format!("/api/v1/epics?{}", query(name))).await;
                 refused(&reply, &format!("?{}", query(name)), name);
+            }
+        }
+        for (method, path, body, field, _) in text_fields() {
+            for (at, text) in NASTY.iter().enumerate() {
+                let what = format!("{method} {path} {field}={text}");
+                let body = match field {
+                    "name" => with(&body, "key", format!("key-{at}")),
+                    "password" => with(&body, "username", format!("user{at}")),
+                    _ => body.clone(),
+                };
+                let keyed = body.get("key").is_none() || path == "/api/v1/projects";
+                let body = if keyed { body } else { with(&body, "key", Value::Null) };
+                let body = with(&strip_null(body), field, *text);
+                let reply = server.send(&server.token, method.clone(), path, Some(body), &[]).await;
+                assert!(reply.status < 300 || [400, 409].contains(&reply.status), "{what}: {} {}", reply.status, reply.body);
+                if reply.status < 300 && reply.body[field].is_string() {
+                    assert_eq!(reply.body[field], *text, "{what}");
+                }
             }
         }
         assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
