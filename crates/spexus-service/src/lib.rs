@@ -25,6 +25,7 @@ pub mod prompt;
 pub mod search;
 pub mod settings;
 mod setup;
+pub mod transfer;
 
 pub use audit::Origin;
 pub use setup::FirstStart;

@@ -9,6 +9,7 @@ use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use uuid::Uuid;
 
 /// The two engines.
@@ -26,6 +27,8 @@ pub struct Conn {
     link: Link,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
+    /// Statements nobody needs an answer of, which go to SQLite with the next one.
+    posted: Vec<(&'static str, Vec<Param>)>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -66,6 +69,7 @@ impl Conn {
         Self {
             link,
             failed: false,
+            posted: Vec::new(),
             #[cfg(test)]
             asked: Vec::new(),
         }
@@ -83,6 +87,7 @@ impl Conn {
         let sql = sql.into();
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
+        let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
@@ -101,6 +106,7 @@ impl Conn {
         let sql = sql.into();
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
+        let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let row = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
@@ -123,7 +129,12 @@ impl Conn {
 
     /// Runs a statement and tells how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
-        let sql = AssertSqlSafe(sql.into());
+        self.flush().await?;
+        self.run_now(sql.into(), params).await
+    }
+
+    async fn run_now(&mut self, sql: Sql, params: Vec<Param>) -> Result<u64> {
+        let sql = AssertSqlSafe(sql);
         let touched = match &mut self.link {
             Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
                 .execute(&mut **conn)
@@ -137,8 +148,62 @@ impl Conn {
         self.noted(touched)
     }
 
+    /// Runs a statement nobody needs an answer of. SQLite gets it together with the next one, because the trip to its
+    /// thread and back is most of what a small statement costs; a fault shows there, or when the job ends.
+    pub(crate) async fn post(&mut self, sql: &'static str, params: Vec<Param>) -> Result<()> {
+        match self.engine() {
+            Engine::Sqlite => self.posted.push((sql, params)),
+            Engine::Postgres => {
+                self.run_now(sql.into(), params).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what was posted.
+    pub(crate) async fn flush(&mut self) -> Result<()> {
+        if self.posted.is_empty() {
+            return Ok(());
+        }
+        let (sql, params) = self.behind_posted("".into(), vec![]);
+        self.run_now(sql, params).await.map(drop)
+    }
+
+    /// Runs what was posted and a last statement without parameters, in one trip.
+    pub(crate) async fn flush_and(&mut self, last: String) -> Result<()> {
+        if self.posted.is_empty() {
+            return self.script(last).await;
+        }
+        let (sql, params) = self.behind_posted(last.into(), vec![]);
+        self.run_now(sql, params).await.map(drop)
+    }
+
+    /// Forgets what was posted, and tells which of these statements was among it and so never ran.
+    pub(crate) fn forget_posted(&mut self, statements: &[&'static str]) -> Option<&'static str> {
+        let posted = std::mem::take(&mut self.posted);
+        let found = posted.iter().find(|(sql, _)| statements.contains(sql));
+        found.map(|(sql, _)| *sql)
+    }
+
+    /// One text of what was posted and a statement behind it, its parameters counted behind theirs.
+    fn behind_posted(&mut self, sql: Sql, params: Vec<Param>) -> (Sql, Vec<Param>) {
+        if self.posted.is_empty() {
+            return (sql, params);
+        }
+        let (mut text, mut all) = (String::new(), Vec::new());
+        for (posted, params) in self.posted.drain(..) {
+            renumber(&mut text, posted, all.len());
+            text.push(';');
+            all.extend(params);
+        }
+        renumber(&mut text, &sql, all.len());
+        all.extend(params);
+        (text.into(), all)
+    }
+
     /// Runs several statements without parameters.
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
+        self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let done = match &mut self.link {
             Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
@@ -149,6 +214,7 @@ impl Conn {
 
     /// Runs several statements without parameters and returns the rows of all of them.
     pub(crate) async fn script_rows(&mut self, sql: impl Into<Sql>) -> Result<Vec<Row>> {
+        self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let rows = match &mut self.link {
             Link::Sqlite(conn) => conn
@@ -340,6 +406,19 @@ from! {
 type SqliteQuery<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 type PostgresQuery<'q> = sqlx::query::Query<'q, Postgres, sqlx::postgres::PgArguments>;
 
+/// Writes a statement behind others, with its parameters counted behind theirs. A `$` stands for nothing else in the
+/// statements of this crate.
+fn renumber(text: &mut String, sql: &str, behind: usize) {
+    let mut parts = sql.split('$');
+    text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = part[..digits].parse().unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = write!(text, "${}{}", number + behind, &part[digits..]);
+    }
+}
+
 fn bind_sqlite(mut query: SqliteQuery<'_>, params: Vec<Param>) -> SqliteQuery<'_> {
     for param in params {
         query = match param {
@@ -362,4 +441,21 @@ fn bind_postgres(mut query: PostgresQuery<'_>, params: Vec<Param>) -> PostgresQu
         };
     }
     query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_counted_on() {
+        let mut text = String::new();
+        renumber(&mut text, "INSERT INTO a VALUES ($1, $2, $1)", 0);
+        text.push(';');
+        renumber(&mut text, "UPDATE a SET b = $10 WHERE c = $1", 2);
+        assert_eq!(
+            text,
+            "INSERT INTO a VALUES ($1, $2, $1);UPDATE a SET b = $12 WHERE c = $3"
+        );
+    }
 }

@@ -106,9 +106,9 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.created_at,
         item.updated_at,
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.post(sql, values).await?;
     count(&mut tx.conn, item, 1).await?;
-    crate::search::index_item(tx, item).await
+    crate::search::index_new_item(tx, item).await
 }
 
 /// Writes a changed item over the one before.
@@ -132,7 +132,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         &item.content_hash,
         item.updated_at,
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.post(sql, values).await?;
     if before.status != item.status {
         count(&mut tx.conn, before, -1).await?;
         count(&mut tx.conn, item, 1).await?;
@@ -309,9 +309,8 @@ async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
     let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
     let status = item.status.as_deref().unwrap_or("");
-    conn.run(sql, params![item.project_id, item.kind.name(), status, by])
+    conn.post(sql, params![item.project_id, item.kind.name(), status, by])
         .await
-        .map(drop)
 }
 
 fn attributes(item: &Item) -> String {

@@ -15,7 +15,7 @@ use spexus_domain::item::{Item, Priority, heading};
 use spexus_domain::query::{ItemFilter, Page, PageRequest};
 use spexus_domain::search::{Hit, Query, Term};
 use spexus_domain::{Reference, Uuid};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 /// Documents that are ranked at most, the newest first; `total_count` stops here.
@@ -288,6 +288,11 @@ pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
     put(tx, item.id, None, &item.title, &item.description).await
 }
 
+/// Puts an item into the index that was not there before.
+pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
+    add(tx, item.id, None, &item.title, &item.description).await
+}
+
 /// Puts an item into the index together with its comments, when it comes back.
 pub(crate) async fn index_item_with_comments(tx: &mut Tx, item: &Item) -> Result<()> {
     index_item(tx, item).await?;
@@ -329,6 +334,7 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
         Engine::Sqlite => "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_form",
         Engine::Postgres => "TRUNCATE search_doc, search_form",
     };
+    tx.words.forget();
     tx.conn.script(clear).await?;
     let mut after = Uuid::nil();
     loop {
@@ -351,11 +357,11 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
         let doc = row.int("doc")?;
         if tx.conn.engine() == Engine::Sqlite {
             tx.conn
-                .run("DELETE FROM search_text WHERE rowid = $1", params![doc])
+                .post("DELETE FROM search_text WHERE rowid = $1", params![doc])
                 .await?;
         }
         tx.conn
-            .run("DELETE FROM search_doc WHERE doc = $1", params![doc])
+            .post("DELETE FROM search_doc WHERE doc = $1", params![doc])
             .await?;
     }
     Ok(())
@@ -378,26 +384,31 @@ async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
         }
     };
     remove(tx, &known).await?;
+    add(tx, item_id, comment_id, title, body).await
+}
+
+/// Puts a document into the index that is not there yet.
+async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
     let (title, body) = (analysis::index(title), analysis::index(body));
     match tx.conn.engine() {
         Engine::Sqlite => {
-            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2) RETURNING doc";
-            let doc = tx.conn.one(sql, params![item_id, comment_id]).await?.int("doc")?;
-            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES ($1, $2, $3, $4)";
+            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2)";
+            tx.conn.post(sql, params![item_id, comment_id]).await?;
+            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
             tx.conn
-                .run(sql, params![doc, &title.stems, &body.stems, words])
+                .post(sql, params![&title.stems, &body.stems, words])
                 .await?;
         }
         Engine::Postgres => {
             let sql =
                 "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))";
             tx.conn
-                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .post(sql, params![item_id, comment_id, ts_vector(&title, &body)])
                 .await?;
         }
     }
-    learn_words(&mut tx.conn, &title, &body).await
+    learn_words(tx, &title, &body).await
 }
 
 /// A document as PostgreSQL reads it: every word with its place and weight.
@@ -422,17 +433,48 @@ fn ts_vector(title: &Indexed, body: &Indexed) -> String {
     vector
 }
 
+/// Words that are known to be remembered, so that nobody has to look. Those of a transaction count once it is committed.
+#[derive(Default)]
+pub(crate) struct KnownWords {
+    committed: HashSet<String>,
+    met: HashSet<String>,
+}
+
+impl KnownWords {
+    /// More are forgotten; looking them up again costs little.
+    const MAX_WORDS: usize = 20_000;
+
+    pub(crate) fn begin(&mut self) {
+        self.met.clear();
+    }
+
+    pub(crate) fn committed(&mut self) {
+        if self.committed.len() + self.met.len() > Self::MAX_WORDS {
+            self.committed.clear();
+        }
+        self.committed.extend(self.met.drain());
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// Remembers new words, and their forms with one letter left out.
-async fn learn_words(conn: &mut Conn, title: &Indexed, body: &Indexed) -> Result<()> {
-    let words: BTreeSet<&str> = title
-        .words
-        .split(' ')
-        .chain(body.words.split(' '))
-        .filter(|word| !word.is_empty())
+async fn learn_words(tx: &mut Tx, title: &Indexed, body: &Indexed) -> Result<()> {
+    let words = title.words.split(' ').chain(body.words.split(' '));
+    let unsure: BTreeSet<&str> = words
+        .filter(|word| !word.is_empty() && !tx.words.committed.contains(*word))
         .collect();
-    let known = words.into_iter().map(|word| [word.to_owned(), word.to_owned()]);
+    let pairs = unsure.iter().map(|word| [(*word).to_owned(), (*word).to_owned()]);
+    let new = learn(&mut tx.conn, pairs.collect()).await?;
+    // A new one is undone with its job, so only those that were there before are sure.
+    let known = unsure
+        .iter()
+        .filter(|word| !new.iter().any(|other| other == *word));
+    tx.words.met.extend(known.map(|word| (*word).to_owned()));
     let mut forms = BTreeSet::new();
-    for word in learn(conn, known.collect()).await? {
+    for word in new {
         for form in analysis::near_forms(&word) {
             forms.insert([form, word.clone()]);
         }
@@ -440,7 +482,7 @@ async fn learn_words(conn: &mut Conn, title: &Indexed, body: &Indexed) -> Result
             forms.insert([form, word.clone()]);
         }
     }
-    learn(conn, forms.into_iter().collect()).await.map(drop)
+    learn(&mut tx.conn, forms.into_iter().collect()).await.map(drop)
 }
 
 /// Remembers pairs of a form and a word, and tells the words of those that are new.

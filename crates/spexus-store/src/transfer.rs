@@ -1,9 +1,19 @@
-//! What imports, exports and check-ups need beside the use cases: facts about the database itself.
+//! What imports, exports and check-ups need beside the use cases: a view of the whole database at one moment, everything
+//! of a project page by page in an order that can be written back, and rows written with the times and names they bring.
 
-use crate::Conn;
-use crate::engine::{Engine, params};
+use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
+use crate::items::{item, kind, select_items};
+use crate::tx::Tx;
+use crate::{Store, error::Error};
 use serde::Serialize;
+use spexus_domain::comment::Comment;
+use spexus_domain::item::Item;
+use spexus_domain::project::Project;
+use spexus_domain::{Kind, Reference, Timestamp, Uuid};
+
+/// Rows of one page.
+pub const PAGE_ROWS: u32 = 1_000;
 
 /// Facts about a database, for people who look after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +32,91 @@ pub struct Facts {
     pub items: i64,
     /// Changes in the history.
     pub changes: i64,
+}
+
+/// A link with everything that is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkRow {
+    /// Its id.
+    pub id: Uuid,
+    /// The name of its type.
+    pub link_type: String,
+    /// Where it starts.
+    pub source: (Uuid, Reference),
+    /// Where it points.
+    pub target: (Uuid, Reference),
+    /// What the source said when the link was last confirmed.
+    pub source_hash: String,
+    /// What the target said then.
+    pub target_hash: String,
+    /// Whether the source still says it.
+    pub source_confirmed: bool,
+    /// Whether the target still says it.
+    pub target_confirmed: bool,
+    /// Grows with every change.
+    pub rev: i64,
+    /// Who made it.
+    pub created_by: (Uuid, String),
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A living item as far as others need to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its id.
+    pub id: Uuid,
+    /// What contains it.
+    pub parent_id: Option<Uuid>,
+    /// What it says, as a hash.
+    pub content_hash: String,
+}
+
+/// A view of the whole database at one moment, whatever is written meanwhile.
+pub struct Snapshot(Option<Conn>);
+
+impl Snapshot {
+    /// Begins one.
+    pub async fn begin(store: &Store) -> Result<Self> {
+        let mut conn = store.read().await?;
+        match conn.engine() {
+            Engine::Sqlite => {
+                conn.script("BEGIN").await?;
+                // The view begins with the first look.
+                conn.one("SELECT count(*) AS n FROM schema_version", params![])
+                    .await?;
+            }
+            Engine::Postgres => {
+                conn.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    .await?;
+            }
+        }
+        Ok(Self(Some(conn)))
+    }
+
+    /// The connection to look with.
+    pub fn conn(&mut self) -> Result<&mut Conn> {
+        self.0
+            .as_mut()
+            .ok_or_else(|| Error::Broken("a snapshot was used after its end".into()))
+    }
+
+    /// Ends it and gives the connection back.
+    pub async fn end(mut self) -> Result<()> {
+        match self.0.take() {
+            Some(mut conn) => conn.script("ROLLBACK").await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // A connection inside a transaction must not go back to those who share it.
+        if let Some(conn) = self.0.take() {
+            conn.abandon();
+        }
+    }
 }
 
 /// Asks the database about itself.
@@ -48,5 +143,174 @@ pub async fn facts(conn: &mut Conn) -> Result<Facts> {
         projects: counts.int("projects")?,
         items: counts.int("items")?,
         changes: counts.int("changes")?,
+    })
+}
+
+/// Whether there is any item, deleted ones included: in one project, or anywhere.
+pub async fn has_items(conn: &mut Conn, project_id: Option<Uuid>) -> Result<bool> {
+    let row = match project_id {
+        Some(id) => {
+            let sql = "SELECT 1 AS one FROM item WHERE project_id = $1 LIMIT 1";
+            conn.optional(sql, params![id]).await?
+        }
+        None => {
+            conn.optional("SELECT 1 AS one FROM item LIMIT 1", params![])
+                .await?
+        }
+    };
+    Ok(row.is_some())
+}
+
+/// The last number given out for each prefix of a project.
+pub async fn counters(conn: &mut Conn, project_id: Uuid) -> Result<Vec<(String, i64)>> {
+    let sql = "SELECT prefix, last FROM counter WHERE project_id = $1 ORDER BY prefix";
+    let rows = conn.all(sql, params![project_id]).await?;
+    rows.iter()
+        .map(|row| Ok((row.text("prefix")?, row.int("last")?)))
+        .collect()
+}
+
+/// The living items of a kind behind a number, in the order of their numbers.
+pub async fn items_after(conn: &mut Conn, project_id: Uuid, of: Kind, number: i64) -> Result<Vec<Item>> {
+    let sql = select_items!(
+        "",
+        "WHERE i.project_id = $1 AND i.kind = $2 AND i.number > $3 AND i.deleted_at IS NULL ORDER BY i.number LIMIT $4"
+    );
+    let rows = conn
+        .all(sql, params![project_id, of.name(), number, PAGE_ROWS])
+        .await?;
+    rows.iter().map(item).collect()
+}
+
+/// A living item by its reference id.
+pub async fn known(conn: &mut Conn, project_id: Uuid, reference: &Reference) -> Result<Option<Known>> {
+    let Some(of) = reference.kind() else {
+        return Ok(None);
+    };
+    let sql = "SELECT id, parent_id, content_hash FROM item \
+               WHERE project_id = $1 AND kind = $2 AND number = $3 AND deleted_at IS NULL";
+    let row = conn
+        .optional(sql, params![project_id, of.name(), reference.number()])
+        .await?;
+    row.map(|row| {
+        Ok(Known {
+            id: row.id("id")?,
+            parent_id: row.opt_id("parent_id")?,
+            content_hash: row.text("content_hash")?,
+        })
+    })
+    .transpose()
+}
+
+/// The living comments of a depth on living items of a project behind an id. Depth by depth, what is answered comes
+/// before its answers.
+pub async fn comments_after(
+    conn: &mut Conn,
+    project_id: Uuid,
+    depth: i64,
+    after: Uuid,
+) -> Result<Vec<Comment>> {
+    let sql = "SELECT m.*, i.kind, i.number, a.username AS author FROM comment m JOIN item i ON i.id = m.item_id \
+               JOIN account a ON a.id = m.author_id WHERE i.project_id = $1 AND i.deleted_at IS NULL AND m.deleted_at IS NULL \
+               AND m.depth = $2 AND m.id > $3 ORDER BY m.id LIMIT $4";
+    let rows = conn
+        .all(sql, params![project_id, depth, after, PAGE_ROWS])
+        .await?;
+    rows.iter().map(comment).collect()
+}
+
+/// The living links inside a project behind an id.
+pub async fn links_after(conn: &mut Conn, project_id: Uuid, after: Uuid) -> Result<Vec<LinkRow>> {
+    let sql = "SELECT l.*, s.kind AS source_kind, s.number AS source_number, s.content_hash AS source_now, \
+               e.kind AS target_kind, e.number AS target_number, e.content_hash AS target_now, c.username \
+               FROM link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id \
+               JOIN account c ON c.id = l.created_by WHERE l.project_id = $1 AND e.project_id = $1 \
+               AND l.deleted_at IS NULL AND l.id > $2 ORDER BY l.id LIMIT $3";
+    let rows = conn.all(sql, params![project_id, after, PAGE_ROWS]).await?;
+    rows.iter().map(link).collect()
+}
+
+/// How many living links lead out of a project into another.
+pub async fn count_outward_links(conn: &mut Conn, project_id: Uuid) -> Result<i64> {
+    let sql = "SELECT count(*) AS n FROM link l JOIN item e ON e.id = l.target_id \
+               WHERE l.project_id = $1 AND e.project_id <> $1 AND l.deleted_at IS NULL";
+    conn.one(sql, params![project_id]).await?.int("n")
+}
+
+/// Writes a project over the one of the same id, its times included.
+pub async fn put_project(tx: &mut Tx, project: &Project) -> Result<()> {
+    crate::projects::update(tx, project).await?;
+    let sql = "UPDATE project SET created_at = $2 WHERE id = $1";
+    tx.conn
+        .run(sql, params![project.id, project.created_at])
+        .await
+        .map(drop)
+}
+
+/// Writes a link as it stood elsewhere.
+pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Result<()> {
+    let sql = "INSERT INTO link (id, project_id, type, source_id, target_id, source_hash, target_hash, rev, created_by, created_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let values = params![
+        link.id,
+        project_id,
+        &link.link_type,
+        link.source.0,
+        link.target.0,
+        &link.source_hash,
+        &link.target_hash,
+        link.rev,
+        link.created_by.0,
+        link.created_at,
+    ];
+    tx.conn.run(sql, values).await.map(drop)
+}
+
+/// Removes the types and prompts an empty installation was shipped with, to make room for those of another.
+pub async fn clear_shipped(tx: &mut Tx) -> Result<()> {
+    for table in ["requirement_type", "link_type", "prompt"] {
+        tx.conn.run(format!("DELETE FROM {table}"), params![]).await?;
+    }
+    Ok(())
+}
+
+fn comment(row: &Row) -> Result<Comment> {
+    Ok(Comment {
+        id: row.id("id")?,
+        item_id: row.id("item_id")?,
+        item: Reference::of_kind(kind(row, "kind")?, row.int("number")?),
+        parent_id: row.opt_id("parent_id")?,
+        depth: usize::try_from(row.int("depth")?).unwrap_or(0),
+        author: row.text("author")?,
+        author_id: row.id("author_id")?,
+        content: row.text("content")?,
+        resolved: row.flag("resolved")?,
+        anchor: match row.opt_text("anchor")? {
+            Some(_) => Some(row.json("anchor")?),
+            None => None,
+        },
+        rev: row.int("rev")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+fn link(row: &Row) -> Result<LinkRow> {
+    let end = |id: &str, of: &str, number: &str| -> Result<(Uuid, Reference)> {
+        Ok((row.id(id)?, Reference::of_kind(kind(row, of)?, row.int(number)?)))
+    };
+    let (source_hash, target_hash) = (row.text("source_hash")?, row.text("target_hash")?);
+    Ok(LinkRow {
+        id: row.id("id")?,
+        link_type: row.text("type")?,
+        source: end("source_id", "source_kind", "source_number")?,
+        target: end("target_id", "target_kind", "target_number")?,
+        source_confirmed: source_hash == row.text("source_now")?,
+        target_confirmed: target_hash == row.text("target_now")?,
+        source_hash,
+        target_hash,
+        rev: row.int("rev")?,
+        created_by: (row.id("created_by")?, row.text("username")?),
+        created_at: row.time("created_at")?,
     })
 }

@@ -3,6 +3,7 @@
 use crate::chain::Head;
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::search::KnownWords;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Entity, NewChange, Sealed};
@@ -45,6 +46,7 @@ pub struct Tx {
     discarded: bool,
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
+    pub(crate) words: KnownWords,
 }
 
 /// What must be undone beside the database when a job fails.
@@ -77,6 +79,7 @@ impl Tx {
             base: 0,
             discarded: false,
             ids: AtomicU32::new(0),
+            words: KnownWords::default(),
         }
     }
 
@@ -167,7 +170,7 @@ impl Tx {
         ];
         //= specs/spexus-store.md#history
         //# A change and its row in the chain MUST be committed in one transaction.
-        self.conn.run(INSERT_CHANGE, values).await?;
+        self.conn.post(INSERT_CHANGE, values).await?;
         self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
         self.state.head = head;
         Ok(head.seq)
@@ -185,6 +188,7 @@ impl Tx {
 
     pub(crate) fn set_head(&mut self, head: Head) {
         self.base = head.seq;
+        self.words.begin();
         self.state = Mark {
             head,
             accounts: false,
@@ -209,6 +213,7 @@ impl Tx {
 
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.state = mark;
+        self.words.begin();
     }
 }
 

@@ -6,7 +6,7 @@ use crate::chain::Head;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::pulse::Pulse;
-use crate::tx::{Actor, Tx};
+use crate::tx::{Actor, Mark, Tx};
 use crate::{Clock, pool::Pool};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -128,6 +128,7 @@ where
                 Ok(Ok(_)) if tx.conn.take_failed() => {
                     Err(Error::Broken("a write went on after a statement failed".into()))
                 }
+                Ok(Ok(value)) if tx.is_discarded() => tx.conn.flush().await.map(|()| value),
                 Ok(result) => result,
                 Err(_) => Err(Error::Broken("a write panicked".into())),
             };
@@ -215,67 +216,131 @@ async fn batch(
     pulse: &Pulse,
     clock: &Clock,
 ) -> Result<()> {
-    let mut kept: Vec<Done> = Vec::new();
+    let mut batch = Batch::new(tx);
     let mut next = Some(first);
     let mut taken = 0;
-    let mut broken = None;
+    let mut ran = Ok(());
     while let Some(job) = next.take() {
         taken += 1;
-        match step(job, tx, !kept.is_empty(), clock()).await {
-            Ok(Some(done)) => kept.push(done),
-            Ok(None) => {}
-            Err(error) => broken = Some(error),
-        }
+        ran = batch.run(job, clock()).await;
         //= specs/spexus-store.md#writes
         //# Writes that wait together SHOULD share one transaction.
-        if broken.is_none() && taken < MAX_BATCH_JOBS {
+        if ran.is_ok() && taken < MAX_BATCH_JOBS {
             next = jobs.try_recv().ok();
         }
     }
-    let outcome = match broken {
-        Some(error) => Err(error),
-        None if kept.is_empty() => tx.conn.script("ROLLBACK").await,
-        None => commit(tx, pulse).await,
+    let outcome = match ran {
+        Ok(()) => batch.end(pulse).await,
+        lost => lost,
     };
     //= specs/spexus-store.md#writes
     //# A write MUST be acknowledged only after it is durable.
-    for done in kept {
+    for done in batch.kept {
         (done.answer)(outcome.clone());
     }
     outcome
 }
 
-/// Runs one job; `Some` when it waits for the commit. An error means the transaction itself is lost.
-async fn step(job: Box<dyn Job>, tx: &mut Tx, others: bool, now: Timestamp) -> Result<Option<Done>> {
-    let before = tx.mark();
-    // The first job needs no savepoint: when it fails, there is nothing else to keep.
-    if others && let Err(error) = tx.conn.script("SAVEPOINT job").await {
-        job.refuse(error.clone());
-        return Err(error);
+/// What the second job of a transaction is undone to, and every later one.
+const PROTECT: &str = "SAVEPOINT job";
+const PROTECT_NEXT: &str = "RELEASE SAVEPOINT job;SAVEPOINT job";
+
+/// A transaction with the jobs that will stand when it is committed.
+struct Batch<'t> {
+    tx: &'t mut Tx,
+    kept: Vec<Done>,
+    /// Whether there is a savepoint.
+    protected: bool,
+    /// What there was beside the database before the last job.
+    before: Mark,
+}
+
+impl<'t> Batch<'t> {
+    fn new(tx: &'t mut Tx) -> Self {
+        let before = tx.mark();
+        Self {
+            tx,
+            kept: Vec::new(),
+            protected: false,
+            before,
+        }
     }
-    let done = job.run(tx, now).await;
-    if done.keep {
-        if others && let Err(error) = tx.conn.script("RELEASE SAVEPOINT job").await {
-            (done.answer)(Err(error.clone()));
+
+    /// Runs one job. An error means the transaction itself is lost.
+    async fn run(&mut self, job: Box<dyn Job>, now: Timestamp) -> Result<()> {
+        let ready = match self.settle().await {
+            Ok(()) => self.protect().await,
+            lost => lost,
+        };
+        if let Err(error) = ready {
+            job.refuse(error.clone());
             return Err(error);
         }
-        return Ok(Some(done));
-    }
-    //= specs/spexus-store.md#writes
-    //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
-    tx.reset(before);
-    let undone = if others {
-        tx.conn
-            .script("ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job")
-            .await
-    } else {
-        match tx.conn.script("ROLLBACK").await {
-            Ok(()) => begin(tx).await,
-            Err(error) => Err(error),
+        self.before = self.tx.mark();
+        let done = job.run(self.tx, now).await;
+        if done.keep {
+            self.kept.push(done);
+            return Ok(());
         }
-    };
-    (done.answer)(Ok(()));
-    undone.map(|()| None)
+        let undone = self.undo().await;
+        (done.answer)(Ok(()));
+        undone
+    }
+
+    /// Runs what the last job has posted; a fault in it is that job's.
+    async fn settle(&mut self) -> Result<()> {
+        let Err(error) = self.tx.conn.flush().await else {
+            return Ok(());
+        };
+        let Some(done) = self.kept.pop() else {
+            return Err(error);
+        };
+        let undone = self.undo().await;
+        (done.answer)(Err(error));
+        undone
+    }
+
+    /// Makes sure that the next job can be undone alone. The first one can without: there is nothing else to keep.
+    async fn protect(&mut self) -> Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        let sql = if self.protected { PROTECT_NEXT } else { PROTECT };
+        self.protected = true;
+        match self.tx.conn.engine() {
+            Engine::Sqlite => self.tx.conn.post(sql, vec![]).await,
+            Engine::Postgres => self.tx.conn.script(sql).await,
+        }
+    }
+
+    /// Undoes the last job, which is not among those kept.
+    async fn undo(&mut self) -> Result<()> {
+        //= specs/spexus-store.md#writes
+        //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
+        self.tx.reset(self.before);
+        if let Some(unused) = self.tx.conn.forget_posted(&[PROTECT, PROTECT_NEXT]) {
+            // The job never came so far as to change anything.
+            self.protected = unused == PROTECT_NEXT;
+            return Ok(());
+        }
+        if !self.kept.is_empty() {
+            return self.tx.conn.script("ROLLBACK TO SAVEPOINT job").await;
+        }
+        self.tx.conn.script("ROLLBACK").await?;
+        begin(self.tx).await
+    }
+
+    /// Commits what is kept.
+    async fn end(&mut self, pulse: &Pulse) -> Result<()> {
+        // A fault in what a lone job has posted may show in the commit; one among others must not cost theirs.
+        if self.kept.len() > 1 {
+            self.settle().await?;
+        }
+        if self.kept.is_empty() {
+            return self.tx.conn.script("ROLLBACK").await;
+        }
+        commit(self.tx, pulse).await
+    }
 }
 
 async fn begin_in_time(tx: &mut Tx) -> Result<()> {
@@ -312,7 +377,8 @@ async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
         // statement in front of it fails in that case and keeps us from saying "done".
         Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
     };
-    tx.conn.script(sql).await?;
+    tx.conn.flush_and(sql).await?;
+    tx.words.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }

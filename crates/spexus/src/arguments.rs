@@ -2,15 +2,16 @@
 
 use crate::commands::{
     audit, backup, baseline, batch, changes, completions, config as config_command, item, project, prompt,
-    search, token, user, workflow,
+    search, token, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
-use crate::failure::{EXIT_CODES, envelope};
+use crate::failure::EXIT_CODES;
 use crate::output::Output;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches, Parser, Subcommand};
 use spexus_domain::{Code, Refusal};
+use spexus_service::envelope::ErrorEnvelope;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,6 +83,12 @@ pub(crate) enum Command {
     /// Names positions in the history and compares them
     #[command(subcommand)]
     Baseline(baseline::Command),
+    /// Carries a project in: JSON lines, CSV or Markdown; all of it or nothing
+    Import(transfer::Import),
+    /// Carries a project out: JSON lines, CSV or Markdown
+    Export(transfer::Export),
+    /// Fills a project with believable items
+    Demo(transfer::Demo),
     /// Writes a backup while the system runs
     Backup(backup::Backup),
     /// Copies everything into another, empty database and verifies it
@@ -166,7 +173,7 @@ pub(crate) fn read() -> Result<Arguments, ExitCode> {
                 .unwrap_or_default()
                 .trim_start_matches("error: ");
             let refusal = Refusal::new(Code::InvalidParams, message).hint("See `spexus help`.");
-            let _ = Output { json: true }.value(&envelope(&refusal));
+            let _ = Output { json: true }.value(&ErrorEnvelope::from(refusal));
         } else {
             let _ = error.print();
         }

@@ -1,8 +1,8 @@
 //! What goes wrong, told to the person or program that called, with an exit code by kind.
 
 use crate::output::Output;
-use serde_json::{Map, Value, json};
 use spexus_domain::{Code, Refusal};
+use spexus_service::envelope::ErrorEnvelope;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
@@ -100,7 +100,7 @@ impl Failure {
             return ExitCode::from(self.exit);
         }
         if output.json {
-            let _ = output.value(&envelope(&self.refusal));
+            let _ = output.value(&ErrorEnvelope::from(self.refusal));
         } else {
             let red = std::io::stderr().is_terminal();
             eprint!("{}", text(&self.refusal, red));
@@ -135,28 +135,6 @@ fn exit_code(code: Code) -> u8 {
         | C::SessionInvalid => 3,
         _ => 1,
     }
-}
-
-/// The same envelope REST answers with.
-pub(crate) fn envelope(refusal: &Refusal) -> Value {
-    let mut error = Map::new();
-    error.insert("code".into(), refusal.code.number().into());
-    error.insert("name".into(), refusal.code.name().into());
-    error.insert("message".into(), refusal.message.clone().into());
-    error.insert("hint".into(), refusal.hint.clone().into());
-    let field = |fault: &spexus_domain::Fault| json!({"field": fault.field, "problem": fault.problem, "allowed": fault.allowed});
-    if !refusal.faults.is_empty() {
-        error.insert("fields".into(), refusal.faults.iter().map(field).collect());
-    }
-    for (name, value) in &refusal.facts {
-        error.insert(
-            (*name).into(),
-            value
-                .parse::<i64>()
-                .map_or_else(|_| value.clone().into(), Value::from),
-        );
-    }
-    json!({"error": error})
 }
 
 fn text(refusal: &Refusal, red: bool) -> String {

@@ -132,7 +132,7 @@ const SQLITE_WORDS: &[(&str, &str)] = &[
     ("{strict}", "STRICT"),
     // For tables whose key is most of the row: it is not kept twice.
     ("{packed}", "STRICT, WITHOUT ROWID"),
-    ("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+    ("{serial}", "INTEGER PRIMARY KEY"),
 ];
 
 const POSTGRES_WORDS: &[(&str, &str)] = &[

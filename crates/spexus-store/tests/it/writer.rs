@@ -12,6 +12,9 @@ both![
     a_failing_first_job_is_undone_alone,
     a_panicking_job_costs_one_answer,
     a_job_that_breaks_a_statement_costs_one_answer,
+    a_fault_that_shows_late_is_still_that_jobs_own,
+    a_trial_shows_the_faults_the_real_thing_would_have,
+    a_job_that_fails_before_it_begins_leaves_the_others_alone,
     a_swallowed_database_error_is_never_acknowledged_and_lost,
     a_discarded_job_answers_and_keeps_nothing,
     nobody_hears_done_before_the_commit,
@@ -156,6 +159,78 @@ async fn a_job_that_breaks_a_statement_costs_one_answer(world: World) {
     assert_eq!(refused(broken), Code::EntityDuplicate);
     assert!(first.is_ok() && second.is_ok());
     assert_eq!(titles(&world).await, ["a", "b"]);
+}
+
+/// The id of an item is taken; nobody looks before it is written, and SQLite is told late.
+async fn a_fault_that_shows_late_is_still_that_jobs_own(world: World) {
+    let taken = world.epic("there before").await;
+    let double = |title: &str| {
+        let mut draft = world.draft(Kind::Epic, title);
+        draft.id = Some(taken.id);
+        world.try_create(draft)
+    };
+    assert_eq!(refused(double("alone").await), Code::EntityDuplicate);
+    for order in ["first", "middle", "last"] {
+        let gate = Gate::close(&world).await;
+        let (a, b) = (
+            world.try_create(world.draft(Kind::Epic, "a")),
+            world.try_create(world.draft(Kind::Epic, "b")),
+        );
+        let (answer, a, b) = match order {
+            "first" => {
+                let ((), answer, a, b) = tokio::join!(gate.open(), double(order), a, b);
+                (answer, a, b)
+            }
+            "middle" => {
+                let ((), a, answer, b) = tokio::join!(gate.open(), a, double(order), b);
+                (answer, a, b)
+            }
+            _ => {
+                let ((), a, b, answer) = tokio::join!(gate.open(), a, b, double(order));
+                (answer, a, b)
+            }
+        };
+        assert_eq!(refused(answer), Code::EntityDuplicate, "{order}");
+        assert!(a.is_ok() && b.is_ok(), "{order}");
+    }
+    assert_eq!(world.place.number("SELECT max(number) FROM item").await, 7);
+    assert_eq!(world.place.number("SELECT count(*) FROM item").await, 7);
+    world.chain_is_whole().await;
+}
+
+async fn a_trial_shows_the_faults_the_real_thing_would_have(world: World) {
+    let mut draft = world.draft(Kind::Epic, "only a trial");
+    draft.id = Some(world.epic("there before").await.id);
+    let trial = world.store.write(world.actor(), move |tx| {
+        Box::pin(async move {
+            tx.discard();
+            make(tx, &draft).await
+        })
+    });
+    assert_eq!(refused(trial.await), Code::EntityDuplicate);
+}
+
+async fn a_job_that_fails_before_it_begins_leaves_the_others_alone(world: World) {
+    let gate = Gate::close(&world).await;
+    let nothing = || {
+        world
+            .store
+            .write(world.actor(), |_| Box::pin(async { Err::<(), _>(fault()) }))
+    };
+    let create = |title: &str| world.try_create(world.draft(Kind::Epic, title));
+    let ((), a, x, b, y, z, c) = tokio::join!(
+        gate.open(),
+        create("a"),
+        nothing(),
+        create("b"),
+        nothing(),
+        nothing(),
+        create("c")
+    );
+    assert!(x.is_err() && y.is_err() && z.is_err());
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    assert_eq!(titles(&world).await, ["a", "b", "c"]);
+    world.chain_is_whole().await;
 }
 
 async fn a_swallowed_database_error_is_never_acknowledged_and_lost(world: World) {

@@ -17,6 +17,7 @@ pub(crate) mod prompt;
 pub(crate) mod search;
 mod serve;
 pub(crate) mod token;
+pub(crate) mod transfer;
 pub(crate) mod user;
 pub(crate) mod workflow;
 
@@ -71,6 +72,9 @@ impl Place {
             Command::Doctor => doctor::run(&self).await,
             Command::Backup(wanted) => backup::backup(&self, &wanted).await,
             Command::Migrate(wanted) => backup::migrate(&self, &wanted).await,
+            Command::Import(wanted) => transfer::import(&self, &wanted).await,
+            Command::Export(wanted) => transfer::export(&self, &wanted).await,
+            Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
             Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
                 let session = self.open(missing(&command)).await?;
@@ -107,6 +111,9 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Doctor
         | Command::Backup(_)
         | Command::Migrate(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::Demo(_)
         | Command::Completions(_)
         | Command::HelpMarkdown => Ok(()),
     }

@@ -1,0 +1,93 @@
+//! A believable project of any size: epics, stories, criteria and requirements in English and Russian, with statuses,
+//! people, links and comments. The same seed writes the same project.
+
+mod dice;
+mod phrases;
+mod plan;
+mod write;
+
+use super::Progress;
+use super::people::People;
+use crate::context::Context;
+use crate::{Service, told};
+use dice::Dice;
+use plan::Planner;
+use serde::Serialize;
+use spexus_domain::account::Caller;
+use spexus_domain::permission::Operation;
+use spexus_domain::{Code, Refusal, Ruled};
+use spexus_store::Actor;
+use write::Writer;
+
+/// Items made at most by one call.
+pub const MAX_ITEMS: u64 = 10_000_000;
+
+/// Items after which a transaction is closed; a few more, because epics are not torn apart.
+const TRANSACTION_ITEMS: u64 = 5_000;
+
+/// What was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Filled {
+    /// The key of the project.
+    pub project: String,
+    /// Items.
+    pub items: u64,
+    /// Links.
+    pub links: u64,
+    /// Comments.
+    pub comments: u64,
+    /// Accounts.
+    pub users: u64,
+}
+
+/// Fills a project with this many items. What the project has already stays.
+pub async fn fill(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    items: u64,
+    seed: u64,
+    progress: Progress,
+) -> Ruled<Filled> {
+    for operation in [Operation::CreateItem, Operation::ManageUsers] {
+        caller.may(operation)?;
+    }
+    if !(1..=MAX_ITEMS).contains(&items) {
+        let allowed = format!("1 to {MAX_ITEMS}");
+        return Err(Refusal::field(
+            Code::InvalidParams,
+            "items",
+            format!("{items} is out of range"),
+            allowed,
+        ));
+    }
+    let mut people = People::new(&service.passwords).await?;
+    let mut planner = Planner::new(Dice::new(seed), items);
+    let mut filled = Filled::default();
+    while !planner.is_done() {
+        let (caller, project, progress) = (caller.clone(), project.map(str::to_owned), progress.clone());
+        let job = service.store.write(Actor::from(&caller), move |tx| {
+            Box::pin(async move {
+                let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+                let mut writer = Writer::begin(tx, context.project, &people).await?;
+                while !planner.is_done() && writer.filled.items < TRANSACTION_ITEMS {
+                    let epic = planner.next_epic();
+                    writer.epic(tx, epic).await?;
+                    progress(planner.made());
+                }
+                let filled = writer.finish(tx).await?;
+                Ok((people, planner, filled))
+            })
+        });
+        let part;
+        (people, planner, part) = job.await.map_err(told)?;
+        filled = Filled {
+            project: part.project,
+            items: filled.items + part.items,
+            links: filled.links + part.links,
+            comments: filled.comments + part.comments,
+            users: filled.users + part.users,
+        };
+    }
+    Ok(filled)
+}

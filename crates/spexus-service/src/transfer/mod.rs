@@ -1,0 +1,124 @@
+//! Carrying projects in and out, and making believable ones up.
+//!
+//! Three forms, for three needs. JSON lines ([`lines`]) lose nothing: what was exported, imported into an empty database
+//! and exported again is the same, byte for byte. CSV ([`sheet`]) is for spreadsheets, Markdown ([`document`]) for
+//! readers; what they import goes through the same rules as if someone had typed it ([`rows`]).
+//!
+//! Every import is one transaction: all of it or nothing, with the line of everything that was refused. Files are read
+//! and written page by page, so their size does not matter.
+
+pub mod demo;
+pub mod document;
+pub mod lines;
+mod people;
+mod rows;
+pub mod sheet;
+
+use serde::Serialize;
+use spexus_domain::{Code, Fault, Refusal};
+use spexus_store::Error;
+use std::io::BufRead;
+use std::sync::Arc;
+
+pub use rows::{RowAction, RowOutcome};
+
+/// Where an import is read from.
+pub type Input = Box<dyn BufRead + Send>;
+
+/// Hears how many things were carried so far.
+pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// What an import did, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Imported {
+    /// The key of the project.
+    pub project: String,
+    /// Whether nothing was kept because only a trial was asked for.
+    pub dry_run: bool,
+    /// Items made.
+    pub created: u64,
+    /// Items changed.
+    pub updated: u64,
+    /// Items that were so already.
+    pub unchanged: u64,
+    /// Links made.
+    pub links: u64,
+    /// Comments made.
+    pub comments: u64,
+    /// Accounts made for names nobody here had; disabled until an administrator enables them.
+    pub new_users: Vec<String>,
+    /// What became of each row, for forms that have rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<RowOutcome>,
+}
+
+/// What an export wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// The key of the project.
+    pub project: String,
+    /// Items written.
+    pub items: u64,
+    /// Links written.
+    pub links: u64,
+    /// Comments written.
+    pub comments: u64,
+    /// Links into other projects, which the form cannot hold.
+    pub links_left_out: u64,
+}
+
+/// Says in which line something was refused.
+fn at_line(line: u64, error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) => Error::Refused(refused_at(line, refusal)),
+        other => other,
+    }
+}
+
+fn refused_at(line: u64, mut refusal: Refusal) -> Refusal {
+    refusal.message = format!("line {line}: {}", refusal.message);
+    let place = format!("line {line}");
+    if refusal.faults.is_empty() {
+        let problem = refusal.message[place.len() + 2..].to_owned();
+        let field = String::new();
+        let allowed = String::new();
+        refusal.faults.push(Fault {
+            field,
+            problem,
+            allowed,
+        });
+    }
+    for fault in &mut refusal.faults {
+        let separator = if fault.field.is_empty() { "" } else { ", " };
+        fault.field = format!("{place}{separator}{}", fault.field);
+    }
+    refusal.fact("line", line)
+}
+
+/// One refusal for everything wrong with a file.
+fn all_refused(mut refusals: Vec<Refusal>) -> Option<Refusal> {
+    if refusals.len() < 2 {
+        return refusals.pop();
+    }
+    let message = format!(
+        "{} lines were refused; the first: {}",
+        refusals.len(),
+        refusals[0].message
+    );
+    let code = refusals[0].code;
+    let faults: Vec<Fault> = refusals.into_iter().flat_map(|refusal| refusal.faults).collect();
+    Some(Refusal {
+        faults,
+        ..Refusal::new(code, message)
+            .hint("Nothing was imported. Correct the lines and import the file again.")
+    })
+}
+
+/// The refusal for a file that cannot be read or written.
+fn broken_file(error: &std::io::Error) -> Refusal {
+    Refusal::new(
+        Code::InvalidParams,
+        format!("the file cannot be read or written: {error}"),
+    )
+    .hint("Check the file and the disk it is on.")
+}
