@@ -131,6 +131,9 @@ pub(crate) fn select(value: &impl Serialize, wanted: Option<&str>, known: &[&str
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .collect();
+    if wanted.is_empty() {
+        return Err(spexus_domain::nearest::miss("fields", "", known.iter().copied()));
+    }
     for name in &wanted {
         if !known.contains(name) {
             return Err(spexus_domain::nearest::miss(

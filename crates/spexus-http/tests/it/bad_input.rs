@@ -365,7 +365,7 @@ on_both! {
             ("/api/v1/epics?created_from=yesterday", "created_from"), ("/api/v1/epics?created_to=2026-13-40", "created_to"),
             ("/api/v1/epics?updated_from=99999-01-01", "updated_from"), ("/api/v1/epics?project=%00", "project"),
             ("/api/v1/epics?status=%00", "status"), ("/api/v1/epics?assignee=a%00b", "assignee"), ("/api/v1/epics?fields=password_hash", "fields"),
-            ("/api/v1/epics?fields=%FF%FE", "fields"), ("/api/v1/epics?nothing=1", "nothing"), ("/api/v1/epics?%00=1", "\u{0}"),
+            ("/api/v1/epics?fields=%FF%FE", "fields"), ("/api/v1/epics?fields=", "fields"), ("/api/v1/epics/EP-001?fields=,", "fields"), ("/api/v1/epics?nothing=1", "nothing"), ("/api/v1/epics?%00=1", "\u{0}"),
             ("/api/v1/search?query=x&limit=0", "limit"), ("/api/v1/search?query=x&cursor=zzz", "cursor"), ("/api/v1/search?query=x&kinds=%00", "kinds"),
             ("/api/v1/search?query=x&query=y", "query"), ("/api/v1/epics/EP-001/history?cursor=x", "cursor"),
             ("/api/v1/epics/EP-001/comments?cursor=x", "cursor"), ("/api/v1/epics/EP-001/comments?only=half", "only"),
