@@ -15,7 +15,7 @@ pub(crate) enum Command {
         /// Its name
         name: String,
         /// What it stands for
-        #[arg(long, default_value = "")]
+        #[arg(long, default_value = "", allow_hyphen_values = true)]
         description: String,
     },
     /// Lists the baselines of a project

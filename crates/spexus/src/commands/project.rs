@@ -31,10 +31,10 @@ pub(crate) struct Create {
     /// 1 to 40 lower-case letters, digits and dashes
     key: String,
     /// Its name; the key when left out
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     name: Option<String>,
     /// What it is about
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
     description: String,
     /// A file with the attributes its items may carry, as a JSON list of rules
     #[arg(long, value_name = "FILE")]
@@ -47,10 +47,10 @@ pub(crate) struct Update {
     /// Its key
     key: String,
     /// Its name
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     name: Option<String>,
     /// What it is about
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     description: Option<String>,
     /// A file with the attributes its items may carry, as a JSON list of rules
     #[arg(long, value_name = "FILE")]

@@ -36,13 +36,13 @@ pub(crate) struct Create {
     /// The name it is called by
     name: String,
     /// Its title; the name when left out
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
     /// What it is for
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
     description: String,
     /// Its message, with {{variables}}; - reads standard input
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     text: String,
     /// Who speaks: user or assistant
     #[arg(long, default_value = "user")]

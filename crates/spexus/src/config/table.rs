@@ -250,11 +250,7 @@ pub(crate) const TABLE: &[Setting] = &[
         doc: "Which log lines are written. Commands other than `serve` write only warnings unless this is set.",
         allowed: "off, error, warn, info, debug or trace, or a list such as info,spexus_store=debug",
         secret: false,
-        put: |settings, text| {
-            let known =
-                tracing_subscriber::filter::Targets::from_str(text).is_ok() && !text.trim().is_empty();
-            put_if(&mut settings.log_level, text, known)
-        },
+        put: |settings, text| put_if(&mut settings.log_level, text, is_level(text)),
         get: |settings| settings.log_level.clone(),
     },
     Setting {
@@ -323,6 +319,14 @@ fn is_address(text: &str) -> bool {
     };
     let bare_ipv6 = host.contains(':') && !host.starts_with('[');
     !host.is_empty() && !bare_ipv6 && port.parse::<u16>().is_ok() && !text.contains(char::is_whitespace)
+}
+
+/// A level, or a list of levels for parts of the program.
+fn is_level(text: &str) -> bool {
+    let level = |text: &str| ["off", "error", "warn", "info", "debug", "trace"].contains(&text);
+    text.split(',')
+        .map(|part| part.split_once('=').map_or(part, |(_, level)| level))
+        .all(level)
 }
 
 fn key(text: &str) -> Option<[u8; 32]> {

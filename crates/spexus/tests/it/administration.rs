@@ -261,7 +261,8 @@ fn the_doctor_says_what_to_do() {
         "{report}"
     );
     assert!(report.contains("spexus init"), "{report}");
-    let mut misspelt = World::new().command(&["doctor"]);
+    let world = World::new();
+    let mut misspelt = world.command(&["doctor"]);
     let answer = misspelt.env("SPEXUS_LISEN", "x").output().unwrap();
     assert!(
         String::from_utf8_lossy(&answer.stdout)
@@ -275,7 +276,7 @@ fn completions_and_help() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(world.run(&["completions", shell]).ok().contains("spexus"));
     }
-    let help = world.run(&["help"]).ok();
+    let help = world.run(&["--help"]).ok();
     assert!(help.contains("78  the configuration is wrong"), "{help}");
     assert_eq!(world.run(&["--version"]).ok().trim(), "spexus 1.0.0");
     assert_eq!(world.run(&["frobnicate"]).expect(2).out, "");

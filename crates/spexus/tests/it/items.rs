@@ -107,9 +107,11 @@ fn text_is_short_and_readable() {
         "EP-002  Two  [Backlog]  revision 1\n"
     );
     insta::assert_snapshot!(world.run(&["item", "list", "--under", "EP-1"]).ok(), @r"
-    US-001  Backlog  P3  Log in
-    AC-001               A wrong password is refused.
+    US-001   Backlog  P3  Log in
+    AC-001                A wrong password is refused.
     REQ-001  Draft    P3  Hash passwords
+    REQ-002  Draft    P3  Slow down guesses
+    4 in all
     ");
 }
 

@@ -98,7 +98,7 @@ fn json_lines_lose_nothing_on_both_engines() {
             number(deleted.as_str().unwrap()) + 1,
             "no number is given out twice"
         );
-        let found = target.json(&["search", "twice"]);
+        let found = target.json(&["search", "\"all new\""]);
         assert_eq!(found["data"][0]["reference_id"], "EP-001");
     }
     assert_eq!(

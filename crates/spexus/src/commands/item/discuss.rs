@@ -53,12 +53,13 @@ pub(crate) struct CommentOn {
     /// A UUID or a reference id
     id: String,
     /// What it says; - reads standard input
+    #[arg(allow_hyphen_values = true)]
     content: String,
     /// The UUID of the comment it answers
     #[arg(long, value_name = "COMMENT")]
     reply_to: Option<Uuid>,
     /// Words of the description it is about
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     quote: Option<String>,
     /// The character the quote starts at, when it stands more than once
     #[arg(long, requires = "quote", value_name = "CHARACTER")]

@@ -19,10 +19,10 @@ pub(crate) struct Create {
     /// epic, user_story, acceptance_criterion, requirement or steering_document
     kind: String,
     /// Its title; acceptance criteria can do without
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
     title: String,
     /// Its text, in Markdown; - reads standard input
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
     description: String,
     /// What contains it: the epic of a story, the story of a criterion or requirement
     #[arg(long, value_name = "ID")]
@@ -43,7 +43,7 @@ pub(crate) struct Create {
     #[arg(long, value_name = "USER")]
     assignee: Option<String>,
     /// An attribute; the value is read as JSON when it is a number, true or false
-    #[arg(long = "attribute", value_name = "NAME=VALUE")]
+    #[arg(long = "attribute", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     attributes: Vec<String>,
     /// Makes the item once, however often the command is run with this key
     #[arg(long, value_name = "KEY")]
@@ -56,10 +56,10 @@ pub(crate) struct Update {
     /// A UUID or a reference id
     id: String,
     /// Its title
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
     /// Its text, in Markdown; - reads standard input
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     description: Option<String>,
     /// The status it moves to
     #[arg(long)]
@@ -77,7 +77,7 @@ pub(crate) struct Update {
     #[arg(long, value_name = "USER")]
     assignee: Option<String>,
     /// An attribute to set; an empty value removes it
-    #[arg(long = "attribute", value_name = "NAME=VALUE")]
+    #[arg(long = "attribute", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     attributes: Vec<String>,
     /// The revision this change is made against; a stale one is refused
     #[arg(long, value_name = "REV")]

@@ -63,6 +63,8 @@ fn cited(project: &Project) -> Vec<String> {
 }
 
 fn get(url: &str) -> Result<Vec<u8>, String> {
+    // The one crypto provider of the workspace; a second caller finds it installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::blocking::Client::builder()
         .timeout(Duration::from_secs(TIMEOUT_SECONDS))
         .build()
