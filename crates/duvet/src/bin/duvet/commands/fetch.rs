@@ -6,7 +6,6 @@ use duvet::analysis::{Project, analyse};
 use duvet::library::{LOCK_PATH, Lock, MAX_SPECIFICATION_BYTES};
 use duvet::store::Store;
 use duvet::target::{canonical, is_url, storage_path};
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -63,25 +62,11 @@ fn cited(project: &Project) -> Vec<String> {
 }
 
 fn get(url: &str) -> Result<Vec<u8>, String> {
-    // The one crypto provider of the workspace; a second caller finds it installed already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::blocking::Client::builder()
-        .timeout(Duration::from_secs(TIMEOUT_SECONDS))
-        .build()
-        .map_err(|error| error.to_string())?;
-    let answer = client
-        .get(url)
-        .send()
-        .and_then(reqwest::blocking::Response::error_for_status);
-    let mut bytes = Vec::new();
-    let mut body = answer
-        .map_err(|error| error.to_string())?
-        .take(MAX_SPECIFICATION_BYTES + 1);
-    body.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_SPECIFICATION_BYTES {
-        return Err(format!("the text is over {MAX_SPECIFICATION_BYTES} bytes"));
-    }
-    Ok(bytes)
+    let limit = Some(Duration::from_secs(TIMEOUT_SECONDS));
+    let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().timeout_global(limit).build());
+    let mut answer = agent.get(url).call().map_err(|error| error.to_string())?;
+    let body = answer.body_mut().with_config().limit(MAX_SPECIFICATION_BYTES);
+    body.read_to_vec().map_err(|error| error.to_string())
 }
 
 fn today() -> String {
