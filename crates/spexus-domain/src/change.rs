@@ -212,11 +212,11 @@ pub struct FieldChange {
     pub field: String,
     /// Before; absent when it did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub before: Option<Value>,
     /// After; absent when it no longer exists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub after: Option<Value>,
 }
 

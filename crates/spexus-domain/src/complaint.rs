@@ -66,6 +66,7 @@ fn value(problem: &str, expected: &str) -> (String, String) {
             "is not a number that fits".to_owned(),
             "a whole number".to_owned(),
         ),
+        _ if problem.starts_with("UUID parsing failed") => ("is not a UUID".to_owned(), "a UUID".to_owned()),
         "provided string was not `true` or `false`" => {
             ("is not a truth value".to_owned(), "true or false".to_owned())
         }

@@ -112,7 +112,7 @@ impl AnyId {
             return Ok(Self::Uuid(uuid));
         }
         let (project, local) = match text.split_once('/') {
-            Some((key, local)) => (Some(crate::project::key("project", key)?), local),
+            Some((key, local)) => (Some(crate::project::key(field, key)?), local),
             None => (None, text),
         };
         match Reference::parse(local) {

@@ -91,6 +91,8 @@ impl Operation {
 impl Caller {
     /// Refuses what role, scope or the token's project do not cover.
     pub fn may(&self, operation: Operation) -> Ruled<()> {
+        //= specs/spexus-service.md#permissions
+        //# A caller MUST have both the role and the scope of an operation.
         if self.role < operation.role() {
             let message = format!(
                 "{} may not do this: it needs the role {}, and {} has {}",
@@ -112,6 +114,8 @@ impl Caller {
                 .hint(hint)
                 .fact("operation", operation.name()));
         }
+        //= specs/spexus-service.md#permissions
+        //# A token bound to a project MUST NOT administer the installation.
         if self.bound_project.is_some() && operation.is_of_installation() {
             let message = "this token is bound to a project and may not do what concerns all of them";
             return Err(Refusal::new(Code::AuthzForbidden, message)

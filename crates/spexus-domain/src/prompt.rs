@@ -47,6 +47,7 @@ pub struct Message {
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Speaker)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person.

@@ -100,6 +100,8 @@ pub(crate) async fn stream_changes(
     Ok(Sse::new(futures_util::stream::unfold(listener, Listener::next)).keep_alive(KeepAlive::default()))
 }
 
+//= specs/spexus-http.md#feed
+//# A listener that sends `Last-Event-ID` MUST be given everything that happened after that event.
 /// Where a connection broke. One that cannot be read is refused, because going on elsewhere would lose events in silence.
 fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
     let Some(id) = headers.get("last-event-id") else {
@@ -141,6 +143,8 @@ impl Listener {
                 return Some((Ok(event), self));
             }
             self.news.borrow_and_update();
+            //= specs/spexus-http.md#feed
+            //# A stream MUST end when the token or session it was opened with ends.
             // A token revoked or a role changed since the last event ends or narrows the stream now.
             let caller = token::authenticate(&self.service, &self.secret, &self.origin)
                 .await
@@ -156,6 +160,8 @@ impl Listener {
             }
             tokio::select! {
                 news = self.news.changed() => news.ok()?,
+                //= specs/spexus-http.md#stopping
+                //# Streams MUST end when the server stops.
                 _ = self.stopping.wait_for(|stopping| *stopping) => return None,
             }
         }

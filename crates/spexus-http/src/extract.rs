@@ -357,6 +357,8 @@ pub(crate) fn secret(headers: &HeaderMap) -> Option<Secret<'_>> {
         .map(|(_, secret)| Secret::Cookie(secret))
 }
 
+//= specs/spexus-http.md#sessions
+//# A write with a cookie MUST be refused unless its Origin is the address the server is reached by.
 /// A cookie is sent by the browser on its own; a write with one must come from our own pages.
 fn check_same_origin(parts: &Parts) -> Ruled<()> {
     if parts.method.is_safe() {

@@ -29,6 +29,8 @@ impl Limits {
         }
     }
 
+    //= specs/spexus-http.md#limits
+    //# A token that sends more than its rate MUST be answered 429 with Retry-After, and no other token with it.
     /// Refuses a caller who sends too much.
     pub(crate) fn check_caller(&self, caller: &Caller) -> Ruled<()> {
         self.clean_up();
@@ -38,6 +40,8 @@ impl Limits {
             .map_err(|early| self.refusal(early.wait_time_from(self.clock.now()).as_secs()))
     }
 
+    //= specs/spexus-http.md#limits
+    //# An address that sends more than its rate without a valid token MUST be answered 429 with Retry-After.
     /// Refuses an address that sends too much without a valid token.
     pub(crate) fn check_address(&self, address: &str) -> Ruled<()> {
         self.clean_up();

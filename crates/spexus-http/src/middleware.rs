@@ -47,6 +47,8 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
 
 /// Lets a request run within the limits; a panic and an overrun are answered like everything else.
 async fn answer(app: &App, request: Request, next: Next) -> Response {
+    //= specs/spexus-http.md#limits
+    //# Requests beyond the number that may run at once MUST be refused at once, not queued.
     let _place = match Place::take(&app.running, app.options.max_concurrent_requests) {
         Some(place) => place,
         None => {
@@ -57,6 +59,8 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     let limit = Duration::from_millis(app.options.request_timeout_ms);
     match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
         Ok(Ok(response)) => response,
+        //= specs/spexus-http.md#answers
+        //# A fault inside MUST cost one answer, tell nothing of the inside, and leave the server working.
         Ok(Err(_)) => Refused(Refusal::new(
             Code::InternalError,
             "the server could not finish this request",
@@ -88,6 +92,8 @@ impl Drop for Place {
     }
 }
 
+//= specs/spexus-http.md#answers
+//# Every answer MUST carry a request id: the client's own when it is plain, else a new one.
 /// The id the client gave, when it is a plain one, or a new one.
 fn request_id(request: &Request) -> String {
     let given = request.headers().get(&REQUEST_ID).and_then(|id| id.to_str().ok());
@@ -102,6 +108,8 @@ fn request_id(request: &Request) -> String {
         .map_or_else(|| Uuid::now_v7().simple().to_string(), str::to_owned)
 }
 
+//= specs/spexus-http.md#answers
+//# Every answer MUST forbid browsers to guess its type, to frame it and to keep it.
 /// Headers every answer has.
 fn finish(response: &mut Response, id: &str) {
     let headers = response.headers_mut();

@@ -7,6 +7,7 @@ use crate::{
 use askama::Template;
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
+use serde_json::Value;
 use spexus_domain::Kind;
 use std::sync::LazyLock;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -209,12 +210,20 @@ struct Entry {
     path: String,
     summary: String,
     parameters: Vec<(String, String, String)>,
-    body: Option<String>,
-    answer: Option<String>,
+    body: Option<Shape>,
+    answer: Option<Shape>,
+}
+
+/// What a body or an answer is made of.
+struct Shape {
+    name: String,
+    /// Name, type and meaning of each field; of the rows where it is a page.
+    fields: Vec<(String, String, String)>,
 }
 
 impl Docs {
     fn new(api: &OpenApi) -> Self {
+        let document = serde_json::to_value(api).unwrap_or_default();
         let mut groups: Vec<Group> = Vec::new();
         for (path, methods) in &api.paths.paths {
             let operations = [
@@ -233,7 +242,7 @@ impl Docs {
                     .next()
                     .cloned()
                     .unwrap_or_default();
-                let entry = entry(method, path, operation);
+                let entry = entry(&document, method, path, operation);
                 match groups.iter_mut().find(|group| group.name == tag) {
                     Some(group) => group.operations.push(entry),
                     None => groups.push(Group {
@@ -257,9 +266,9 @@ impl Docs {
     }
 }
 
-fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
+fn entry(document: &Value, method: &'static str, path: &str, operation: &Operation) -> Entry {
     let value = serde_json::to_value(operation).unwrap_or_default();
-    let text = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
+    let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
     let parameters = value["parameters"].as_array().into_iter().flatten();
     let answers = value["responses"].as_object().into_iter().flatten();
     let good = answers
@@ -278,13 +287,69 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
         parameters: parameters
             .map(|p| (text(&p["name"]), text(&p["in"]), text(&p["description"])))
             .collect(),
-        body: schema_name(&value["requestBody"]),
-        answer: good.and_then(schema_name),
+        body: shape(document, &value["requestBody"]),
+        answer: good.and_then(|answer| shape(document, answer)),
     }
 }
 
-/// The name of the schema a body has.
-fn schema_name(described: &serde_json::Value) -> Option<String> {
-    let reference = described["content"]["application/json"]["schema"]["$ref"].as_str()?;
-    reference.rsplit('/').next().map(|name| name.replace('_', " of "))
+/// The schema a body has, by name and by its fields.
+fn shape(document: &Value, described: &Value) -> Option<Shape> {
+    let (name, schema) = named_schema(document, &described["content"]["application/json"]["schema"])?;
+    // A page is known by its rows.
+    let rows = named_schema(document, &schema["properties"]["data"]["items"]).map(|(_, rows)| rows);
+    let shown = rows.unwrap_or(schema);
+    let required: Vec<&str> = shown["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let field = |(name, field): (&String, &Value)| {
+        let star = if required.contains(&name.as_str()) {
+            ""
+        } else {
+            "?"
+        };
+        let meaning = field["description"].as_str().unwrap_or_default();
+        (format!("{name}{star}"), type_name(field), meaning.to_owned())
+    };
+    let fields = shown["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(field)
+        .collect();
+    Some(Shape {
+        name: name.replace('_', " of "),
+        fields,
+    })
+}
+
+/// The name a schema refers to, and the schema under that name.
+fn named_schema<'d>(document: &'d Value, schema: &'d Value) -> Option<(&'d str, &'d Value)> {
+    let name = schema["$ref"].as_str()?.rsplit('/').next()?;
+    Some((name, &document["components"]["schemas"][name]))
+}
+
+/// A type in a word or two.
+fn type_name(schema: &Value) -> String {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return reference.rsplit('/').next().unwrap_or_default().to_owned();
+    }
+    let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+    if let Some(choices) = choices {
+        let names = choices.iter().map(type_name).filter(|name| name != "null");
+        return names.collect::<Vec<_>>().join(" or ");
+    }
+    let name = match &schema["type"] {
+        Value::Array(names) => names
+            .iter()
+            .find_map(|name| name.as_str().filter(|name| *name != "null")),
+        name => name.as_str(),
+    };
+    match name {
+        Some("array") => format!("list of {}", type_name(&schema["items"])),
+        Some(name) => name.to_owned(),
+        None => "any".to_owned(),
+    }
 }

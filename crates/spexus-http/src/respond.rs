@@ -22,6 +22,8 @@ impl From<Refusal> for Refused {
     }
 }
 
+//= specs/spexus-http.md#refusals
+//# Every refusal MUST come in one envelope with the code, the name, a message and a hint of the table of refusals.
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let code = self.0.code;
@@ -129,6 +131,9 @@ pub(crate) fn select(value: &impl Serialize, wanted: Option<&str>, known: &[&str
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .collect();
+    if wanted.is_empty() {
+        return Err(spexus_domain::nearest::miss("fields", "", known.iter().copied()));
+    }
     for name in &wanted {
         if !known.contains(name) {
             return Err(spexus_domain::nearest::miss(

@@ -64,6 +64,8 @@ pub async fn serve(
     drop(listener);
     // The server stops only once; nobody may be listening.
     let _ = stop.send(true);
+    //= specs/spexus-http.md#stopping
+    //# A server that is told to stop MUST answer every request it accepted before it ends.
     let drained = tokio::time::timeout(
         Duration::from_millis(options.drain_timeout_ms),
         graceful.shutdown(),

@@ -32,11 +32,15 @@ pub async fn run(
                 return again(&kept);
             }
             let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
+            //= specs/spexus-service.md#writing-once
+            //# A batch MUST be carried out whole or not at all.
             let results = run_in(tx, &context, steps).await?;
             let result = BatchResult {
                 dry_run: input.dry_run,
                 results,
             };
+            //= specs/spexus-service.md#writing-once
+            //# A trial MUST keep nothing.
             if input.dry_run {
                 tx.discard();
             } else {

@@ -175,6 +175,8 @@ async fn depth_below(conn: &mut Conn, caller: &Caller, parent: Uuid, item_id: Uu
 }
 
 /// What is not one's own needs a further right.
+//= specs/spexus-service.md#comments
+//# Only its author and administrators MAY change or remove what a comment says.
 fn check_author(caller: &Caller, comment: &Comment, otherwise: Operation) -> Ruled<()> {
     if comment.author_id == caller.user_id {
         Ok(())

@@ -21,6 +21,8 @@ pub(crate) type Projects = moka::sync::Cache<(u64, Option<Uuid>, Option<String>)
 
 /// A connection to read with, for a caller who may.
 pub(crate) async fn reading(service: &Service, caller: &Caller, operation: Operation) -> Ruled<Conn> {
+    //= specs/spexus-service.md#permissions
+    //# Every use case MUST ask for its right before it reads or writes anything.
     caller.may(operation)?;
     service.store.read().await.map_err(told)
 }

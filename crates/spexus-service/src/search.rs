@@ -108,6 +108,8 @@ async fn with_first(
             found.data.clear();
             found.next_cursor = (found.total_count > 1).then(|| AFTER_NAMED.to_owned());
         }
+        //= specs/spexus-service.md#search
+        //# An item whose reference id was typed MUST come first, once, and only when the filters let it through.
         found.data.insert(0, hit(first, f64::MAX));
     }
     Ok(found)

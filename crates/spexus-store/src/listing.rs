@@ -223,6 +223,23 @@ impl Conditions {
         query
     }
 
+    /// The conditions of a statement on `search_doc d`, when the filter is one that documents know.
+    pub(crate) fn of_documents(filter: &ItemFilter) -> Option<Self> {
+        let plain = ItemFilter {
+            project_id: filter.project_id,
+            kinds: filter.kinds.clone(),
+            ..ItemFilter::default()
+        };
+        (*filter == plain).then(|| {
+            let mut query = Self::default();
+            // Documents are of living items only.
+            query.add("1 = 1".to_owned());
+            query.equals("d.project_id", filter.project_id);
+            query.any_of("d.kind", filter.kinds.iter().map(|kind| Param::from(kind.name())));
+            query
+        })
+    }
+
     pub(crate) fn bind(&mut self, value: impl Into<Param>) -> String {
         self.params.push(value.into());
         format!("${}", self.params.len())

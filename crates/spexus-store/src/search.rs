@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 /// Documents that are ranked at most, the newest first; `total_count` stops here.
-const MAX_RANKED: u32 = 2_000;
+const MAX_RANKED: u32 = 1_000;
 /// Other spellings tried for one word at most.
 const MAX_SPELLINGS: usize = 5;
 /// Length of a snippet.
@@ -147,6 +147,8 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
 struct Dialect {
     /// What is read to match: documents first, whatever the planner thinks of the items' indexes.
     from: &'static str,
+    /// What is read beside it where items are filtered.
+    with_items: &'static str,
     /// What grows with every document.
     newest: &'static str,
     expression: fn(&[Wanted]) -> String,
@@ -164,7 +166,8 @@ impl Dialect {
 }
 
 const SQLITE: Dialect = Dialect {
-    from: "search_text t CROSS JOIN search_doc d ON d.doc = t.rowid CROSS JOIN item i ON i.id = d.item_id",
+    from: "search_text t CROSS JOIN search_doc d ON d.doc = t.rowid",
+    with_items: "CROSS JOIN item i ON i.id = d.item_id",
     newest: "t.rowid",
     expression: match_expression,
     matches: |bound| format!("search_text MATCH {bound}"),
@@ -174,7 +177,8 @@ const SQLITE: Dialect = Dialect {
 };
 
 const POSTGRES: Dialect = Dialect {
-    from: "search_doc d JOIN item i ON i.id = d.item_id",
+    from: "search_doc d",
+    with_items: "JOIN item i ON i.id = d.item_id",
     newest: "d.doc",
     expression: ts_query,
     matches: |bound| format!("d.text @@ CAST({bound} AS tsquery)"),
@@ -191,7 +195,10 @@ async fn run(
     offset: u32,
 ) -> Result<Vec<Row>> {
     let dialect = Dialect::of(conn.engine());
-    let mut conditions = Conditions::of(filter);
+    let (mut conditions, with_items) = match Conditions::of_documents(filter) {
+        Some(conditions) => (conditions, ""),
+        None => (Conditions::of(filter), dialect.with_items),
+    };
     let matched = conditions.bind((dialect.expression)(terms));
     let (limit, offset, ranked) = (
         conditions.bind(limit),
@@ -201,7 +208,7 @@ async fn run(
     let sql = format!(
         "SELECT f.score, f.total, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
          i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS total FROM (SELECT d.doc, d.item_id, d.comment_id, \
-         {score} AS score FROM {from} WHERE {matches} AND {filters} \
+         {score} AS score FROM {from} {with_items} WHERE {matches} AND {filters} \
          ORDER BY {newest} DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
          JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
         score = (dialect.score)(&matched),
@@ -392,7 +399,8 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
     let (title, body) = (analysis::index(title), analysis::index(body));
     match tx.conn.engine() {
         Engine::Sqlite => {
-            let sql = "INSERT INTO search_doc (item_id, comment_id) VALUES ($1, $2)";
+            let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind) \
+                       SELECT id, $2, project_id, kind FROM item WHERE id = $1";
             tx.conn.post(sql, params![item_id, comment_id]).await?;
             let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
@@ -401,8 +409,8 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
                 .await?;
         }
         Engine::Postgres => {
-            let sql =
-                "INSERT INTO search_doc (item_id, comment_id, text) VALUES ($1, $2, CAST($3 AS tsvector))";
+            let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind, text) \
+                       SELECT id, $2, project_id, kind, CAST($3 AS tsvector) FROM item WHERE id = $1";
             tx.conn
                 .post(sql, params![item_id, comment_id, ts_vector(&title, &body)])
                 .await?;

@@ -17,7 +17,12 @@ const HOSTS: &[&str] = &[
 pub(super) fn no_word_of_this_machine(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     // The lock file names the default registry by its nature; fixtures are other people's text.
-    let exempt = |path: &str| path == "Cargo.lock" || path.contains("/fixtures/") || quotes_rules(path);
+    let exempt = |path: &str| {
+        path == "Cargo.lock"
+            || path.ends_with("/Cargo.lock")
+            || path.contains("/fixtures/")
+            || quotes_rules(path)
+    };
     for (path, text) in tree.files().filter(|(path, _)| !exempt(path)) {
         for (line, text) in text.lines().enumerate() {
             if let Some(found) = PATHS.iter().find(|path| starts_a_path(text, path)) {

@@ -18,6 +18,7 @@ use spexus_service::item;
 )]
 pub(crate) async fn list_children(
     State(app): State<App>,
+    State(kind): State<Kind>,
     Who(caller): Who,
     Id(id): Id,
     Params(params): Params<PageBelow>,
@@ -33,6 +34,7 @@ pub(crate) async fn list_children(
             &app.service,
             &caller,
             params.project.as_deref(),
+            Some(kind),
             &id,
             kinds,
             params.page()?,
@@ -56,6 +58,15 @@ pub(crate) async fn list_children_of_kind(
 ) -> Answer<Json<Page<Item>>> {
     let project = params.project.as_deref();
     Ok(Json(
-        item::children(&app.service, &caller, project, &id, vec![kind], params.page()?).await?,
+        item::children(
+            &app.service,
+            &caller,
+            project,
+            kind.rules().parent,
+            &id,
+            vec![kind],
+            params.page()?,
+        )
+        .await?,
     ))
 }

@@ -29,6 +29,9 @@ async fn fail_six_times(server: &Server, username: &str) {
 }
 
 on_both! {
+    //= specs/spexus-http.md#sessions
+    //= type=test
+    //# The cookie of a session MUST be hidden from scripts and never sent along from other sites.
     async fn a_session_is_opened_and_closed(server) {
         let reply = try_login(server, "Admin", ADMIN_PASSWORD).await;
         let cookie = reply.headers["set-cookie"].to_str().unwrap().to_owned();
@@ -96,6 +99,9 @@ on_both! {
     }
 
     // Found here: a clock set back kept a name out until the old time was reached again.
+    //= specs/spexus-service.md#logging-in
+    //= type=test
+    //# A clock that is set back MUST NOT make anyone wait longer.
     async fn a_clock_set_back_makes_nobody_wait_longer(server) {
         server.user("kim", "User").await;
         fail_six_times(server, "kim").await;
@@ -216,6 +222,9 @@ on_both! {
         assert_eq!(server.send("", Method::GET, "/api/v1/epics", None, &[("Cookie", "spexus_session=")]).await.status, 401);
     }
 
+    //= specs/spexus-service.md#accounts
+    //= type=test
+    //# A new password MUST end all sessions of the account.
     async fn a_password_change_needs_the_old_one_and_ends_sessions(server) {
         let token = server.user("kim", "User").await;
         let sessions = [text(&server.login("kim", "long enough").await["token"]), text(&server.login("kim", "long enough").await["token"])];

@@ -106,6 +106,9 @@ on_both! {
     }
 
     // 1.3: the linked criterion was not checked to belong to the same story, and could not be cleared.
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# The criterion a requirement serves MUST belong to the requirement's own story.
     async fn a_requirement_serves_a_criterion_of_its_own_story(server) {
         server.seed().await;
         server.post("/api/v1/epics/EP-001/user-stories", json!({"title": "Second"})).await.created();
@@ -118,6 +121,9 @@ on_both! {
     }
 
     // 1.3: A depends_on B and B depends_on A were both accepted.
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# Links of a type that forbids cycles MUST NOT form one.
     async fn dependencies_form_no_circle(server) {
         server.seed().await;
         server.post("/api/v1/requirements", json!({"user_story_id": "US-001", "title": "Second"})).await.created();
@@ -188,6 +194,9 @@ on_both! {
     }
 
     // 1.4, 7.1.1: there was a deletion for show that always answered 401, and an audit id that pointed at nothing.
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# What was deleted together MUST come back together.
     async fn a_deletion_is_in_the_history_and_can_be_undone(server) {
         server.seed().await;
         server.delete("/api/v1/epics/EP-001?force=true").await.ok();
@@ -199,6 +208,9 @@ on_both! {
     }
 
     // 1.5, 7.1.4: creates, gets and lists showed different shapes, and lists never the people and the parent.
+    //= specs/spexus-http.md#answers
+    //= type=test
+    //# An item MUST have the same shape in every answer that holds it.
     async fn an_item_has_one_shape_everywhere(server) {
         server.post("/api/v1/epics", json!({"title": "Sign in"})).await.created();
         let story = json!({"epic_id": "EP-001", "title": "Story", "assignee": "me"});
@@ -212,6 +224,9 @@ on_both! {
     }
 
     // 2.1: `limit` had no upper bound, and bad filter values were ignored in silence.
+    //= specs/spexus-http.md#refusals
+    //= type=test
+    //# An unknown field of a body and an unknown parameter of a query MUST be refused, not ignored.
     async fn lists_refuse_what_they_do_not_understand(server) {
         for query in ["limit=100000", "limit=0", "priority=9", "status=Nope", "creator=nobody", "type=Nope", "created_from=soon", "colour=red", "parent=x"] {
             let reply = server.get(&format!("/api/v1/epics?{query}")).await;
@@ -222,6 +237,9 @@ on_both! {
     }
 
     // 2.1: three formats of errors were in use.
+    //= specs/spexus-http.md#refusals
+    //= type=test
+    //# Every refusal MUST come in one envelope with the code, the name, a message and a hint of the table of refusals.
     async fn every_refusal_has_the_one_envelope(server) {
         server.seed().await;
         let replies = [
@@ -261,6 +279,9 @@ on_both! {
     }
 
     // 2.3: an expiry in the past was accepted; a duplicate name was a 400.
+    //= specs/spexus-service.md#tokens
+    //= type=test
+    //# A token MUST NOT be made with an expiry that has passed.
     async fn a_token_does_not_expire_before_it_is_made(server) {
         for expires in ["2020-01-01", "2020-01-01T00:00:00Z", "0d", "-1d", "yesterday"] {
             let error = server.post("/api/v1/tokens", json!({"name": "t", "expires": expires})).await.refused(400, 1021);
@@ -307,6 +328,9 @@ on_both! {
     }
 
     // 2.8: a list demanded `limit`.
+    //= specs/spexus-http.md#answers
+    //= type=test
+    //# Every list MUST come in one envelope with `data`, `total_count` and, where there is a next page, `next_cursor`.
     async fn every_list_works_without_parameters(server) {
         server.seed().await;
         let lists = ["epics", "user-stories", "acceptance-criteria", "requirements", "steering-documents", "prompts", "projects", "users",

@@ -14,6 +14,9 @@ fn references(page: &Value) -> Vec<&str> {
 }
 
 on_both! {
+    //= specs/spexus-service.md#history
+    //= type=test
+    //# A write that changes nothing SHOULD make no new revision.
     async fn a_project_is_written_read_and_changed(server) {
         server.seed().await;
         let requirement = server.get("/api/v1/requirements/req-1").await;
@@ -38,6 +41,9 @@ on_both! {
         assert_eq!(same["rev"], 3, "nothing changed, so no new revision");
     }
 
+    //= specs/spexus-http.md#answers
+    //= type=test
+    //# A write with a stale `If-Match` MUST be refused with who changed what.
     async fn a_stale_write_is_refused_with_who_changed_what(server) {
         server.seed().await;
         server.patch("/api/v1/epics/EP-001", json!({"title": "Sign in fast"})).await.ok();
@@ -57,6 +63,9 @@ on_both! {
         assert_eq!(unchanged.status, 304);
     }
 
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# A status MUST change only along the workflow of the kind.
     async fn the_workflow_is_enforced_and_can_be_changed(server) {
         server.seed().await;
         let error = server.patch("/api/v1/epics/EP-001/status", json!({"status": "Done"})).await.refused(409, 1054);
@@ -128,6 +137,9 @@ on_both! {
         server.post("/api/v1/acceptance-criteria/AC-001/move", json!({"parent": "US-002"})).await.refused(409, 1054);
     }
 
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
     async fn deletion_is_told_before_needs_force_and_can_be_undone(server) {
         server.seed().await;
         server.post("/api/v1/epics/EP-001/comments", json!({"content": "Why passkeys?"})).await.created();
@@ -154,6 +166,9 @@ on_both! {
         assert_eq!(server.post("/api/v1/epics", json!({"title": "y"})).await.created()["reference_id"], "EP-002");
     }
 
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# The last criterion of a story MUST stay as long as the story does.
     async fn the_last_criterion_of_a_story_cannot_go(server) {
         server.seed().await;
         server.delete("/api/v1/acceptance-criteria/AC-001?force=true").await.refused(409, 1054);
@@ -189,6 +204,9 @@ on_both! {
         server.delete(&format!("/api/v1/links/{id}")).await.refused(404, 1046);
     }
 
+    //= specs/spexus-service.md#comments
+    //= type=test
+    //# The anchor of a comment MUST follow the words it quotes when the text around them changes.
     async fn comments_are_threads_with_anchors_that_follow_the_text(server) {
         server.seed().await;
         server.patch("/api/v1/epics/EP-001", json!({"description": "Система должна отвечать быстро."})).await.ok();
@@ -209,6 +227,9 @@ on_both! {
         server.post("/api/v1/epics/EP-001/comments", json!({"content": "x", "anchor": {"quote": "нет"}})).await.refused(400, 1021);
     }
 
+    //= specs/spexus-service.md#history
+    //= type=test
+    //# Every change MUST be told in the history with who made it and what each field was before and after.
     async fn history_tells_every_field_and_baselines_compare(server) {
         server.seed().await;
         server.post("/api/v1/baselines", json!({"name": "v1"})).await.created();
@@ -232,6 +253,9 @@ on_both! {
         assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
     }
 
+    //= specs/spexus-service.md#writing-once
+    //= type=test
+    //# A request with an idempotency key MUST be carried out once and answered alike every time.
     async fn an_idempotency_key_does_a_thing_once(server) {
         let headers = [("Idempotency-Key", "once-1")];
         let body = Some(json!({"title": "Once"}));
@@ -243,6 +267,12 @@ on_both! {
         other.refused(409, 1054);
     }
 
+    //= specs/spexus-service.md#writing-once
+    //= type=test
+    //# A batch MUST be carried out whole or not at all.
+    //= specs/spexus-service.md#writing-once
+    //= type=test
+    //# A trial MUST keep nothing.
     async fn a_batch_is_all_or_nothing_and_speaks_of_itself(server) {
         let good = json!([
             {"op": "create", "ref": "e", "kind": "epic", "title": "Reports"},

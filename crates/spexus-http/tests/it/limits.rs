@@ -134,6 +134,9 @@ async fn only_so_many_requests_run_at_once() {
     server.stop().await;
 }
 
+//= specs/spexus-http.md#limits
+//= type=test
+//# A request that takes longer than its time MUST be answered 504.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_takes_too_long_is_answered() {
     let server = Server::with(HttpOptions {
@@ -152,6 +155,9 @@ async fn a_request_that_takes_too_long_is_answered() {
     server.stop().await;
 }
 
+//= specs/spexus-http.md#limits
+//= type=test
+//# A body that does not arrive in its time MUST be refused, and nothing of it written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_comes_too_slowly_is_refused() {
     let server = Server::with(HttpOptions {
@@ -302,6 +308,9 @@ async fn stopping_answers_what_was_accepted() {
     server.stop().await;
 }
 
+//= specs/spexus-http.md#stopping
+//= type=test
+//# A server that is told to stop SHOULD end after the drain limit, whatever its clients do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stopping_does_not_wait_for_ever() {
     let server = one_at_a_time(HttpOptions {
@@ -339,6 +348,9 @@ async fn a_panic_costs_one_answer() {
 //= specs/spexus-http.md#answers
 //= type=test
 //# Every answer MUST carry a request id: the client's own when it is plain, else a new one.
+//= specs/spexus-http.md#answers
+//= type=test
+//# Every answer MUST forbid browsers to guess its type, to frame it and to keep it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_has_an_id_and_guards() {
     let server = Server::on_sqlite().await;

@@ -12,6 +12,7 @@ mod feed;
 mod harness;
 mod items;
 mod limits;
+mod logs;
 mod openapi;
 mod permissions;
 mod search;

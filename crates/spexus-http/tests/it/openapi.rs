@@ -1,1 +1,158 @@
-//! Nothing yet.
+//! The description of the surface: stable, complete, true, and readable by people.
+
+use crate::harness::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+fn document() -> Value {
+    serde_json::to_value(spexus_http::openapi()).unwrap()
+}
+
+/// Every operation of the document: method, path, and what is said of it.
+fn operations(document: &Value) -> Vec<(Method, String, Value)> {
+    let mut all = vec![];
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            all.push((
+                method.to_uppercase().parse().unwrap(),
+                path.clone(),
+                operation.clone(),
+            ));
+        }
+    }
+    all
+}
+
+/// One line for each operation, then the document itself.
+#[test]
+fn the_document_changes_only_on_purpose() {
+    let document = document();
+    let lines: Vec<String> = operations(&document)
+        .into_iter()
+        .map(|(method, path, operation)| {
+            format!(
+                "{method} {path}: {}",
+                operation["summary"].as_str().unwrap_or_default()
+            )
+        })
+        .collect();
+    insta::assert_snapshot!("operations", lines.join("\n"));
+    insta::assert_snapshot!("document", serde_json::to_string_pretty(&document).unwrap());
+}
+
+#[test]
+fn every_operation_is_told_in_words_and_named_once() {
+    let document = document();
+    let mut names = BTreeSet::new();
+    for (method, path, operation) in operations(&document) {
+        let what = format!("{method} {path}");
+        assert!(
+            operation["summary"].as_str().is_some_and(|text| text.len() > 5),
+            "{what} says nothing"
+        );
+        assert!(
+            names.insert(operation["operationId"].to_string()),
+            "{what} shares its name"
+        );
+        assert_eq!(
+            operation["tags"].as_array().map(Vec::len),
+            Some(1),
+            "{what} belongs to one group"
+        );
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            assert!(
+                parameter["description"].is_string(),
+                "{what}: {} says nothing",
+                parameter["name"]
+            );
+        }
+        let open = operation["security"] == json!([{}]);
+        assert_eq!(
+            open,
+            ["/health/live", "/health/ready", "/metrics", "/api/v1/auth/login"].contains(&path.as_str()),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn every_reference_of_the_document_leads_somewhere() {
+    let document = document();
+    let mut waiting = vec![&document];
+    while let Some(value) = waiting.pop() {
+        if let Some(reference) = value["$ref"].as_str() {
+            assert!(
+                document.pointer(reference.trim_start_matches('#')).is_some(),
+                "{reference} leads nowhere"
+            );
+        }
+        waiting.extend(value.as_object().into_iter().flat_map(|fields| fields.values()));
+        waiting.extend(value.as_array().into_iter().flatten());
+    }
+}
+
+//= specs/spexus-http.md#description
+//= type=test
+//# Every operation of the OpenAPI document MUST be answered by the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_of_the_document_is_answered() {
+    let server = Server::on_sqlite().await;
+    let served = server.send("", Method::GET, "/openapi.json", None, &[]).await;
+    assert_eq!(served.headers["content-type"], "application/json");
+    assert_eq!(served.ok(), document());
+    let made = server
+        .post("/api/v1/tokens", json!({"name": "all"}))
+        .await
+        .created();
+    let token = made["token"].as_str().unwrap();
+    for (method, path, _) in operations(&document()) {
+        // An id that cannot be: told apart from a route that is not there by the words.
+        let path = path.replace(['{', '}'], "");
+        let response = server
+            .client
+            .request(method.clone(), format!("{}{path}", server.url))
+            .bearer_auth(token)
+            .send()
+            .await
+            .unwrap();
+        let status = response.status();
+        if path.ends_with("/stream") {
+            assert_eq!(status, 200);
+            continue;
+        }
+        let text = response.text().await.unwrap();
+        assert!(
+            status != 405 && !text.contains("there is nothing at") && status.as_u16() < 500,
+            "{method} {path}: {status} {text}"
+        );
+    }
+    server.get("/api/v1/nothing").await.refused(404, 1046);
+    let reply = server.put("/api/v1/epics", json!({})).await;
+    assert!(reply.headers.contains_key("allow"));
+    reply.refused(405, 1071);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_shows_every_operation_and_the_front_page_the_way() {
+    let server = Server::on_sqlite().await;
+    let reply = server.send("", Method::GET, "/docs", None, &[]).await;
+    assert_eq!(reply.headers["content-type"], "text/html; charset=utf-8");
+    let page = reply.body.as_str().unwrap().to_owned();
+    for (method, path, operation) in operations(&document()) {
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(
+            page.contains(&format!("id=\"{id}\"")) && page.contains(&path),
+            "{method} {path} is not on the page"
+        );
+    }
+    let front = server.send("", Method::GET, "/", None, &[]).await;
+    for link in ["/docs", "/openapi.json", "/health/ready"] {
+        assert!(
+            front.body.as_str().unwrap().contains(&format!("href=\"{link}\"")),
+            "{link}"
+        );
+    }
+    server.stop().await;
+}

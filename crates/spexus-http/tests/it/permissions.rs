@@ -269,6 +269,12 @@ on_both! {
     //= specs/spexus-http.md#permissions
     //= type=test
     //# Every operation MUST refuse a caller whose role or scope is below the least one of that operation.
+    //= specs/spexus-service.md#permissions
+    //= type=test
+    //# A caller MUST have both the role and the scope of an operation.
+    //= specs/spexus-http.md#permissions
+    //= type=test
+    //# A request without a valid token or session MUST be answered 401, except for logging in, health and metrics.
     async fn every_operation_asks_for_its_role_and_scope(server) {
         let ids = Ids::seed(server).await;
         let mut callers = vec![(String::new(), String::from("anonymous"), None)];
@@ -373,6 +379,9 @@ on_both! {
         server.send("", Method::POST, "/api/v1/auth/login", Some(login), &[]).await.refused(401, 1013);
     }
 
+    //= specs/spexus-service.md#accounts
+    //= type=test
+    //# An account that is disabled MUST lose its tokens and sessions with the same transaction.
     async fn a_disabled_account_that_comes_back_has_no_keys(server) {
         let kim = server.user("kim", "User").await;
         let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();

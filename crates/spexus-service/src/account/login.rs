@@ -77,6 +77,8 @@ impl Lockouts {
             return Ok(());
         }
         if failures.last > now {
+            //= specs/spexus-service.md#logging-in
+            //# A clock that is set back MUST NOT make anyone wait longer.
             // The clock was set back: the wait begins anew, so that nobody waits until the old time is reached.
             let again = Failures {
                 last: now,
@@ -202,6 +204,8 @@ pub(crate) async fn check_password(
             service.lockouts.0.invalidate(&key);
             Ok(found.user)
         }
+        //= specs/spexus-service.md#logging-in
+        //# An unknown name, a disabled account and a wrong password MUST be answered alike.
         None => {
             service.lockouts.failed(key, service.store.now());
             service

@@ -149,6 +149,8 @@ async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u6
             expires_at,
         });
     }
+    //= specs/spexus-service.md#tokens
+    //# A token MUST be found by one indexed look-up of its hash, however many there are.
     let found = tokens::grant_by_hash(&mut conn, hash).await.map_err(told)?;
     let found =
         found.ok_or_else(|| Refusal::new(Code::AuthFailed, "the token is not known or was revoked"))?;
@@ -224,6 +226,8 @@ pub async fn create(
 ) -> Ruled<CreatedToken> {
     caller.may(Operation::OwnAccount)?;
     let secret = format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(setup::random_bytes()?));
+    //= specs/spexus-service.md#tokens
+    //# The secret of a token MUST be shown once, when it is made, and kept nowhere but as a keyed hash.
     let hash = service.grants.hash(&secret);
     let (caller, user) = (caller.clone(), user.map(str::to_owned));
     let job = service.store.write(Actor::from(&caller), move |tx| {

@@ -118,12 +118,16 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Use
             user.rev += 1;
             user.updated_at = tx.now();
             accounts::update(tx, &user).await?;
+            //= specs/spexus-service.md#accounts
+            //# The last active administrator MUST keep the role and the account.
             if accounts::count_administrators(&mut tx.conn).await? == 0 {
                 let message = format!("{} is the last active administrator", before.username);
                 return Err(Refusal::new(Code::RuleViolated, message)
                     .hint("Make someone else an administrator first.")
                     .into());
             }
+            //= specs/spexus-service.md#accounts
+            //# An account that is disabled MUST lose its tokens and sessions with the same transaction.
             if before.active && !user.active {
                 remove_keys(tx, user.id).await?;
             }
@@ -174,6 +178,8 @@ async fn replace_password(service: &Service, caller: &Caller, user_id: Uuid, new
     let job = service.store.write(Actor::from(caller), move |tx| {
         Box::pin(async move {
             accounts::set_password(tx, user_id, &password_hash).await?;
+            //= specs/spexus-service.md#accounts
+            //# A new password MUST end all sessions of the account.
             accounts::close_sessions(tx, user_id).await?;
             note_sessions_closed(tx).await
         })

@@ -39,11 +39,12 @@ pub async fn get(
     context.item(&mut conn, "id", id, kind).await.map_err(told)
 }
 
-/// What an item directly contains, in order; with a kind, only of that kind.
+/// What an item directly contains, in order; with kinds, only of those. With a kind of its own, only an item of that kind.
 pub async fn children(
     service: &Service,
     caller: &Caller,
     project: Option<&str>,
+    kind: Option<Kind>,
     id: &str,
     kinds: Vec<Kind>,
     page: PageRequest,
@@ -52,7 +53,7 @@ pub async fn children(
     let context = Context::of_read(service, &mut conn, caller, project)
         .await
         .map_err(told)?;
-    let parent = context.item(&mut conn, "id", id, None).await.map_err(told)?;
+    let parent = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
     let filter = ItemFilter {
         parent: Some(parent.id),
         kinds,

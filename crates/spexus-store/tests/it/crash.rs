@@ -66,7 +66,7 @@ fn kill_after(database: &str, lines: usize) -> Vec<String> {
 
 fn start(database: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", VICTIM, "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", VICTIM, "--nocapture", "--test-threads=1"])
         .env(DATABASE, database)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -78,8 +78,8 @@ fn reference_in(line: &str) -> Option<String> {
     Some(line.trim().strip_prefix("done ")?.to_owned())
 }
 
+/// What the tests above start in a process of its own, to kill it; without a database it has nothing to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "started by the tests above, to be killed"]
 async fn the_victim() {
     let Ok(url) = std::env::var(DATABASE) else { return };
     let place = Place::of(Location::parse(&url).unwrap());

@@ -1,0 +1,70 @@
+//! `duvet extract`
+
+use crate::arguments::Extract;
+use crate::{project, terminal};
+use duvet::extraction::{self, Language};
+use duvet::shelf::{Order, Volume};
+use duvet::specification::Format;
+use duvet::specification::extract::Mode;
+use duvet::target::is_url;
+use std::time::Instant;
+
+pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
+    let start = Instant::now();
+    let (mut config, _) = project::read_config(flags.config_path.as_deref())?;
+    if let Some(path) = &flags.spec_path {
+        config.downloads = path.clone();
+    }
+    let language = match flags.extension.as_str() {
+        "toml" => Language::Toml,
+        "rs" => Language::Rust,
+        other => {
+            return Err(format!(
+                "`{other}` is no language of requirement files; known: toml, rs"
+            ));
+        }
+    };
+    let mode = match flags.extraction.as_str() {
+        "compat" => Mode::Compat,
+        "v2" => Mode::V2,
+        other => return Err(format!("`{other}` is no way of extraction; known: compat, v2")),
+    };
+    let name = flags.target_path.as_str();
+    let order = Order {
+        name,
+        format: format(&flags.format)?,
+        cited: (name, 1),
+    };
+    let volume = Volume::open(&project::root(), &config.downloads, &order);
+    let Some(specification) = &volume.specification else {
+        let help = volume
+            .diagnostic
+            .as_ref()
+            .and_then(|d| d.help.clone())
+            .unwrap_or_default();
+        return Err(format!("the text of `{name}` is not here; {help}"));
+    };
+    let folder = match is_url(name) {
+        true => flags.out.join(&config.downloads).join(extraction::folder(name)),
+        false => flags.out.join(extraction::folder(name)),
+    };
+    let files = extraction::files(name, specification, mode, language);
+    for (file, text) in &files {
+        terminal::write(&folder.join(file), text.as_bytes(), true)?;
+    }
+    terminal::done(
+        "Extracted",
+        format_args!("requirements of {} sections of {name}", files.len()),
+        start,
+    );
+    Ok(true)
+}
+
+fn format(name: &str) -> Result<Option<Format>, String> {
+    match name.to_ascii_lowercase().as_str() {
+        "ietf" => Ok(Some(Format::Ietf)),
+        "markdown" | "md" => Ok(Some(Format::Markdown)),
+        "auto" => Ok(None),
+        _ => Err(format!("`{name}` is no format; known: ietf, markdown, auto")),
+    }
+}

@@ -1,0 +1,36 @@
+//! The command `duvet`: arguments in, one library call, words and an exit code out.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is the rim: the only place that prints"
+)]
+
+mod arguments;
+mod commands;
+mod project;
+mod terminal;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Command::Init(flags) => commands::init::run(flags),
+        Command::Extract(flags) => commands::extract::run(flags),
+        Command::Report(flags) => commands::report::run(flags),
+        Command::Query(flags) => commands::query::run(flags),
+        Command::Merge(flags) => commands::merge::run(flags),
+        Command::Fix(flags) => commands::fix::run(flags),
+        Command::Fetch(flags) => commands::fetch::run(flags),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

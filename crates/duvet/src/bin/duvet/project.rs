@@ -1,0 +1,62 @@
+//! From flags and the configuration file to a project.
+
+use crate::arguments::ProjectFlags;
+use duvet::analysis::Project;
+use duvet::config::{self, CONFIG_PATH, Config, source_pattern};
+use duvet::diagnostic::{Code, Diagnostic};
+use std::path::{Path, PathBuf};
+
+/// A project and what is wrong with its configuration.
+pub(crate) struct Loaded {
+    pub(crate) project: Project,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the configuration in the current folder; the flags of old add to it.
+pub(crate) fn load(flags: &ProjectFlags, strict: bool) -> Result<Loaded, String> {
+    let (mut config, diagnostics) = read_config(flags.config_path.as_deref())?;
+    config.requirements.extend(flags.spec_pattern.iter().cloned());
+    for pattern in &flags.source_pattern {
+        config.sources.push(source_pattern(pattern)?);
+    }
+    if let Some(path) = &flags.spec_path {
+        config.downloads = path.clone();
+    }
+    Ok(Loaded {
+        project: Project {
+            root: root(),
+            config,
+            strict,
+        },
+        diagnostics,
+    })
+}
+
+/// The configuration, or the settings of a project without one. A configuration that was named has to exist.
+pub(crate) fn read_config(path: Option<&Path>) -> Result<(Config, Vec<Diagnostic>), String> {
+    let file = path.unwrap_or(Path::new(CONFIG_PATH));
+    match std::fs::read(file) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            let name = file.display().to_string();
+            let (config, diagnostics) = config::parse(&name, &text, &|name| std::env::var(name).ok());
+            Ok((config, diagnostics))
+        }
+        Err(error) if path.is_some() => {
+            let message = format!("the configuration cannot be read: {error}");
+            let diagnostic = Diagnostic::of_file(Code::ConfigUnreadable, message, file.display().to_string());
+            Ok((Config::legacy(), vec![diagnostic]))
+        }
+        Err(_) => Ok((Config::legacy(), Vec::new())),
+    }
+}
+
+/// The folder that names are relative to.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(".")
+}
+
+/// Whether an environment variable says yes; `false` and `0` say no, as does nothing.
+pub(crate) fn is_set(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|value| !matches!(value.as_str(), "" | "false" | "0"))
+}

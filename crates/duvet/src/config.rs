@@ -1,0 +1,134 @@
+//! The project's settings: `.duvet/config.toml`, or the flags of the time before it.
+
+mod file;
+mod legacy;
+mod template;
+
+pub use file::parse;
+pub use legacy::source_pattern;
+pub use template::expand;
+
+use crate::citation::{CommentStyle, Kind};
+use crate::specification::Format;
+use crate::specification::extract::Mode;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the configuration file is looked for.
+pub const CONFIG_PATH: &str = ".duvet/config.toml";
+
+/// All settings of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Files with citations in comments.
+    pub sources: Vec<SourcePattern>,
+    /// Specifications whose requirements are extracted before each report.
+    pub specifications: Vec<SpecificationSource>,
+    /// Globs of requirement files.
+    pub requirements: Vec<String>,
+    /// Folder of downloaded texts.
+    pub downloads: PathBuf,
+    /// Folder that extraction writes to.
+    pub extracted: PathBuf,
+    /// How requirements are found in specifications.
+    pub extraction: Mode,
+    /// The HTML report.
+    pub html: Output,
+    /// The version 1 JSON report.
+    pub json: Output,
+    /// The text snapshot.
+    pub snapshot: Output,
+    /// Template of links to source lines.
+    pub blob_link: Option<String>,
+    /// Template of links to issues.
+    pub issue_link: Option<String>,
+}
+
+/// One `[[source]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePattern {
+    /// Glob relative to the root.
+    pub pattern: String,
+    /// Comment prefixes.
+    pub style: CommentStyle,
+    /// What annotations without a type are.
+    pub default_kind: Kind,
+    /// Template of links to source lines.
+    pub blob_link: Option<Arc<str>>,
+}
+
+impl SourcePattern {
+    /// A pattern with everything else as usual.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            style: CommentStyle::default(),
+            default_kind: Kind::default(),
+            blob_link: None,
+        }
+    }
+}
+
+/// One `[[specification]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecificationSource {
+    /// Path or URL.
+    pub source: String,
+    /// Its form, when it is not to be guessed.
+    pub format: Option<Format>,
+}
+
+/// One output of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Whether it is written without being asked for.
+    pub enabled: bool,
+    /// Where.
+    pub path: PathBuf,
+}
+
+impl Config {
+    /// The settings of a project with an empty configuration file.
+    pub fn standard() -> Self {
+        Self {
+            sources: Vec::new(),
+            specifications: Vec::new(),
+            requirements: [
+                ".duvet/requirements/**/*.toml",
+                ".duvet/todos/**/*.toml",
+                ".duvet/exceptions/**/*.toml",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            downloads: PathBuf::from(".duvet/specifications"),
+            extracted: PathBuf::from(".duvet/requirements"),
+            extraction: Mode::Compat,
+            html: Output {
+                enabled: true,
+                path: PathBuf::from(".duvet/reports/report.html"),
+            },
+            json: Output {
+                enabled: false,
+                path: PathBuf::from(".duvet/reports/report.json"),
+            },
+            snapshot: Output {
+                enabled: false,
+                path: PathBuf::from(".duvet/snapshot.txt"),
+            },
+            blob_link: None,
+            issue_link: None,
+        }
+    }
+
+    /// The settings of a project that has no configuration file and is described by flags alone.
+    pub fn legacy() -> Self {
+        let mut config = Self::standard();
+        config.requirements.clear();
+        config.downloads = PathBuf::from("specs");
+        config.html.enabled = false;
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests;

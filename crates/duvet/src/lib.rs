@@ -1,0 +1,50 @@
+//! Traceability: which requirement of which specification is fulfilled by which lines of code and tests.
+//!
+//! A citation is a comment that quotes a sentence of a specification beside the code that fulfils it. The quote is the
+//! link: it needs no ids in the specification, which is usually somebody else's text, and it can be checked, because
+//! either the sentence stands there or it does not.
+//!
+//! The decision that shaped this crate: **nothing aborts**. A tool that stops at the first bad citation is useless at
+//! the moment it is needed most, in the middle of a change. Every stage therefore returns a value and diagnostics, a
+//! report always comes out, and a policy at the very end decides what fails.
+//!
+//! One call runs the whole way, and [`analysis::analyse`] reads as this line does:
+//!
+//! ```text
+//! paths ─ sources ─ specification::extract + citation::extract ─ index ─ matching ─ status ─ report
+//! ```
+//!
+//! What it refuses to know: the terminal, the environment, the clock, the network and the exit code. The binary has
+//! those. Texts of specifications are read from disk only; how they got there is the business of [`library`].
+
+pub mod analysis;
+pub mod cache;
+pub mod catalogue;
+pub mod citation;
+pub mod config;
+pub mod diagnostic;
+pub mod engine;
+pub mod extraction;
+pub mod fix;
+pub mod identity;
+mod index;
+pub mod init;
+pub mod interval;
+pub mod library;
+pub mod matching;
+pub mod merge;
+pub mod nearest;
+pub mod paths;
+pub mod policy;
+pub mod query;
+pub mod report;
+mod resolve;
+pub mod shelf;
+pub mod source;
+pub mod specification;
+pub mod status;
+pub mod store;
+pub mod target;
+pub mod text;
+mod tolerant_toml;
+pub mod watch;

@@ -1,0 +1,123 @@
+//! A section's text made searchable, with the way back to the specification's bytes.
+
+use crate::specification::{Section, Specification};
+use crate::text::Span;
+use std::sync::OnceLock;
+
+/// One section's text: its lines trimmed and joined by single blanks.
+#[derive(Debug, Default)]
+pub struct Haystack {
+    /// The joined text.
+    pub joined: String,
+    /// Start in the joined text and in the specification, for each line.
+    lines: Vec<(u32, u32)>,
+    normal: OnceLock<Normal>,
+}
+
+/// A text without the blanks that carry no meaning, each byte with its place in the text it came from.
+#[derive(Debug, Default)]
+pub(super) struct Normal {
+    pub(super) text: String,
+    places: Vec<u32>,
+}
+
+impl Haystack {
+    /// The text of one section.
+    pub fn new(specification: &Specification, section: &Section) -> Self {
+        let mut haystack = Self::default();
+        for line in &section.lines {
+            let raw = specification.line(line);
+            let text = raw.trim();
+            if text.is_empty() {
+                continue;
+            }
+            if !haystack.joined.is_empty() {
+                haystack.joined.push(' ');
+            }
+            let indent = (raw.len() - raw.trim_start().len()) as u32;
+            haystack
+                .lines
+                .push((haystack.joined.len() as u32, line.span.start + indent));
+            haystack.joined.push_str(text);
+        }
+        haystack
+    }
+
+    /// The text without meaningless blanks; made when the first quote needs it.
+    pub(super) fn normal(&self) -> &Normal {
+        self.normal.get_or_init(|| normalise(&self.joined))
+    }
+
+    /// The bytes of the specification behind a range of the joined text, one span per line, blanks at both ends of
+    /// the range left out.
+    pub(super) fn pieces(&self, start: usize, end: usize) -> Vec<Span> {
+        let text = &self.joined[start..end];
+        let (start, end) = (end - text.trim_start().len(), start + text.trim_end().len());
+        let first = self
+            .lines
+            .partition_point(|line| line.0 as usize <= start)
+            .saturating_sub(1);
+        let mut pieces = Vec::new();
+        for (index, &(joined, source)) in self.lines.iter().enumerate().skip(first) {
+            let line_end = self
+                .lines
+                .get(index + 1)
+                .map_or(self.joined.len(), |next| next.0 as usize - 1);
+            let (from, to) = (start.max(joined as usize), end.min(line_end));
+            if joined as usize >= end {
+                break;
+            }
+            if from < to {
+                let base = source as usize - joined as usize;
+                pieces.push(Span {
+                    start: source + (from as u32 - joined),
+                    end: (base + to) as u32,
+                });
+            }
+        }
+        pieces
+    }
+}
+
+impl Normal {
+    /// The range of the original text behind a range of this one.
+    pub(super) fn original(&self, start: usize, end: usize) -> (usize, usize) {
+        match (
+            self.places.get(start),
+            end.checked_sub(1).and_then(|last| self.places.get(last)),
+        ) {
+            (Some(&first), Some(&last)) if start < end => (first as usize, last as usize + 1),
+            _ => (0, 0),
+        }
+    }
+}
+
+/// Runs of blanks become one, and blanks beside punctuation vanish; so a word broken at a hyphen is whole again.
+pub(super) fn normalise(text: &str) -> Normal {
+    let mut normal = Normal {
+        text: String::with_capacity(text.len()),
+        places: Vec::with_capacity(text.len()),
+    };
+    let mut pending: Option<u32> = None;
+    let mut after_punctuation = true;
+    for (at, c) in text.char_indices() {
+        if c.is_whitespace() {
+            pending.get_or_insert(at as u32);
+            continue;
+        }
+        let is_punctuation = c.is_ascii_punctuation();
+        if let Some(blank) = pending.take()
+            && !is_punctuation
+            && !after_punctuation
+        {
+            normal.text.push(' ');
+            normal.places.push(blank);
+        }
+        normal.text.push(c);
+        normal
+            .places
+            .extend((at..at + c.len_utf8()).map(|place| place as u32));
+        after_punctuation = is_punctuation;
+    }
+    normal
+}

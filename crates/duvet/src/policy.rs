@@ -1,0 +1,95 @@
+//! What makes a run fail.
+
+use crate::analysis::{Analysis, Requirement};
+use crate::citation::Kind;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::interval::IntervalSet;
+use crate::text::Position;
+use serde::{Deserialize, Serialize};
+
+/// Which findings fail a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Warnings fail too, and quotes that differ from the specification do not count.
+    pub strict: bool,
+    /// Every requirement needs a citation.
+    pub require_citations: bool,
+    /// Every requirement needs a test.
+    pub require_tests: bool,
+}
+
+impl Policy {
+    //= specs/duvet.md#exit-codes
+    //# A run MUST fail when a finding is an error, and in strict mode when it is a warning.
+    /// Whether the findings fail the run.
+    pub fn fails(&self, diagnostics: &[Diagnostic]) -> bool {
+        let limit = if self.strict {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        diagnostics.iter().any(|diagnostic| diagnostic.severity >= limit)
+    }
+
+    /// One finding for each requirement that lacks what is required of it.
+    //= specs/duvet.md#exit-codes
+    //# A gate MUST name every requirement that fails it.
+    pub fn check(&self, analysis: &Analysis) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for requirement in &analysis.requirements {
+            let lacks = |kinds: &[Kind]| covered(analysis, requirement, kinds) < requirement.coverage.spec;
+            let settled = [Kind::Implication, Kind::Exception];
+            if self.require_citations && lacks(&[Kind::Implementation, settled[0], settled[1]]) {
+                found.push(finding(
+                    analysis,
+                    requirement,
+                    Code::CitationRequired,
+                    "is not cited as a whole",
+                ));
+            }
+            if self.require_tests && lacks(&[Kind::Test, settled[0], settled[1]]) {
+                found.push(finding(
+                    analysis,
+                    requirement,
+                    Code::TestRequired,
+                    "is not tested as a whole",
+                ));
+            }
+        }
+        found
+    }
+}
+
+fn covered(analysis: &Analysis, requirement: &Requirement, kinds: &[Kind]) -> usize {
+    let pieces = |id: u32| {
+        analysis
+            .matched(id)
+            .pieces
+            .iter()
+            .copied()
+            .filter(|piece| piece.len() > 1)
+    };
+    let related = requirement
+        .coverage
+        .related
+        .iter()
+        .filter(|id| kinds.contains(&analysis.annotation(**id).kind));
+    IntervalSet::of(pieces(requirement.annotation))
+        .overlap(&IntervalSet::of(related.flat_map(|id| pieces(*id))))
+}
+
+fn finding(analysis: &Analysis, requirement: &Requirement, code: Code, problem: &str) -> Diagnostic {
+    let annotation = analysis.annotation(requirement.annotation);
+    let section = annotation.target.section.as_deref().unwrap_or_default();
+    let target = &annotation.target.specification;
+    let message = format!("{target}#{section}: \"{}\" {problem}", annotation.quote);
+    Diagnostic::new(
+        code,
+        message,
+        &*annotation.source,
+        Position {
+            line: annotation.line,
+            column: 1,
+        },
+    )
+}

@@ -1,0 +1,298 @@
+//! Questions with a verdict: is everything implemented, is everything tested, is anything cited twice?
+//!
+//! Quotes are taken strictly here, as the public tool does in its queries; but a quote that drifted is a finding of its
+//! own and does not take the verdict away.
+
+mod coverage;
+
+pub use coverage::{Coverage, CoverageFormat};
+
+use crate::analysis::{Analysis, Requirement};
+use crate::citation::Kind;
+use crate::interval::IntervalSet;
+use crate::target::Target;
+use serde::Serialize;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// Every requirement is implemented, implied or excused.
+    Implementation,
+    /// Every implementation is tested.
+    Test,
+    /// Every test ran, and ran what it tests.
+    Coverage,
+    /// As coverage, for the tests that ran.
+    ExecutedCoverage,
+    /// No two citations of one kind quote the same text.
+    Duplicates,
+}
+
+/// Which requirements are asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Specifications or sections; none means all.
+    pub sections: Vec<Target>,
+    /// Parts of quoted texts, without regard to case; none means all.
+    pub quotes: Vec<String>,
+}
+
+/// The verdict on one check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// What was asked.
+    pub check: Check,
+    /// Whether nothing failed.
+    pub passed: bool,
+    /// Counts by category, in the order they are shown.
+    pub counts: Vec<(&'static str, usize)>,
+    /// What failed, and in what way.
+    pub findings: Vec<Finding>,
+}
+
+/// One failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub problem: &'static str,
+    /// Section in question.
+    pub target: String,
+    /// The text in question.
+    pub text: String,
+    /// Citations in question, as `file:line`.
+    pub citations: Vec<String>,
+    /// The citation to be written, when one is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<String>,
+}
+
+/// Asks one check. `runs` is needed by the two checks of coverage.
+pub fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Option<&Coverage>) -> Verdict {
+    match check {
+        Check::Implementation => implementation(analysis, filter),
+        Check::Test => test(analysis, filter),
+        Check::Duplicates => duplicates(analysis, filter),
+        Check::Coverage | Check::ExecutedCoverage => coverage::run(analysis, check, filter, runs),
+    }
+}
+
+fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
+    let mut findings = Vec::new();
+    let mut counts = [0_usize; 6];
+    for requirement in analysis
+        .requirements
+        .iter()
+        .filter(|r| filter.accepts(analysis, r.annotation))
+    {
+        let category = category(analysis, requirement);
+        counts[0] += 1;
+        counts[category] += 1;
+        if category > 1 {
+            let kind = (category == 5).then_some(Kind::Implementation);
+            let related = &requirement.coverage.related;
+            findings.push(finding(
+                analysis,
+                requirement.annotation,
+                CATEGORIES[category].1,
+                related,
+                kind,
+            ));
+        }
+    }
+    let names = CATEGORIES.iter().map(|(name, _)| *name);
+    verdict(Check::Implementation, names.zip(counts).collect(), findings)
+}
+
+/// What is counted, and what is said of a requirement of that category.
+const CATEGORIES: [(&str, &str); 6] = [
+    ("Total requirements", ""),
+    ("Fully implemented", ""),
+    ("Incomplete implementation", "incomplete implementation"),
+    ("Mixed implementation", "implemented and still to do"),
+    ("TODO", "to do"),
+    ("Not implemented", "not implemented"),
+];
+
+fn category(analysis: &Analysis, requirement: &Requirement) -> usize {
+    let kinds = [Kind::Implementation, Kind::Implication, Kind::Exception];
+    let done = IntervalSet::of(pieces(analysis, requirement, &kinds));
+    let own = IntervalSet::of(analysis.matched(requirement.annotation).pieces.iter().copied());
+    let is_whole = !own.is_empty() && own.overlap(&done) == own.len();
+    match (is_whole, own.touches(&done), requirement.coverage.todo > 0) {
+        (true, _, false) => 1,
+        (_, true, true) => 3,
+        (true, false, true) | (false, true, false) => 2,
+        (false, false, true) => 4,
+        (false, false, false) => 5,
+    }
+}
+
+fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
+    let mut findings = Vec::new();
+    let mut counts = [0_usize; 4];
+    for (id, _) in analysis
+        .citations()
+        .filter(|(_, entry)| entry.annotation().kind == Kind::Implementation)
+    {
+        if analysis.matched(id).pieces.is_empty() || !filter.accepts(analysis, id) {
+            continue;
+        }
+        let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
+        let tests: Vec<u32> = neighbours(analysis, id)
+            .filter(|(_, kind)| *kind == Kind::Test)
+            .map(|(id, _)| id)
+            .collect();
+        let tested = IntervalSet::of(
+            tests
+                .iter()
+                .flat_map(|id| analysis.matched(*id).pieces.iter().copied()),
+        );
+        let category = match own.overlap(&tested) {
+            bytes if bytes == own.len() => 1,
+            0 => 3,
+            _ => 2,
+        };
+        counts[0] += 1;
+        counts[category] += 1;
+        let problem = ["", "", "incomplete tests", "not tested"];
+        if category > 1 {
+            findings.push(finding(analysis, id, problem[category], &[id], Some(Kind::Test)));
+        }
+    }
+    let names = [
+        "Total requirements",
+        "Fully tested",
+        "Incomplete tests",
+        "Not tested",
+    ];
+    verdict(Check::Test, names.into_iter().zip(counts).collect(), findings)
+}
+
+fn duplicates(analysis: &Analysis, filter: &Filter) -> Verdict {
+    let mut groups: std::collections::BTreeMap<(&str, &[crate::text::Span], Kind), Vec<u32>> =
+        Default::default();
+    for (id, entry) in analysis.citations() {
+        let (annotation, matched) = (entry.annotation(), entry.matched());
+        if !matched.pieces.is_empty() && filter.accepts(analysis, id) {
+            let key = (
+                annotation.target.specification.as_str(),
+                matched.pieces.as_slice(),
+                annotation.kind,
+            );
+            groups.entry(key).or_default().push(id);
+        }
+    }
+    let duplicated: Vec<_> = groups.into_values().filter(|ids| ids.len() > 1).collect();
+    let count = duplicated.len();
+    let findings = duplicated
+        .iter()
+        .map(|ids| finding(analysis, ids[0], "cited more than once", ids, None))
+        .collect();
+    verdict(Check::Duplicates, vec![("Duplicated", count)], findings)
+}
+
+impl Filter {
+    /// Whether an annotation is asked about.
+    pub fn accepts(&self, analysis: &Analysis, id: u32) -> bool {
+        let annotation = analysis.annotation(id);
+        let section = annotation.target.section.as_deref().unwrap_or_default();
+        let in_section = self.sections.is_empty()
+            || self.sections.iter().any(|wanted| {
+                wanted.specification == annotation.target.specification
+                    && wanted
+                        .section
+                        .as_deref()
+                        .is_none_or(|wanted| bare(wanted) == bare(section))
+            });
+        let quote = annotation.quote.to_lowercase();
+        in_section
+            && (self.quotes.is_empty()
+                || self
+                    .quotes
+                    .iter()
+                    .any(|part| quote.contains(&part.to_lowercase())))
+    }
+}
+
+fn bare(section: &str) -> &str {
+    ["section-", "appendix-"]
+        .iter()
+        .find_map(|prefix| section.strip_prefix(prefix))
+        .unwrap_or(section)
+}
+
+fn pieces<'a>(
+    analysis: &'a Analysis,
+    requirement: &'a Requirement,
+    kinds: &'a [Kind],
+) -> impl Iterator<Item = crate::text::Span> + 'a {
+    let related = requirement.coverage.related.iter().copied();
+    related
+        .filter(|id| kinds.contains(&analysis.annotation(*id).kind))
+        .flat_map(|id| analysis.matched(id).pieces.iter().copied())
+}
+
+/// Annotations of the same section that share a byte with the given one.
+fn neighbours(analysis: &Analysis, id: u32) -> impl Iterator<Item = (u32, Kind)> + '_ {
+    let name = analysis.annotation(id).target.specification.as_str();
+    let cited = analysis.specifications.iter().find(|cited| cited.name() == name);
+    let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
+    let section = cited
+        .zip(analysis.matched(id).section)
+        .map(|(cited, section)| &cited.sections[section]);
+    let others = section
+        .into_iter()
+        .flat_map(|section| &section.annotations)
+        .copied();
+    others
+        .filter(move |other| own.touches(&IntervalSet::of(analysis.matched(*other).pieces.iter().copied())))
+        .map(|other| (other, analysis.annotation(other).kind))
+}
+
+fn finding(
+    analysis: &Analysis,
+    id: u32,
+    problem: &'static str,
+    citations: &[u32],
+    write: Option<Kind>,
+) -> Finding {
+    let annotation = analysis.annotation(id);
+    let target = format!(
+        "{}#{}",
+        annotation.target.specification,
+        annotation.target.section.as_deref().unwrap_or_default()
+    );
+    let place = |id: &u32| {
+        format!(
+            "{}:{}",
+            analysis.annotation(*id).source,
+            analysis.annotation(*id).line
+        )
+    };
+    let lines = if annotation.kind == Kind::Spec {
+        annotation.comment.trim()
+    } else {
+        &annotation.quote
+    };
+    let write = write.map(|kind| {
+        let quote: Vec<String> = lines.lines().map(|line| format!("//# {line}")).collect();
+        format!("//= {target}\n//= type={}\n{}", kind.name(), quote.join("\n"))
+    });
+    Finding {
+        problem,
+        target,
+        text: annotation.quote.clone(),
+        citations: citations.iter().map(place).collect(),
+        write,
+    }
+}
+
+fn verdict(check: Check, counts: Vec<(&'static str, usize)>, findings: Vec<Finding>) -> Verdict {
+    Verdict {
+        check,
+        passed: findings.is_empty(),
+        counts,
+        findings,
+    }
+}

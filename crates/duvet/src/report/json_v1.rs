@@ -1,0 +1,268 @@
+//! The version 1 JSON report, byte for byte as the public tool writes it.
+
+use super::segment::{Claims, Segment, lines};
+use crate::analysis::{Analysis, Cited, Requirement};
+use crate::citation::{Annotation, Kind};
+use crate::specification::Specification;
+use crate::specification::keyword::Level;
+use rayon::prelude::*;
+
+/// Links that the report carries for its readers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Links<'a> {
+    /// Template of links to source lines.
+    pub blob: Option<&'a str>,
+    /// Template of links to issues.
+    pub issue: Option<&'a str>,
+}
+
+/// The report of an analysis.
+//= specs/duvet.md#compatibility
+//# The version 1 JSON report MUST be equal as a value to the one the public tool writes.
+pub fn render(analysis: &Analysis, links: Links<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1 << 22);
+    out.push(b'{');
+    field(&mut out, "blob_link", links.blob);
+    field(&mut out, "issue_link", links.issue);
+    out.extend_from_slice(b"\"specifications\":{");
+    let mut cited: Vec<&Cited> = analysis.specifications.iter().collect();
+    cited.sort_by_key(|cited| cited.name());
+    let bodies: Vec<Vec<u8>> = cited
+        .par_iter()
+        .map(|cited| specification(analysis, cited))
+        .collect();
+    list(&mut out, &bodies, |out, body| out.extend_from_slice(body));
+    out.extend_from_slice(b"},\"annotations\":[");
+    list(&mut out, &analysis.entries, |out, entry| {
+        annotation(out, entry.annotation())
+    });
+    out.extend_from_slice(b"],\"statuses\":{");
+    list(&mut out, &by_specification(analysis), |out, requirement| {
+        status(out, requirement)
+    });
+    out.extend_from_slice(b"},\"refs\":[");
+    list(&mut out, &(0..256).collect::<Vec<_>>(), |out, id| {
+        reference(out, *id)
+    });
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// Statuses stand in the order of the specifications, not of their ids.
+fn by_specification(analysis: &Analysis) -> Vec<&Requirement> {
+    let mut requirements: Vec<&Requirement> = analysis.requirements.iter().collect();
+    requirements.sort_by_key(|requirement| requirement.specification);
+    requirements
+}
+
+fn specification(analysis: &Analysis, cited: &Cited) -> Vec<u8> {
+    // Section texts make most of it; escapes and segments add a little.
+    let length = cited
+        .specification()
+        .map_or(0, |specification| specification.text.len());
+    let mut out = Vec::with_capacity(length + length / 4 + 64);
+    string(&mut out, cited.name());
+    out.extend_from_slice(b":{");
+    let Some(specification) = cited.specification() else {
+        out.extend_from_slice(b"\"format\":\"auto\",\"requirements\":[],\"sections\":[]}");
+        return out;
+    };
+    field(&mut out, "title", specification.title.as_deref());
+    field(&mut out, "format", Some(specification.format.name()));
+    out.extend_from_slice(b"\"requirements\":[");
+    list(&mut out, &cited.requirements, |out, id| number(out, *id as usize));
+    out.extend_from_slice(b"],\"sections\":[");
+    let sections: Vec<usize> = (0..specification.sections.len()).collect();
+    list(&mut out, &sections, |out, index| {
+        section(out, analysis, cited, specification, *index)
+    });
+    out.extend_from_slice(b"]}");
+    out
+}
+
+fn section(
+    out: &mut Vec<u8>,
+    analysis: &Analysis,
+    cited: &Cited,
+    specification: &Specification,
+    index: usize,
+) {
+    let section = &specification.sections[index];
+    out.push(b'{');
+    field(out, "id", Some(&section.id));
+    field(out, "title", Some(&section.title));
+    out.extend_from_slice(b"\"lines\":[");
+    let segments = lines(analysis, cited, specification, index);
+    let rows: Vec<_> = section.lines.iter().zip(segments).collect();
+    list(out, &rows, |out, (line, segments)| {
+        if segments.is_empty() {
+            string(out, specification.line(line));
+        } else {
+            out.push(b'[');
+            list(out, segments, |out, segment| {
+                self::segment(out, analysis, specification, segment)
+            });
+            out.push(b']');
+        }
+    });
+    out.push(b']');
+    let requirements = &cited.sections[index].requirements;
+    if !requirements.is_empty() {
+        out.extend_from_slice(b",\"requirements\":[");
+        list(out, requirements, |out, id| number(out, *id as usize));
+        out.push(b']');
+    }
+    out.push(b'}');
+}
+
+fn segment(out: &mut Vec<u8>, analysis: &Analysis, specification: &Specification, segment: &Segment) {
+    out.extend_from_slice(b"[[");
+    list(out, &segment.annotations, |out, id| number(out, *id as usize));
+    out.extend_from_slice(b"],");
+    number(out, reference_id(Claims::of(analysis, &segment.annotations)));
+    out.push(b',');
+    string(out, &specification.text[segment.span.range()]);
+    out.push(b']');
+}
+
+fn annotation(out: &mut Vec<u8>, annotation: &Annotation) {
+    out.push(b'{');
+    field(out, "source", Some(&annotation.source));
+    field(out, "target_path", Some(&annotation.target.specification));
+    field(out, "target_section", annotation.target.section.as_deref());
+    if annotation.line > 0 {
+        out.extend_from_slice(b"\"line\":");
+        number(out, annotation.line as usize);
+        out.push(b',');
+    }
+    if annotation.kind != Kind::Implementation {
+        field(out, "type", Some(&annotation.kind.name().to_uppercase()));
+    }
+    if annotation.level != Level::Auto {
+        field(out, "level", Some(annotation.level.name()));
+    }
+    let filled = |text: &'_ String| !text.is_empty();
+    field(
+        out,
+        "comment",
+        Some(&annotation.comment)
+            .filter(|t| filled(t))
+            .map(String::as_str),
+    );
+    field(
+        out,
+        "feature",
+        Some(&annotation.feature)
+            .filter(|t| filled(t))
+            .map(String::as_str),
+    );
+    field(
+        out,
+        "tracking_issue",
+        Some(&annotation.tracking_issue)
+            .filter(|t| filled(t))
+            .map(String::as_str),
+    );
+    field(out, "blob_link", annotation.blob_link.as_deref());
+    if !annotation.tags.is_empty() {
+        out.extend_from_slice(b"\"tags\":[");
+        list(out, &annotation.tags, |out, tag| string(out, tag));
+        out.extend_from_slice(b"],");
+    }
+    close(out);
+}
+
+fn status(out: &mut Vec<u8>, requirement: &Requirement) {
+    let coverage = &requirement.coverage;
+    out.push(b'"');
+    number(out, requirement.annotation as usize);
+    out.extend_from_slice(b"\":{");
+    let counts = [
+        ("spec", coverage.spec),
+        ("incomplete", coverage.incomplete),
+        ("citation", coverage.citation),
+        ("implication", coverage.implication),
+        ("test", coverage.test),
+        ("exception", coverage.exception),
+        ("todo", coverage.todo),
+    ];
+    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        key(out, name);
+        number(out, count);
+        out.push(b',');
+    }
+    if !coverage.related.is_empty() {
+        out.extend_from_slice(b"\"related\":[");
+        list(out, &coverage.related, |out, id| number(out, *id as usize));
+        out.extend_from_slice(b"],");
+    }
+    close(out);
+}
+
+/// One of the 256 combinations a segment's number stands for: two bits of level, then one bit for each claim.
+fn reference(out: &mut Vec<u8>, id: usize) {
+    out.push(b'{');
+    let names = ["spec", "citation", "implication", "test", "exception", "todo"];
+    for (bit, name) in names.iter().enumerate().filter(|(bit, _)| id & (32 >> bit) != 0) {
+        debug_assert!(bit < 6);
+        key(out, name);
+        out.extend_from_slice(b"true,");
+    }
+    let level = Level::ALL[id >> 6];
+    field(out, "level", Some(level.name()).filter(|_| level != Level::Auto));
+    close(out);
+}
+
+fn reference_id(claims: Claims) -> usize {
+    let flags = [
+        claims.spec,
+        claims.implementation,
+        claims.implication,
+        claims.test,
+        claims.exception,
+        claims.todo,
+    ];
+    let bits = flags.iter().fold(0, |bits, flag| bits << 1 | usize::from(*flag));
+    (claims.level as usize) << 6 | bits
+}
+
+fn list<T>(out: &mut Vec<u8>, items: &[T], mut each: impl FnMut(&mut Vec<u8>, &T)) {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        each(out, item);
+    }
+}
+
+/// `"name":"value",`, or nothing.
+fn field(out: &mut Vec<u8>, name: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        key(out, name);
+        string(out, value);
+        out.push(b',');
+    }
+}
+
+fn key(out: &mut Vec<u8>, name: &str) {
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+/// Ends an object whose fields all end with a comma.
+fn close(out: &mut Vec<u8>) {
+    if out.last() == Some(&b',') {
+        out.pop();
+    }
+    out.push(b'}');
+}
+
+fn number(out: &mut Vec<u8>, value: usize) {
+    out.extend_from_slice(value.to_string().as_bytes());
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    // Writing a string to memory cannot fail.
+    let _ = serde_json::to_writer(out, text);
+}

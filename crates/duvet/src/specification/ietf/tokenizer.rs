@@ -1,0 +1,182 @@
+//! Lines of an IETF text, told apart: heading, text, blank, and what belongs to the page and not to the document.
+
+use crate::specification::Line;
+use crate::text::{Span, lines};
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// A line that may open a section; the parser has the last word.
+    Heading {
+        line: Line,
+        kind: HeadingKind,
+        id: &'a str,
+        title: &'a str,
+    },
+    /// A line of text, with what it says.
+    Text { line: Line },
+    /// An empty line.
+    Blank,
+}
+
+/// What a heading's id is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadingKind {
+    /// `1.2.`
+    Section,
+    /// `A.1.` or `Appendix A.`
+    Appendix,
+    /// A title of the well-known ones that stand without a number.
+    Named,
+}
+
+pub(super) fn tokenize(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    lines(&text[bom..])
+        .enumerate()
+        .filter_map(move |(index, (span, _))| {
+            let span = Span::new(span.start as usize + bom, span.end as usize + bom);
+            token(text, span, index as u32 + 1)
+        })
+}
+
+/// `None` for furniture of the page: footers, running headers.
+fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
+    let raw = &text[span.range()];
+    let skipped = raw.len() - raw.trim_start_matches('\u{c}').len();
+    let span = Span::new(span.start as usize + skipped, span.end as usize);
+    let line = &text[span.range()];
+    if line.trim().is_empty() {
+        return Some(Token::Blank);
+    }
+    if is_page_footer(line) || is_page_header(line) {
+        return None;
+    }
+    let at = Line {
+        span,
+        number,
+        break_before: false,
+    };
+    let heading = numbered(line).or_else(|| well_known(line));
+    Some(match heading {
+        Some((kind, id, title)) => Token::Heading {
+            line: at,
+            kind,
+            id,
+            title,
+        },
+        None => Token::Text { line: at },
+    })
+}
+
+/// `Authors      Standards Track      [Page 7]`, also with roman numerals and, in old texts, at the left margin.
+fn is_page_footer(line: &str) -> bool {
+    let Some(at) = line.rfind("[Page ") else {
+        return false;
+    };
+    let (before, rest) = (&line[..at], line[at + 6..].trim_end());
+    rest.strip_suffix(']')
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric()))
+        && (before.is_empty() || before.ends_with([' ', '\t']))
+}
+
+/// `RFC 919          October 1984`, `Internet-Draft    Title    March 2021`.
+fn is_page_header(line: &str) -> bool {
+    let rest = line
+        .strip_prefix("RFC ")
+        .map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let rest = rest.or_else(|| line.strip_prefix("Internet-Draft"));
+    let Some(rest) = rest else { return false };
+    let year = rest.trim_end().rsplit(' ').next().unwrap_or_default();
+    rest.starts_with("  ") && year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `2.1.  Title`, `A.1 Title`, `Appendix A:  Title`, at the margin and not of a table of contents.
+fn numbered(line: &str) -> Option<(HeadingKind, &str, &str)> {
+    let rest = ["Appendix", "APPENDIX"]
+        .iter()
+        .find_map(|word| line.strip_prefix(word));
+    let (rest, is_appendix) = match rest {
+        Some(rest) if rest.starts_with(' ') => (rest.trim_start(), true),
+        _ => (line, false),
+    };
+    let length = rest
+        .bytes()
+        .take_while(|b| b.is_ascii_alphanumeric() || *b == b'.')
+        .count();
+    let (id, rest) = rest.split_at(length);
+    let id = id.strip_suffix('.').unwrap_or(id);
+    let kind = number_kind(id)?;
+    if is_appendix && kind != HeadingKind::Appendix {
+        return None;
+    }
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    let is_separated = rest.starts_with([' ', '\t']) || (is_appendix && rest.is_empty());
+    if !is_separated {
+        return None;
+    }
+    let title = rest.trim();
+    let title = title
+        .strip_prefix([':', '-'])
+        .filter(|t| t.starts_with(' '))
+        .map_or(title, str::trim_start);
+    (is_title(title) || (is_appendix && title.is_empty())).then_some((kind, id, title))
+}
+
+/// Parts are numbers up to 199, the first one may be a capital with or without a digit (`A`, `A.1`, `A2.1`).
+fn number_kind(id: &str) -> Option<HeadingKind> {
+    let mut parts = id.split('.');
+    let first = parts.next()?;
+    let kind = match first.as_bytes() {
+        [b'A'..=b'Z'] | [b'A'..=b'Z', b'0'..=b'9'] => HeadingKind::Appendix,
+        _ if is_part(first) => HeadingKind::Section,
+        _ => return None,
+    };
+    parts.all(is_part).then_some(kind)
+}
+
+fn is_part(part: &str) -> bool {
+    part.len() <= 3 && part.parse::<u16>().is_ok_and(|n| n <= 199)
+}
+
+/// Dot leaders make a line an entry of a table of contents.
+fn is_title(title: &str) -> bool {
+    !title.is_empty() && !title.contains("..") && !title.contains(". .")
+}
+
+fn well_known(line: &str) -> Option<(HeadingKind, &str, &str)> {
+    if line.starts_with([' ', '\t']) {
+        return None;
+    }
+    let title = line.trim_end();
+    WELL_KNOWN
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(title))
+        .then_some((HeadingKind::Named, "", title))
+}
+
+/// Titles that open a section without a number.
+const WELL_KNOWN: &[&str] = &[
+    "Abstract",
+    "Acknowledgement",
+    "Acknowledgements",
+    "Acknowledgments",
+    "Appendix",
+    "Author's Address",
+    "Authors' Addresses",
+    "Contributors",
+    "Copyright Notice",
+    "Editors' Addresses",
+    "Full Copyright Statement",
+    "IANA Considerations",
+    "Index",
+    "Informative References",
+    "Intellectual Property",
+    "Intellectual Property Statement",
+    "Normative References",
+    "References",
+    "Security Considerations",
+    "Status of This Memo",
+    "Table of Contents",
+    "Working Group Information",
+];

@@ -1,0 +1,163 @@
+//! What a citation points at: a specification by path or URL, and a section of it.
+//!
+//! Reports name a specification exactly as the citation does, because that is what the public tool prints and what
+//! people search for. Whether two spellings mean the same document is asked separately: [`canonical`].
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A target as written: `https://www.rfc-editor.org/rfc/rfc9000#section-2.1`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Target {
+    /// Path or URL before `#`.
+    pub specification: String,
+    /// Section id behind `#`.
+    pub section: Option<String>,
+}
+
+impl Target {
+    /// Splits a target at its first `#`. An empty section counts as none.
+    pub fn parse(text: &str) -> Self {
+        let (specification, section) = text.split_once('#').unwrap_or((text, ""));
+        Self {
+            specification: specification.trim().to_owned(),
+            section: Some(section.trim()).filter(|s| !s.is_empty()).map(str::to_owned),
+        }
+    }
+}
+
+/// Whether a specification's name is a URL and not a path.
+pub fn is_url(specification: &str) -> bool {
+    specification.contains("://")
+}
+
+/// The order of paths part by part, as `Path` has it, for names with `/` between their parts: a folder's files stand
+/// together although `-` and `.` are smaller than `/`.
+pub(crate) fn path_order(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |byte: u8| if byte == b'/' { 0 } else { byte };
+    a.bytes().map(key).cmp(b.bytes().map(key))
+}
+
+/// The place of a specification among others: addresses first, then paths part by part.
+pub(crate) fn order(specification: &str) -> (bool, &Path) {
+    (!is_url(specification), Path::new(specification))
+}
+
+/// The one spelling of a specification's name. Every way to write an RFC's address gives the text form at the RFC
+/// editor; other names stand for themselves.
+//= specs/duvet.md#specifications-offline
+//# The spellings of an RFC's URL MUST name one stored text.
+pub fn canonical(specification: &str) -> String {
+    match rfc_number(specification) {
+        Some(number) => format!("https://www.rfc-editor.org/rfc/rfc{number}.txt"),
+        None => specification.to_owned(),
+    }
+}
+
+/// Where a specification's text is kept below the folder of downloads: host, path, `.txt`.
+pub fn storage_path(specification: &str) -> String {
+    let canonical = canonical(specification);
+    let path = canonical
+        .split_once("://")
+        .map_or(canonical.as_str(), |(_, rest)| rest);
+    let path = path
+        .split(['?', '#'])
+        .next()
+        .unwrap_or(path)
+        .trim_end_matches('/');
+    if path.ends_with(".txt") {
+        path.to_owned()
+    } else {
+        format!("{path}.txt")
+    }
+}
+
+/// A path without what only helps to find the file: `./`, `../`, a leading `/`, a scheme.
+pub fn relative_name(specification: &str) -> String {
+    let path = specification
+        .split_once("://")
+        .map_or(specification, |(_, rest)| rest);
+    let parts = path
+        .split(['/', '\\'])
+        .filter(|part| !matches!(*part, "" | "." | ".."));
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// `RFC 9000` of any address of it.
+pub fn rfc_number(specification: &str) -> Option<&str> {
+    let rest = specification
+        .strip_prefix("https://")
+        .or_else(|| specification.strip_prefix("http://"))?;
+    let (host, path) = rest.split_once('/')?;
+    if !matches!(
+        host,
+        "www.rfc-editor.org" | "rfc-editor.org" | "tools.ietf.org" | "datatracker.ietf.org"
+    ) {
+        return None;
+    }
+    let file = path.trim_end_matches('/').rsplit('/').next()?;
+    let number = file.strip_prefix("rfc")?;
+    let number = [".txt", ".html", ".xml", ".pdf"]
+        .iter()
+        .find_map(|e| number.strip_suffix(e))
+        .unwrap_or(number);
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/duvet.md#specifications-offline
+    //= type=test
+    //# The spellings of an RFC's URL MUST name one stored text.
+    #[test]
+    fn every_spelling_of_an_rfc_is_one_text() {
+        for spelling in [
+            "https://www.rfc-editor.org/rfc/rfc9000",
+            "http://www.rfc-editor.org/rfc/rfc9000.html",
+            "https://tools.ietf.org/html/rfc9000",
+            "https://tools.ietf.org/rfc/rfc9000.txt",
+            "https://datatracker.ietf.org/doc/html/rfc9000",
+            "https://datatracker.ietf.org/doc/rfc9000/",
+            "https://www.rfc-editor.org/rfc/rfc9000.pdf",
+        ] {
+            assert_eq!(
+                storage_path(spelling),
+                "www.rfc-editor.org/rfc/rfc9000.txt",
+                "{spelling}"
+            );
+        }
+        assert_eq!(
+            storage_path("https://tools.ietf.org/id/draft-a-00"),
+            "tools.ietf.org/id/draft-a-00.txt"
+        );
+        assert_eq!(
+            canonical("https://example.com/rfc1.txt"),
+            "https://example.com/rfc1.txt"
+        );
+        assert_eq!(rfc_number("https://www.rfc-editor.org/rfc/rfcs"), None);
+    }
+
+    #[test]
+    fn paths_are_ordered_part_by_part() {
+        let names = [
+            "a-b/c", "a/c", "a.rs", "a", "a/b-c", "a/b/d", "ab", "a/b.rs", "é/x",
+        ];
+        for a in names {
+            for b in names {
+                assert_eq!(path_order(a, b), Path::new(a).cmp(Path::new(b)), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn targets_split_at_the_first_hash() {
+        let target = Target::parse("specs/a.md#one#two");
+        assert_eq!(
+            (target.specification.as_str(), target.section.as_deref()),
+            ("specs/a.md", Some("one#two"))
+        );
+        assert_eq!(Target::parse("specs/a.md#").section, None);
+    }
+}

@@ -1,0 +1,85 @@
+//! The client as it described itself: its name, and what it can do for the server.
+
+use serde_json::{Map, Value};
+
+/// A client's own words.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+}
+
+/// What a client can do. Anything it names that is not known here is kept and ignored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientCapabilities(Map<String, Value>);
+
+/// The extension under which tasks are negotiated in the stateless era.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+impl Client {
+    pub(crate) fn new(info: Option<&Value>, capabilities: ClientCapabilities) -> Self {
+        let text = |name: &str| {
+            info.and_then(|i| i.get(name))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            name: text("name"),
+            version: text("version"),
+            capabilities,
+        }
+    }
+}
+
+impl ClientCapabilities {
+    /// From the object of `initialize` or `_meta`.
+    pub fn new(declared: Map<String, Value>) -> Self {
+        Self(declared)
+    }
+
+    /// True when the capability was declared: `sampling`, `elicitation`, `elicitation.url`, `roots`.
+    pub fn has(&self, capability: &str) -> bool {
+        let (family, part) = capability.split_once('.').unwrap_or((capability, ""));
+        match (self.0.get(family), part) {
+            (None, _) => false,
+            (Some(_), "") => true,
+            // An empty `elicitation` means forms, as it did before there was anything else.
+            (Some(Value::Object(parts)), "form") => parts.is_empty() || parts.contains_key("form"),
+            (Some(value), part) => value.get(part).is_some(),
+        }
+    }
+
+    /// True when the client named this extension.
+    pub fn has_extension(&self, id: &str) -> bool {
+        self.0.get("extensions").and_then(|e| e.get(id)).is_some()
+    }
+
+    /// All that was declared.
+    pub fn declared(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn capabilities_are_looked_up_by_name_and_part() {
+        let declared = json!({ "elicitation": {}, "sampling": { "tools": {} }, "extensions": { "x/y": {} }, "teapot": 1 });
+        let capabilities = ClientCapabilities::new(declared.as_object().unwrap().clone());
+        for name in ["elicitation", "elicitation.form", "sampling.tools", "teapot"] {
+            assert!(capabilities.has(name), "{name}");
+        }
+        for name in ["elicitation.url", "roots", "sampling.context"] {
+            assert!(!capabilities.has(name), "{name}");
+        }
+        assert!(capabilities.has_extension("x/y") && !capabilities.has_extension(TASKS_EXTENSION));
+    }
+}

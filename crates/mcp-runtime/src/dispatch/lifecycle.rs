@@ -1,0 +1,142 @@
+//! Saying hello, in both eras, and the level of log messages.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use refusal::{Code, Refusal};
+use serde_json::{Map, Value, json};
+
+use super::route::level_named;
+use super::{Door, Ending, Plan, Step};
+use crate::answer::{Outcome, RpcError};
+use crate::client::{Client, ClientCapabilities, TASKS_EXTENSION};
+use crate::core::{Core, Instructions};
+use crate::fields::Fields;
+use crate::session::Phase;
+use crate::settings::VersionMismatch;
+use crate::version::{Era, Version};
+
+pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    if door.session.phase() != Phase::New {
+        return Err(RpcError::invalid("this session is initialized already"));
+    }
+    let asked = fields.required_text("protocolVersion")?;
+    let version = match (Version::parse(&asked), door.core.settings.version_mismatch) {
+        (Some(version), _) if version.era() == Era::Handshake => version,
+        // A version without a handshake cannot be agreed on in one; the newest that can is the next best.
+        (Some(_), _) | (None, VersionMismatch::Negotiate) => Version::NEWEST_HANDSHAKE,
+        (None, VersionMismatch::Reject) => {
+            return Ok(Step::Last(Err(unknown_version(&asked)), Ending::VersionRefused));
+        }
+    };
+    let info: Option<Value> = fields.decode("clientInfo")?;
+    //= specs/mcp-runtime.md#lifecycle
+    //# A capability the server does not know MUST be ignored and MUST NOT fail the connection.
+    let declared: Map<String, Value> = fields.decode("capabilities")?.unwrap_or_default();
+    let client = Client::new(info.as_ref(), ClientCapabilities::new(declared));
+    door.session.greet(version, Arc::new(client));
+    let answer = json!({
+        "protocolVersion": version.name(),
+        "capabilities": capabilities(door.core, version),
+        "serverInfo": door.core.info,
+    });
+    Ok(instructed(door.core, answer, false))
+}
+
+pub(super) fn discover(door: &Door<'_>) -> Result<Step, RpcError> {
+    let answer = json!({
+        "supportedVersions": Version::names(),
+        "capabilities": capabilities(door.core, Version::V2026_07_28),
+    });
+    Ok(instructed(door.core, answer, true))
+}
+
+pub(super) fn set_level(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let level = level_named(&fields.required_text("level")?)?;
+    door.session.set_log_level(level);
+    Ok(Step::Now(Outcome::empty()))
+}
+
+/// Adds the instructions, which may take work to make.
+fn instructed(core: &Arc<Core>, mut answer: Value, cacheable: bool) -> Step {
+    let finish = move |answer: Value| {
+        let outcome = Outcome::value(answer);
+        if cacheable { outcome.cacheable() } else { outcome }
+    };
+    match &core.instructions {
+        Instructions::None => Step::Now(finish(answer)),
+        Instructions::Fixed(text) => {
+            answer["instructions"] = json!(text);
+            Step::Now(finish(answer))
+        }
+        Instructions::Made(make) => {
+            let made = make();
+            let run = move |_cx| {
+                async move {
+                    answer["instructions"] = json!(made.await);
+                    Ok(finish(answer))
+                }
+                .boxed()
+            };
+            Step::Later(Plan::new(core, run))
+        }
+    }
+}
+
+/// What the server can do, declared exactly as far as it works.
+//= specs/mcp-runtime.md#lifecycle
+//# The server MUST declare exactly the families it serves, and every family outside MCP with a semantic version.
+fn capabilities(core: &Core, version: Version) -> Value {
+    let (settings, offers) = (&core.settings, &core.settings.offers);
+    let mut all = json!({});
+    if offers.tools {
+        all["tools"] = json!({ "listChanged": true });
+    }
+    if offers.resources {
+        all["resources"] = json!({ "subscribe": true, "listChanged": true });
+    }
+    if offers.prompts {
+        all["prompts"] = json!({ "listChanged": true });
+    }
+    if offers.logging {
+        all["logging"] = json!({});
+    }
+    if offers.completions {
+        all["completions"] = json!({});
+    }
+    let mut extensions = settings.extensions.clone();
+    if offers.tasks && version == Version::V2025_11_25 {
+        all["tasks"] = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
+    }
+    if offers.tasks && version.era() == Era::Stateless {
+        extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
+    }
+    if !extensions.is_empty() {
+        all["extensions"] = json!(extensions);
+    }
+    let mut families = settings.experimental.clone();
+    if offers.prompts && offers.prompt_creation {
+        families.push(("prompts/create".to_owned(), "1.0.0".to_owned()));
+    }
+    for (family, version) in families {
+        all["experimental"][family] = json!({ "version": version });
+    }
+    all
+}
+
+//= specs/mcp-runtime.md#versions
+//# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
+fn unknown_version(asked: &str) -> RpcError {
+    let supported = Version::names().to_vec();
+    let refusal = Refusal::new(
+        Code::InvalidProtocolVersion,
+        format!("version {asked:?} is not supported"),
+    )
+    .hint(format!("Ask for one of {}.", supported.join(", ")));
+    RpcError::from(refusal)
+        .with("code", Code::InvalidProtocolVersion.name())
+        .with("supported_versions", supported.clone())
+        .with("received_version", asked)
+        .with("supported", supported)
+        .with("requested", asked)
+}

@@ -1,0 +1,434 @@
+//! `resources/*` and `subscriptions/listen`.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt;
+use refusal::{Code, Refusal};
+use serde_json::{Map, Value, json};
+
+use super::{Door, Plan, Step};
+use crate::answer::{Outcome, RpcError};
+use crate::content::ResourceContents;
+use crate::context::{Call, Context};
+use crate::core::Core;
+use crate::cursor::Place;
+use crate::fields::{self, Fields};
+use crate::guard::Access;
+use crate::hub::Filter;
+use crate::input::Rounds;
+use crate::registry::{Listing, list_text};
+use crate::resource::{ReadRequest, Registered, RegisteredTemplate, ResourceSource};
+use crate::session::Terms;
+use crate::tool::Stop;
+use crate::uri;
+use crate::version::Era;
+
+const LIST: &str = "resources/list";
+const TEMPLATES: &str = "resources/templates/list";
+
+pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let core = door.core;
+    let under = fields.text("path")?.map(|path| address_of_path(core, &path));
+    let place = Place::asked(fields, &core.seal, LIST)?;
+    let source = core.resource_source.clone();
+    let after = match place {
+        Some(Place::Source(from)) => return Ok(from_source(door, source, from, under)),
+        Some(Place::After(key)) => Some(key),
+        None => None,
+    };
+    let resources = core.registry.resources.load();
+    if let (None, None, None, Some(whole)) = (&after, &source, &under, resources.whole()) {
+        return Ok(Step::Now(Outcome::text(whole)));
+    }
+    if let Some(under) = under {
+        return Ok(list_under(door, source, under));
+    }
+    if resources.len() == 0 {
+        return Ok(from_source(door, source, String::new(), None));
+    }
+    let (entries, ends) = resources.page(after.as_deref(), core.settings.limits.page_entries);
+    let next = ends
+        .map(|key| Place::After(key.to_string()))
+        .or_else(|| first_of_source(source.is_some()));
+    let next = next.map(|place| place.seal(&core.seal, LIST));
+    Ok(Step::Now(Outcome::text(list_text::<Registered>(
+        &entries,
+        next.as_deref(),
+    ))))
+}
+
+pub(super) fn templates(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let core = door.core;
+    let after = match Place::asked(fields, &core.seal, TEMPLATES)? {
+        Some(Place::After(key)) => Some(key),
+        _ => None,
+    };
+    let (entries, ends) = core
+        .registry
+        .templates
+        .load()
+        .page(after.as_deref(), core.settings.limits.page_entries);
+    let next = ends.map(|key| Place::After(key.to_string()).seal(&core.seal, TEMPLATES));
+    Ok(Step::Now(Outcome::text(list_text::<RegisteredTemplate>(
+        &entries,
+        next.as_deref(),
+    ))))
+}
+
+pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
+    let uri = asked_address(door.core, fields)?;
+    let rounds = match terms.version.era() {
+        Era::Handshake => None,
+        Era::Stateless => {
+            let purpose = format!("resources/read {uri}");
+            let rounds = Rounds::read(fields, &door.core.seal, &purpose)?;
+            Some(Box::new((purpose, rounds)))
+        }
+    };
+    let mut plan = Plan::new(door.core, move |cx| answer_read(cx, uri).boxed());
+    plan.rounds = rounds;
+    Ok(Step::Later(plan))
+}
+
+//= specs/mcp-runtime.md#changes
+//# A session MUST hear of a resource from the answer to its subscription until the answer to its unsubscription.
+pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let uri = asked_address(door.core, fields)?;
+    let run = |cx: Context| {
+        async move {
+            let call = &cx.0;
+            call.core.check(&cx, Access::WatchResource(&uri))?;
+            known_address(&call.core, &uri)?;
+            let max = call.core.settings.limits.max_subscriptions_per_session;
+            if call.session.lock_watched().len() >= max {
+                return Err(Refusal::new(
+                    Code::QuotaExceeded,
+                    format!("a session may watch {max} resources"),
+                )
+                .into());
+            }
+            call.session.lock_watched().insert(uri.clone());
+            call.core.hub.watch(&call.session, &uri);
+            keep_session(call).await
+        }
+        .boxed()
+    };
+    Ok(Step::Later(Plan::new(door.core, run)))
+}
+
+pub(super) fn unsubscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let uri = asked_address(door.core, fields)?;
+    let run = |cx: Context| {
+        async move {
+            cx.0.session.lock_watched().remove(&uri);
+            cx.0.core.hub.unwatch(&cx.0.session, &uri);
+            keep_session(&cx.0).await
+        }
+        .boxed()
+    };
+    Ok(Step::Later(Plan::new(door.core, run)))
+}
+
+/// Holds the request open; it ends when the client closes it or the server stops.
+pub(super) fn listen(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+    let mut filter: Filter = fields
+        .decode("notifications")?
+        .ok_or_else(|| fields::missing("notifications"))?;
+    let watched = std::mem::take(&mut filter.resource_subscriptions);
+    filter.resource_subscriptions = watched
+        .iter()
+        .map(|u| uri::canonical(u))
+        .collect::<Result<_, _>>()?;
+    let run = |cx: Context| {
+        async move {
+            for uri in &filter.resource_subscriptions {
+                cx.0.core.check(&cx, Access::WatchResource(uri))?;
+            }
+            let listening = Listening(cx.0.clone());
+            cx.0.core.hub.listen(&cx.0, filter);
+            std::future::pending::<()>().await;
+            drop(listening);
+            Ok(Outcome::empty())
+        }
+        .boxed()
+    };
+    Ok(Step::Later(Plan {
+        timeout: None,
+        ..Plan::new(door.core, run)
+    }))
+}
+
+pub(super) fn first_of_source(there_is_one: bool) -> Option<Place> {
+    there_is_one.then(|| Place::Source(String::new()))
+}
+
+/// Takes the listener out of the hub however its request ends.
+struct Listening(Arc<Call>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.core.hub.unlisten(&self.0);
+    }
+}
+
+async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
+    if !call.session.is_line() {
+        call.core.sessions.keep(&call.session).await?;
+    }
+    Ok(Outcome::empty())
+}
+
+fn from_source(
+    door: &Door<'_>,
+    source: Option<Arc<dyn ResourceSource>>,
+    from: String,
+    under: Option<String>,
+) -> Step {
+    match source {
+        Some(source) => Step::Later(Plan::new(door.core, move |cx| {
+            list_source(cx, source, from, under).boxed()
+        })),
+        None => Step::Now(Outcome::text(list_text::<Registered>(b"", None))),
+    }
+}
+
+/// A part of the tree: registered resources that lie in it, else those of the source.
+fn list_under(door: &Door<'_>, source: Option<Arc<dyn ResourceSource>>, under: String) -> Step {
+    let resources = door.core.registry.resources.load();
+    let inside = |own: &str| {
+        own.strip_prefix(under.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || under.ends_with('/'))
+    };
+    let found: Vec<Value> = resources
+        .values()
+        .filter(|r| inside(&r.resource.uri))
+        .map(|r| r.resource.entry())
+        .collect();
+    if found.is_empty() {
+        return from_source(door, source, String::new(), Some(under));
+    }
+    Step::Now(Outcome::value(json!({ "resources": found })).cacheable())
+}
+
+async fn list_source(
+    cx: Context,
+    source: Arc<dyn ResourceSource>,
+    from: String,
+    under: Option<String>,
+) -> Result<Outcome, Stop> {
+    let Listing { entries, next } = source.list(&cx, &from, under.as_deref()).await?;
+    let entries: Vec<Value> = entries.iter().map(|resource| resource.entry()).collect();
+    let mut answer = json!({ "resources": entries });
+    if let Some(next) = next {
+        answer["nextCursor"] = json!(Place::Source(next).seal(&cx.0.core.seal, LIST));
+    }
+    Ok(Outcome::value(answer).cacheable())
+}
+
+/// The canonical address a request asks for, given as `uri` or as `path`.
+fn asked_address(core: &Core, fields: &Fields<'_>) -> Result<String, Refusal> {
+    if let Some(uri) = fields.text("uri")? {
+        return uri::canonical(&uri);
+    }
+    let path = fields.text("path")?.ok_or_else(|| fields::missing("uri"))?;
+    uri::canonical(&address_of_path(core, &path))
+}
+
+fn address_of_path(core: &Core, path: &str) -> String {
+    match &core.settings.path_base {
+        Some(base) if !path.contains("://") => format!("{base}{path}"),
+        _ => path.to_owned(),
+    }
+}
+
+fn known_address(core: &Core, uri: &str) -> Result<(), Refusal> {
+    let known = core.resource_source.is_some()
+        || core.registry.resources.load().get(uri).is_some()
+        || core
+            .registry
+            .templates
+            .load()
+            .values()
+            .any(|t| t.fit(uri).is_some());
+    if known { Ok(()) } else { Err(not_found(uri)) }
+}
+
+async fn answer_read(cx: Context, uri: String) -> Result<Outcome, Stop> {
+    //= specs/mcp-runtime.md#resources
+    //# A resource the client may not read MUST be refused with 1014 before it is looked up.
+    cx.0.core.check(&cx, Access::ReadResource(&uri))?;
+    let contents = match look_up(&cx, &uri).await? {
+        Some(contents) => contents,
+        None => page_of(&cx, &uri).await?.ok_or_else(|| not_found(&uri))?,
+    };
+    let size: usize = contents.iter().map(ResourceContents::len).sum();
+    let limits = &cx.0.core.settings.limits;
+    if size > limits.stream_above_bytes && cx.wants_progress() {
+        return stream(&cx, &contents, size).await;
+    }
+    if size > limits.max_answer_bytes {
+        let refusal = Refusal::new(
+            Code::MessageTooLarge,
+            format!("{uri:?} has {size} bytes, more than one answer may have"),
+        );
+        return Err(refusal
+            .hint("Send `_meta.progressToken` to get it in pieces, or read a part with `?offset=&limit=`.")
+            .into());
+    }
+    Ok(Outcome::value(json!({ "contents": *contents })).cacheable())
+}
+
+/// Looks in the registry, then among the patterns, then in the source.
+async fn look_up(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceContents>>>, Stop> {
+    let core = &cx.0.core;
+    let request = |variables| ReadRequest {
+        uri: uri.to_owned(),
+        variables,
+    };
+    let registered = core.registry.resources.load().get(uri).cloned();
+    if let Some(registered) = registered {
+        return read_registered(cx, &registered, request(Default::default()))
+            .await
+            .map(Some);
+    }
+    let fitting = core
+        .registry
+        .templates
+        .load()
+        .values()
+        .find_map(|t| Some((t.clone(), t.fit(uri)?)));
+    if let Some((template, variables)) = fitting {
+        return Ok(Some(Arc::new(
+            template.read(cx.clone(), request(variables)).await?,
+        )));
+    }
+    match &core.resource_source {
+        Some(source) => Ok(source.read(cx, uri).await?.map(Arc::new)),
+        None => Ok(None),
+    }
+}
+
+async fn read_registered(
+    cx: &Context,
+    registered: &Registered,
+    request: ReadRequest,
+) -> Result<Arc<Vec<ResourceContents>>, Stop> {
+    let cache = &cx.0.core.cache;
+    let uri = request.uri.clone();
+    if let Some(kept) = cache.get(&uri).filter(|_| registered.resource.cached) {
+        return Ok(kept);
+    }
+    let generation = cache.generation();
+    let contents = Arc::new(registered.read(cx.clone(), request).await?);
+    if registered.resource.cached {
+        cache.keep(&uri, contents.clone(), generation);
+    }
+    Ok(contents)
+}
+
+/// A part of a text, asked for by `?offset=&limit=` behind its address.
+async fn page_of(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceContents>>>, Stop> {
+    let Some((base, query)) = uri.split_once('?') else {
+        return Ok(None);
+    };
+    let number = |name: &str| {
+        query
+            .split('&')
+            .find_map(|p| p.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok())
+    };
+    let (offset, limit) = (number("offset"), number("limit"));
+    if offset.is_none() && limit.is_none() {
+        return Ok(None);
+    }
+    let Some(whole) = look_up(cx, base).await? else {
+        return Ok(None);
+    };
+    let (from, count) = (
+        offset.unwrap_or(0),
+        limit.unwrap_or(cx.0.core.settings.limits.stream_chunk_bytes),
+    );
+    let part = |contents: &ResourceContents| {
+        let mut part = contents.clone();
+        part.uri = uri.to_owned();
+        part.text = contents
+            .text
+            .as_deref()
+            .map(|text| slice(text, from, count).to_owned());
+        part.blob = contents.blob.as_deref().map(|blob| {
+            let bytes = STANDARD.decode(blob).unwrap_or_default();
+            STANDARD.encode(
+                bytes
+                    .get(from..bytes.len().min(from.saturating_add(count)))
+                    .unwrap_or_default(),
+            )
+        });
+        part
+    };
+    Ok(Some(Arc::new(whole.iter().map(part).collect())))
+}
+
+/// Sends what was read piece by piece as progress, and answers with what holds it together.
+//= specs/mcp-runtime.md#resources
+//# A resource above the streaming limit MUST be sent in pieces under the client's progress token, and its answer MUST carry its size and hash.
+async fn stream(cx: &Context, contents: &[ResourceContents], total: usize) -> Result<Outcome, Stop> {
+    let settings = &cx.0.core.settings;
+    let (mut sent, mut index, mut heads) = (0, 0usize, Vec::new());
+    for one in contents {
+        let (bytes, kind) = match (&one.text, &one.blob) {
+            (Some(text), _) => (text.as_bytes().to_vec(), "text"),
+            (None, Some(blob)) => (STANDARD.decode(blob).unwrap_or_default(), "blob"),
+            (None, None) => (Vec::new(), "text"),
+        };
+        let (mut offset, first) = (0, index);
+        while offset < bytes.len() {
+            let end = piece_end(&bytes, offset, settings.limits.stream_chunk_bytes, kind == "text");
+            let piece = match kind {
+                "text" => String::from_utf8_lossy(&bytes[offset..end]).into_owned(),
+                _ => STANDARD.encode(&bytes[offset..end]),
+            };
+            sent += piece.len();
+            let chunk = json!({ "index": index, "offset": offset, "uri": one.uri, kind: piece });
+            let meta = json!({ settings.chunk_key.clone(): chunk });
+            cx.progress_with(sent as f64, Some(total.max(sent) as f64), None, Some(meta))
+                .await;
+            (offset, index) = (end, index + 1);
+        }
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        let mut meta = Map::new();
+        meta.insert("size".to_owned(), json!(bytes.len()));
+        meta.insert("blake3".to_owned(), json!(hash));
+        meta.insert("chunks".to_owned(), json!(index - first));
+        heads.push(ResourceContents {
+            uri: one.uri.clone(),
+            mime_type: one.mime_type.clone(),
+            text: (kind == "text").then(String::new),
+            blob: (kind == "blob").then(String::new),
+            meta,
+        });
+    }
+    Ok(Outcome::value(json!({ "contents": heads })))
+}
+
+/// Where a piece ends: at the limit, or before it when a character would be cut.
+fn piece_end(bytes: &[u8], offset: usize, size: usize, text: bool) -> usize {
+    let mut end = bytes.len().min(offset + size.max(4));
+    while text && end < bytes.len() && (bytes[end] & 0b1100_0000) == 0b1000_0000 {
+        end -= 1;
+    }
+    end
+}
+
+/// A part of a text by bytes, widened to whole characters at its start and narrowed at its end.
+fn slice(text: &str, from: usize, count: usize) -> &str {
+    let start = text.floor_char_boundary(from.min(text.len()));
+    let end = text
+        .floor_char_boundary(from.saturating_add(count).min(text.len()))
+        .max(start);
+    &text[start..end]
+}
+
+fn not_found(uri: &str) -> Refusal {
+    Refusal::new(Code::ResourceNotFound, format!("there is no resource {uri:?}")).fact("uri", uri)
+}

@@ -1,0 +1,249 @@
+//! Who wants to hear of changes, and how they are told.
+//!
+//! Handshake sessions hear of every changed list and of the resources they subscribed to. In the stateless era a
+//! client holds one request open (`subscriptions/listen`) and hears what it asked for, tagged with that request's id.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Outcome;
+use crate::context::{Call, notification};
+use crate::session::{Phase, Session};
+
+/// A list that changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The resources and their templates.
+    Resources,
+    /// The prompts.
+    Prompts,
+}
+
+impl List {
+    const fn name(self) -> &'static str {
+        match self {
+            List::Tools => "tools",
+            List::Resources => "resources",
+            List::Prompts => "prompts",
+        }
+    }
+}
+
+/// What happened to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It says something else now.
+    Updated,
+    /// It is gone.
+    Deleted,
+}
+
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    sessions: Mutex<HashMap<usize, Weak<Session>>>,
+    watchers: Mutex<HashMap<String, HashMap<usize, Weak<Session>>>>,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+#[derive(Debug)]
+struct Listener {
+    call: Arc<Call>,
+    filter: Filter,
+}
+
+/// What a listener asked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Filter {
+    tools_list_changed: bool,
+    prompts_list_changed: bool,
+    resources_list_changed: bool,
+    pub(crate) resource_subscriptions: BTreeSet<String>,
+}
+
+impl Filter {
+    /// What was granted, in the words it was asked for.
+    pub(crate) fn granted(&self) -> Value {
+        let mut granted = Map::new();
+        for (name, on) in [
+            ("toolsListChanged", self.tools_list_changed),
+            ("promptsListChanged", self.prompts_list_changed),
+            ("resourcesListChanged", self.resources_list_changed),
+        ] {
+            if on {
+                granted.insert(name.to_owned(), true.into());
+            }
+        }
+        if !self.resource_subscriptions.is_empty() {
+            granted.insert(
+                "resourceSubscriptions".to_owned(),
+                json!(self.resource_subscriptions),
+            );
+        }
+        granted.into()
+    }
+
+    fn wants(&self, list: List) -> bool {
+        match list {
+            List::Tools => self.tools_list_changed,
+            List::Resources => self.resources_list_changed,
+            List::Prompts => self.prompts_list_changed,
+        }
+    }
+}
+
+impl Hub {
+    pub(crate) fn enter(&self, session: &Arc<Session>) {
+        lock(&self.sessions).insert(key(session), Arc::downgrade(session));
+    }
+
+    /// Forgets a session and all it watches.
+    pub(crate) fn leave(&self, session: &Arc<Session>) {
+        lock(&self.sessions).remove(&key(session));
+        let watched = std::mem::take(&mut *session.lock_watched());
+        for uri in watched {
+            self.unwatch(session, &uri);
+        }
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
+        lock(&self.sessions).values().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
+        let mut watchers = lock(&self.watchers);
+        watchers
+            .entry(uri.to_owned())
+            .or_default()
+            .insert(key(session), Arc::downgrade(session));
+    }
+
+    pub(crate) fn unwatch(&self, session: &Arc<Session>, uri: &str) {
+        let mut watchers = lock(&self.watchers);
+        if let Some(of_uri) = watchers.get_mut(uri) {
+            of_uri.remove(&key(session));
+            if of_uri.is_empty() {
+                watchers.remove(uri);
+            }
+        }
+    }
+
+    /// Opens a listener: the acknowledgement goes first, before any change can.
+    pub(crate) fn listen(&self, call: &Arc<Call>, filter: Filter) {
+        let mut listeners = lock(&self.listeners);
+        let params = json!({ "notifications": filter.granted() });
+        call.outlet
+            .push(tagged(call, "notifications/subscriptions/acknowledged", params));
+        listeners.push(Listener {
+            call: call.clone(),
+            filter,
+        });
+    }
+
+    pub(crate) fn unlisten(&self, call: &Arc<Call>) {
+        lock(&self.listeners).retain(|listener| !Arc::ptr_eq(&listener.call, call));
+    }
+
+    /// Ends all listeners: the server stops.
+    pub(crate) fn end_listeners(&self) {
+        self.end(|_| true);
+    }
+
+    /// Ends the listeners of one session: its input ended.
+    pub(crate) fn end_listeners_of(&self, session: &Arc<Session>) {
+        self.end(|call| Arc::ptr_eq(&call.session, session));
+    }
+
+    fn end(&self, which: impl Fn(&Call) -> bool) {
+        let ended: Vec<Listener> = lock(&self.listeners)
+            .extract_if(.., |listener| which(&listener.call))
+            .collect();
+        for Listener { call, .. } in ended {
+            if call.session.in_flight.claim(&call.id).is_some() {
+                call.cancel.raise();
+                let meta = json!({ "_meta": { SUBSCRIPTION_ID: id_value(&call.id) } });
+                call.hand_over(Ok(Outcome::value(meta)));
+            }
+        }
+    }
+
+    /// Tells everyone concerned that a list changed.
+    //= specs/mcp-runtime.md#changes
+    //# A change of a list MUST be told to every active session and to every listener that asked for it, and to no other listener.
+    pub(crate) fn list_changed(&self, list: List) {
+        let method = format!("notifications/{}/list_changed", list.name());
+        self.tell_sessions(&notification(&method, &json!({})));
+        let capabilities = json!({ "changed": [list.name()] });
+        self.tell_sessions(&notification("notifications/capabilities/changed", &capabilities));
+        for listener in lock(&self.listeners).iter().filter(|l| l.filter.wants(list)) {
+            listener
+                .call
+                .outlet
+                .offer(tagged(&listener.call, &method, json!({})));
+        }
+    }
+
+    /// Tells everyone who watches a resource what happened to it.
+    //= specs/mcp-runtime.md#changes
+    //# A changed resource MUST be told to every session and listener that watches it, with its address, the time and the kind of change.
+    pub(crate) fn resource_changed(&self, uri: &str, change: Change) {
+        let method = "notifications/resources/updated";
+        let params = json!({
+            "uri": uri,
+            "resource_uri": uri,
+            "timestamp": jiff::Timestamp::now().to_string(),
+            "change_type": match change { Change::Updated => "updated", Change::Deleted => "deleted" },
+        });
+        let message = notification(method, &params);
+        let watching: Vec<_> = match lock(&self.watchers).get(uri) {
+            Some(sessions) => sessions.values().filter_map(Weak::upgrade).collect(),
+            None => Vec::new(),
+        };
+        for session in watching {
+            session.tell(&message);
+        }
+        for listener in lock(&self.listeners)
+            .iter()
+            .filter(|l| l.filter.resource_subscriptions.contains(uri))
+        {
+            listener
+                .call
+                .outlet
+                .offer(tagged(&listener.call, method, params.clone()));
+        }
+    }
+
+    /// A notification for every active session.
+    pub(crate) fn tell_sessions(&self, message: &[u8]) {
+        for session in self.sessions() {
+            if session.phase() == Phase::Active {
+                session.tell(message);
+            }
+        }
+    }
+}
+
+fn tagged(call: &Call, method: &str, mut params: Value) -> Vec<u8> {
+    params["_meta"] = json!({ SUBSCRIPTION_ID: id_value(&call.id) });
+    notification(method, &params)
+}
+
+/// An id as a value, for places where it is data.
+pub(crate) fn id_value(id: &str) -> Value {
+    serde_json::from_str(id).unwrap_or(Value::Null)
+}
+
+fn key(session: &Arc<Session>) -> usize {
+    Arc::as_ptr(session) as usize
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

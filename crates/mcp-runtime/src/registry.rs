@@ -1,0 +1,269 @@
+//! What a server has: tools, resources, templates, prompts and methods of its own.
+//!
+//! Each family is an immutable snapshot behind one pointer. Readers take the pointer and never wait; a change builds a
+//! new snapshot and swaps it in. Lists are written when a snapshot is made, not when they are asked for.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use refusal::{Code, Refusal};
+
+use crate::method::CustomMethod;
+use crate::prompt::{self, Prompt};
+use crate::resource::{self, Resource, ResourceTemplate};
+use crate::tool::{self, Tool};
+
+/// One family: entries by key, and the bytes of their list.
+#[derive(Debug)]
+pub(crate) struct Family<T> {
+    entries: BTreeMap<Arc<str>, Arc<T>>,
+    first_page: Bytes,
+    first_page_ends: Option<Arc<str>>,
+    /// The whole answer, when everything fits on one page.
+    whole: Bytes,
+}
+
+/// One page of what a source lists.
+#[derive(Clone, Debug)]
+pub struct Listing<T> {
+    /// The entries of this page.
+    pub entries: Vec<T>,
+    /// Where the next page starts, in the source's own words; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// Something that is listed.
+pub(crate) trait Listed {
+    /// The name of the list's member: `tools`, `resources`.
+    const MEMBER: &'static str;
+    /// Its entry in the list, written.
+    fn entry(&self) -> &Bytes;
+}
+
+impl<T: Listed> Family<T> {
+    fn new(entries: BTreeMap<Arc<str>, Arc<T>>, page_entries: usize) -> Self {
+        let mut family = Self {
+            entries,
+            first_page: Bytes::new(),
+            first_page_ends: None,
+            whole: Bytes::new(),
+        };
+        let (body, ends) = family.write_page(None, page_entries);
+        family.whole = list_text::<T>(&body, None);
+        family.first_page = body;
+        family.first_page_ends = ends;
+        family
+    }
+
+    /// The whole list, written when the family was made; `None` when it has several pages.
+    //= specs/mcp-runtime.md#registry
+    //# A list MUST be written once and served from memory until it changes.
+    pub(crate) fn whole(&self) -> Option<Bytes> {
+        self.first_page_ends.is_none().then(|| self.whole.clone())
+    }
+
+    //= specs/mcp-runtime.md#registry
+    //# A lookup by name MUST take at most logarithmic time and MUST NOT wait for a writer.
+    pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
+        self.entries.get(key)
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.entries.values()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entries after a key, joined by commas, and the key to go on from when there are more.
+    pub(crate) fn page(&self, after: Option<&str>, page_entries: usize) -> (Bytes, Option<Arc<str>>) {
+        match after {
+            None => (self.first_page.clone(), self.first_page_ends.clone()),
+            Some(_) => self.write_page(after, page_entries),
+        }
+    }
+
+    fn write_page(&self, after: Option<&str>, page_entries: usize) -> (Bytes, Option<Arc<str>>) {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = self.entries.range::<str, _>((from, Bound::Unbounded));
+        let mut out = Vec::new();
+        let mut last = None;
+        for (key, value) in rest.by_ref().take(page_entries) {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            out.extend_from_slice(value.entry());
+            last = Some(key.clone());
+        }
+        (out.into(), last.filter(|_| rest.next().is_some()))
+    }
+}
+
+/// All families.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    pub(crate) tools: Shelf<tool::Registered>,
+    pub(crate) resources: Shelf<resource::Registered>,
+    pub(crate) templates: Shelf<resource::RegisteredTemplate>,
+    pub(crate) prompts: Shelf<prompt::Registered>,
+    pub(crate) methods: ArcSwap<BTreeMap<String, Arc<CustomMethod>>>,
+}
+
+impl Registry {
+    pub(crate) fn new(page_entries: usize) -> Self {
+        Self {
+            // Many clients read one page of tools and no more, so there is only one.
+            tools: Shelf::new(usize::MAX),
+            resources: Shelf::new(page_entries),
+            templates: Shelf::new(page_entries),
+            prompts: Shelf::new(page_entries),
+            methods: ArcSwap::default(),
+        }
+    }
+
+    pub(crate) fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
+        let registered: Result<Vec<_>, _> = tools
+            .into_iter()
+            .map(|tool| tool::Registered::new(tool).map(|r| (r.tool.name.as_str().into(), Arc::new(r))))
+            .collect();
+        self.tools
+            .add(&registered?, |name| duplicate(Code::ToolDuplicate, "tool", name))
+    }
+
+    pub(crate) fn add_resources(&self, resources: Vec<Resource>) -> Result<(), Refusal> {
+        let registered: Result<Vec<_>, _> = resources
+            .into_iter()
+            .map(|r| resource::Registered::new(r).map(|r| (r.resource.uri.as_str().into(), Arc::new(r))))
+            .collect();
+        self.resources.add(&registered?, |uri| {
+            duplicate(Code::ResourceDuplicate, "resource", uri)
+        })
+    }
+
+    pub(crate) fn add_template(&self, template: ResourceTemplate) -> Result<(), Refusal> {
+        let registered = resource::RegisteredTemplate::new(template)?;
+        let key: Arc<str> = registered.template.uri_template.as_str().into();
+        self.templates.add(&[(key, Arc::new(registered))], |uri| {
+            duplicate(Code::ResourceDuplicate, "template", uri)
+        })
+    }
+
+    pub(crate) fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
+        let registered: Result<Vec<_>, _> = prompts
+            .into_iter()
+            .map(|p| prompt::Registered::new(p).map(|r| (r.prompt.name.as_str().into(), Arc::new(r))))
+            .collect();
+        self.prompts.add(&registered?, |name| {
+            duplicate(Code::PromptDuplicate, "prompt", name)
+        })
+    }
+}
+
+/// A family that changes.
+#[derive(Debug)]
+pub(crate) struct Shelf<T> {
+    family: ArcSwap<Family<T>>,
+    page_entries: usize,
+}
+
+impl<T: Listed> Shelf<T> {
+    fn new(page_entries: usize) -> Self {
+        Self {
+            family: ArcSwap::from_pointee(Family::new(BTreeMap::new(), page_entries)),
+            page_entries,
+        }
+    }
+
+    pub(crate) fn load(&self) -> arc_swap::Guard<Arc<Family<T>>> {
+        self.family.load()
+    }
+
+    /// Adds all or none.
+    fn add(&self, fresh: &[(Arc<str>, Arc<T>)], duplicate: impl Fn(&str) -> Refusal) -> Result<(), Refusal> {
+        let mut refused = None;
+        self.family.rcu(|current| {
+            let mut entries = current.entries.clone();
+            refused = None;
+            for (key, value) in fresh {
+                if entries.insert(key.clone(), value.clone()).is_some() {
+                    refused = Some(duplicate(key));
+                    return current.clone();
+                }
+            }
+            Arc::new(Family::new(entries, self.page_entries))
+        });
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Puts an entry in the place of another.
+    pub(crate) fn replace(&self, key: &str, value: T) {
+        let value = Arc::new(value);
+        self.family.rcu(|current| {
+            let mut entries = current.entries.clone();
+            entries.insert(key.into(), value.clone());
+            Family::new(entries, self.page_entries)
+        });
+    }
+
+    /// Takes an entry out; false when it was not there.
+    pub(crate) fn remove(&self, key: &str) -> bool {
+        let before = self.family.rcu(|current| {
+            let mut entries = current.entries.clone();
+            entries.remove(key);
+            Family::new(entries, self.page_entries)
+        });
+        before.entries.contains_key(key)
+    }
+}
+
+impl Listed for tool::Registered {
+    const MEMBER: &'static str = "tools";
+    fn entry(&self) -> &Bytes {
+        &self.entry
+    }
+}
+
+impl Listed for resource::Registered {
+    const MEMBER: &'static str = "resources";
+    fn entry(&self) -> &Bytes {
+        &self.entry
+    }
+}
+
+impl Listed for resource::RegisteredTemplate {
+    const MEMBER: &'static str = "resourceTemplates";
+    fn entry(&self) -> &Bytes {
+        &self.entry
+    }
+}
+
+impl Listed for prompt::Registered {
+    const MEMBER: &'static str = "prompts";
+    fn entry(&self) -> &Bytes {
+        &self.entry
+    }
+}
+
+/// The text of a list's answer.
+pub(crate) fn list_text<T: Listed>(entries: &[u8], next: Option<&str>) -> Bytes {
+    let mut out = Vec::with_capacity(entries.len() + 64);
+    out.extend_from_slice(b"{\"");
+    out.extend_from_slice(T::MEMBER.as_bytes());
+    out.extend_from_slice(b"\":[");
+    out.extend_from_slice(entries);
+    out.push(b']');
+    if let Some(next) = next {
+        // A sealed cursor is base64url: nothing in it needs escaping.
+        out.extend_from_slice(format!(",\"nextCursor\":\"{next}\"").as_bytes());
+    }
+    out.push(b'}');
+    out.into()
+}
+
+fn duplicate(code: Code, what: &str, name: &str) -> Refusal {
+    Refusal::new(code, format!("there is a {what} {name:?} already"))
+}

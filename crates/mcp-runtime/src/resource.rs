@@ -1,0 +1,421 @@
+//! Resources: what can be read by address, one by one or by a pattern of addresses.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use refusal::{Code, Refusal};
+use serde_json::{Map, Value, json};
+
+use crate::completion::Completer;
+use crate::content::{Annotations, Icon, ResourceContents};
+use crate::context::Context;
+use crate::registry::Listing;
+use crate::tool::Stop;
+use crate::uri;
+
+type Read =
+    dyn Fn(Context, ReadRequest) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> + Send + Sync;
+
+/// What is asked of a resource.
+#[derive(Clone, Debug, Default)]
+pub struct ReadRequest {
+    /// The canonical address.
+    pub uri: String,
+    /// The values of a template's variables.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// One resource.
+#[derive(Clone)]
+pub struct Resource {
+    /// Its address, in canonical form.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: String,
+    /// Its MIME type.
+    pub mime_type: String,
+    /// Its size in bytes, when known.
+    pub size: Option<u64>,
+    /// For whom it is and how much it matters.
+    pub annotations: Option<Annotations>,
+    /// Pictures.
+    pub icons: Vec<Icon>,
+    /// Facts for programs.
+    pub meta: Map<String, Value>,
+    /// Whether what was read may be kept until a change is told.
+    pub cached: bool,
+    read: Arc<Read>,
+}
+
+impl Resource {
+    /// A resource and what reads it.
+    pub fn new<F, Fut, E>(
+        uri: impl Into<String>,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        mime_type: impl Into<String>,
+        read: F,
+    ) -> Self
+    where
+        F: Fn(Context, ReadRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<ResourceContents>, E>> + Send + 'static,
+        E: Into<Stop>,
+    {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            mime_type: mime_type.into(),
+            size: None,
+            annotations: None,
+            icons: Vec::new(),
+            meta: Map::new(),
+            cached: false,
+            read: Arc::new(move |cx, request| read(cx, request).map(|r| r.map_err(Into::into)).boxed()),
+        }
+    }
+
+    /// Lets the runtime keep what was read until a change is told.
+    #[must_use]
+    pub fn cached(self) -> Self {
+        Self { cached: true, ..self }
+    }
+
+    /// Its entry in `resources/list`.
+    pub fn entry(&self) -> Value {
+        let mut entry = json!({
+            "uri": self.uri,
+            "name": self.name,
+            "description": self.description,
+            "mimeType": self.mime_type,
+        });
+        if let Some(title) = &self.title {
+            entry["title"] = json!(title);
+        }
+        if let Some(size) = self.size {
+            entry["size"] = json!(size);
+        }
+        if let Some(annotations) = &self.annotations {
+            entry["annotations"] = json!(annotations);
+        }
+        if !self.icons.is_empty() {
+            entry["icons"] = json!(self.icons);
+        }
+        if !self.meta.is_empty() {
+            entry["_meta"] = json!(self.meta);
+        }
+        entry
+    }
+}
+
+/// Resources whose addresses follow a pattern: `test://template/{id}/data`.
+///
+/// `{name}` stands for one part of the path, `{+name}` for the rest of it, `{?a,b}` for optional queries.
+#[derive(Clone)]
+pub struct ResourceTemplate {
+    /// The pattern.
+    pub uri_template: String,
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: String,
+    /// The MIME type of all resources it stands for.
+    pub mime_type: Option<String>,
+    /// Suggests values for its variables.
+    pub completer: Option<Completer>,
+    read: Arc<Read>,
+}
+
+impl ResourceTemplate {
+    /// A pattern and what reads the resources it stands for.
+    pub fn new<F, Fut, E>(
+        uri_template: impl Into<String>,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        read: F,
+    ) -> Self
+    where
+        F: Fn(Context, ReadRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<ResourceContents>, E>> + Send + 'static,
+        E: Into<Stop>,
+    {
+        Self {
+            uri_template: uri_template.into(),
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            mime_type: None,
+            completer: None,
+            read: Arc::new(move |cx, request| read(cx, request).map(|r| r.map_err(Into::into)).boxed()),
+        }
+    }
+}
+
+/// Resources that live elsewhere, such as in a database; asked after the registered ones.
+pub trait ResourceSource: Send + Sync + 'static {
+    /// One page, from a place this source gave before; empty is the start. Gives the place of the next page.
+    /// `under` is the beginning the addresses must have, when the client asked for a part.
+    fn list<'a>(
+        &'a self,
+        cx: &'a Context,
+        from: &'a str,
+        under: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing<Resource>, Refusal>>;
+    /// What stands at an address; `None` when it is not one of this source.
+    fn read<'a>(
+        &'a self,
+        cx: &'a Context,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, Stop>>;
+}
+
+pub(crate) struct Registered {
+    pub(crate) resource: Resource,
+    pub(crate) entry: Bytes,
+}
+
+impl Registered {
+    pub(crate) fn new(resource: Resource) -> Result<Self, Refusal> {
+        uri::require_canonical(&resource.uri)?;
+        let entry = resource.entry().to_string().into();
+        Ok(Self { resource, entry })
+    }
+
+    pub(crate) fn read(
+        &self,
+        cx: Context,
+        request: ReadRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
+        (self.resource.read)(cx, request)
+    }
+}
+
+pub(crate) struct RegisteredTemplate {
+    pub(crate) template: ResourceTemplate,
+    pub(crate) entry: Bytes,
+    pattern: Pattern,
+}
+
+impl RegisteredTemplate {
+    pub(crate) fn new(template: ResourceTemplate) -> Result<Self, Refusal> {
+        let pattern = Pattern::parse(&template.uri_template)?;
+        let mut entry = json!({
+            "uriTemplate": template.uri_template,
+            "name": template.name,
+            "description": template.description,
+        });
+        if let Some(title) = &template.title {
+            entry["title"] = json!(title);
+        }
+        if let Some(mime_type) = &template.mime_type {
+            entry["mimeType"] = json!(mime_type);
+        }
+        Ok(Self {
+            template,
+            entry: entry.to_string().into(),
+            pattern,
+        })
+    }
+
+    /// The variables' values, when the address fits the pattern.
+    pub(crate) fn fit(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        self.pattern.fit(uri)
+    }
+
+    pub(crate) fn read(
+        &self,
+        cx: Context,
+        request: ReadRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResourceContents>, Stop>> {
+        (self.template.read)(cx, request)
+    }
+}
+
+/// A pattern of addresses, taken apart.
+#[derive(Debug)]
+struct Pattern {
+    pieces: Vec<Piece>,
+    queries: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    /// One part of the path.
+    Part(String),
+    /// The rest of the path.
+    Rest(String),
+}
+
+impl Pattern {
+    fn parse(source: &str) -> Result<Pattern, Refusal> {
+        let wrong =
+            |problem: &str| Refusal::new(Code::InvalidUri, format!("the template {source:?} {problem}"));
+        let mut pattern = Pattern {
+            pieces: Vec::new(),
+            queries: Vec::new(),
+        };
+        let mut rest = source;
+        while let Some((text, after)) = rest.split_once('{') {
+            if !text.is_empty() {
+                pattern.pieces.push(Piece::Text(text.to_owned()));
+            }
+            let (inner, after) = after.split_once('}').ok_or_else(|| wrong("has an open brace"))?;
+            match inner.as_bytes().first() {
+                None => return Err(wrong("has an empty variable")),
+                Some(b'?' | b'&') => pattern.queries.extend(inner[1..].split(',').map(str::to_owned)),
+                Some(b'+') => pattern.pieces.push(Piece::Rest(inner[1..].to_owned())),
+                Some(_) if inner.ends_with('*') => pattern
+                    .pieces
+                    .push(Piece::Rest(inner.trim_end_matches('*').to_owned())),
+                Some(_) => pattern.pieces.push(Piece::Part(inner.to_owned())),
+            }
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pattern.pieces.push(Piece::Text(rest.to_owned()));
+        }
+        if !matches!(pattern.pieces.first(), Some(Piece::Text(_))) {
+            return Err(wrong("must begin with a scheme"));
+        }
+        Ok(pattern)
+    }
+
+    fn fit(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        let (address, query) = match uri.split_once('?') {
+            Some((address, query)) if !self.queries.is_empty() => (address, query),
+            _ => (uri, ""),
+        };
+        let mut values = BTreeMap::new();
+        if !fit_pieces(&self.pieces, address, &mut values) {
+            return None;
+        }
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            if self.queries.iter().any(|known| known == name) {
+                values.insert(name.to_owned(), plain(value)?);
+            }
+        }
+        Some(values)
+    }
+}
+
+/// Fits the pieces from left to right; a variable ends where the next text begins.
+fn fit_pieces(pieces: &[Piece], address: &str, values: &mut BTreeMap<String, String>) -> bool {
+    let Some((piece, rest)) = pieces.split_first() else {
+        return address.is_empty();
+    };
+    let (name, whole) = match piece {
+        Piece::Text(text) => {
+            return address
+                .strip_prefix(text.as_str())
+                .is_some_and(|after| fit_pieces(rest, after, values));
+        }
+        Piece::Part(name) => (name, false),
+        Piece::Rest(name) => (name, true),
+    };
+    let limit = if whole {
+        address.len()
+    } else {
+        address.find('/').unwrap_or(address.len())
+    };
+    let end = match rest.first() {
+        None => limit,
+        Some(Piece::Text(text)) => match address.find(text.as_str()).filter(|at| *at <= limit) {
+            Some(at) => at,
+            None => return false,
+        },
+        Some(_) => limit,
+    };
+    let Some(value) = plain(&address[..end]).filter(|value| !value.is_empty()) else {
+        return false;
+    };
+    values.insert(name.clone(), value);
+    fit_pieces(rest, &address[end..], values)
+}
+
+fn plain(text: &str) -> Option<String> {
+    String::from_utf8(uri::decode(text.as_bytes())).ok()
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Resource").field(&self.resource.uri).finish()
+    }
+}
+
+impl fmt::Debug for RegisteredTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResourceTemplate")
+            .field(&self.template.uri_template)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Resource").field(&self.uri).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(template: &str, uri: &str, expect: Option<&[(&str, &str)]>) {
+        let found = Pattern::parse(template).unwrap().fit(uri);
+        let expect = expect.map(|pairs| {
+            pairs
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect()
+        });
+        assert_eq!(found, expect, "{template} on {uri}");
+    }
+
+    #[test]
+    fn addresses_fit_patterns() {
+        check(
+            "test://template/{id}/data",
+            "test://template/7/data",
+            Some(&[("id", "7")]),
+        );
+        check("test://template/{id}/data", "test://template/7/8/data", None);
+        check("test://template/{id}/data", "test://template//data", None);
+        check(
+            "x:///{kind}/{id}",
+            "x:///epic/EP%201",
+            Some(&[("kind", "epic"), ("id", "EP 1")]),
+        );
+        check(
+            "x:///{kind}/{+path}",
+            "x:///spec/a/b:c/d",
+            Some(&[("kind", "spec"), ("path", "a/b:c/d")]),
+        );
+        check(
+            "x:///all{?offset,limit}",
+            "x:///all?limit=5&other=1",
+            Some(&[("limit", "5")]),
+        );
+        check("x:///all{?offset,limit}", "x:///all", Some(&[]));
+        check("x:///{a}-{b}", "x:///1-2", Some(&[("a", "1"), ("b", "2")]));
+        for broken in ["x:///{a", "x:///{}", "{a}/b"] {
+            assert_eq!(
+                Pattern::parse(broken).unwrap_err().code,
+                Code::InvalidUri,
+                "{broken}"
+            );
+        }
+    }
+}

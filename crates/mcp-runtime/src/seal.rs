@@ -1,0 +1,71 @@
+//! Texts handed to clients and taken back unchanged: cursors and request states.
+//!
+//! They are signed, not hidden: a client may read them and cannot make its own. The purpose is part of the signature,
+//! so a cursor of one list is no cursor of another.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+const MAC_BYTES: usize = 16;
+
+#[derive(Debug)]
+pub(crate) struct Seal {
+    key: [u8; 32],
+}
+
+impl Seal {
+    pub(crate) fn new(key: [u8; 32]) -> Self {
+        Self { key }
+    }
+
+    pub(crate) fn close(&self, purpose: &str, content: &[u8]) -> String {
+        let mut bytes = self.mac(purpose, content).to_vec();
+        bytes.extend_from_slice(content);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// The content, when the text was made here for this purpose.
+    //= specs/mcp-runtime.md#cursors-and-request-states
+    //# A cursor or request state that this server did not make for the same purpose MUST be refused with `-32602`.
+    pub(crate) fn open(&self, purpose: &str, sealed: &str) -> Option<Vec<u8>> {
+        let mut bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        if bytes.len() < MAC_BYTES {
+            return None;
+        }
+        let content = bytes.split_off(MAC_BYTES);
+        let expected = self.mac(purpose, &content);
+        // Compared without an early end, so that timing tells nothing.
+        let differs = expected.iter().zip(&bytes).fold(0u8, |sum, (a, b)| sum | (a ^ b));
+        (differs == 0).then_some(content)
+    }
+
+    fn mac(&self, purpose: &str, content: &[u8]) -> [u8; MAC_BYTES] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&(purpose.len() as u64).to_le_bytes());
+        hasher.update(purpose.as_bytes());
+        hasher.update(content);
+        let mut mac = [0; MAC_BYTES];
+        hasher.finalize_xof().fill(&mut mac);
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/mcp-runtime.md#cursors-and-request-states
+    //= type=test
+    //# A cursor or request state that this server did not make for the same purpose MUST be refused with `-32602`.
+    #[test]
+    fn only_its_own_texts_for_the_same_purpose_open() {
+        let seal = Seal::new([7; 32]);
+        let sealed = seal.close("list", b"after x");
+        assert_eq!(seal.open("list", &sealed).as_deref(), Some(&b"after x"[..]));
+        assert_eq!(seal.open("other", &sealed), None);
+        assert_eq!(Seal::new([8; 32]).open("list", &sealed), None);
+        for text in ["", "AAAA", "not base64!", &format!("{sealed}A"), &sealed[1..]] {
+            assert_eq!(seal.open("list", text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The server as its owner sees it: built once, changed while it runs, stopped in peace.
+
+use std::sync::Arc;
+
+use refusal::Refusal;
+use serde_json::Value;
+
+use crate::context::notification;
+use crate::core::{Core, Instructions, Parts};
+use crate::guard::Guard;
+use crate::hub::{Change, List};
+use crate::method::CustomMethod;
+use crate::prompt::{self, Prompt, PromptSource};
+use crate::resource::{Resource, ResourceSource, ResourceTemplate};
+use crate::session_store::{MemorySessions, SessionStore};
+use crate::session_table::SessionTable;
+use crate::settings::{Info, Settings};
+use crate::tool::{self, Tool};
+use crate::uri;
+
+/// A server. Clones are the same server.
+#[derive(Clone, Debug)]
+pub struct Server(pub(crate) Arc<Core>);
+
+/// Gathers what a server is made of.
+pub struct Builder {
+    parts: Parts,
+}
+
+impl Server {
+    /// Starts to build a server.
+    pub fn builder(info: Info) -> Builder {
+        Builder {
+            parts: Parts {
+                info,
+                settings: Settings::default(),
+                instructions: Instructions::None,
+                resource_source: None,
+                prompt_source: None,
+                guard: None,
+                sessions: SessionTable::new(Arc::new(MemorySessions::default())),
+                on_notification: None,
+            },
+        }
+    }
+
+    /// Adds a tool and tells clients that the list changed.
+    pub fn add_tool(&self, tool: Tool) -> Result<(), Refusal> {
+        self.add_tools(vec![tool])
+    }
+
+    /// Adds tools, all or none.
+    pub fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
+        self.0.registry.add_tools(tools)?;
+        self.0.hub.list_changed(List::Tools);
+        Ok(())
+    }
+
+    /// Adds a tool or puts it in the place of the one with its name.
+    pub fn replace_tool(&self, tool: Tool) -> Result<(), Refusal> {
+        let name = tool.name.clone();
+        self.0.registry.tools.replace(&name, tool::Registered::new(tool)?);
+        self.0.hub.list_changed(List::Tools);
+        Ok(())
+    }
+
+    /// Takes a tool out; calls that run go on. False when there was none.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let removed = self.0.registry.tools.remove(name);
+        if removed {
+            self.0.hub.list_changed(List::Tools);
+        }
+        removed
+    }
+
+    /// The names of all tools.
+    pub fn tool_names(&self) -> Vec<String> {
+        self.0
+            .registry
+            .tools
+            .load()
+            .values()
+            .map(|t| t.tool.name.clone())
+            .collect()
+    }
+
+    /// Adds resources, all or none.
+    pub fn add_resources(&self, resources: Vec<Resource>) -> Result<(), Refusal> {
+        self.0.registry.add_resources(resources)?;
+        self.0.hub.list_changed(List::Resources);
+        Ok(())
+    }
+
+    /// Adds a pattern of resources.
+    pub fn add_template(&self, template: ResourceTemplate) -> Result<(), Refusal> {
+        self.0.registry.add_template(template)?;
+        self.0.hub.list_changed(List::Resources);
+        Ok(())
+    }
+
+    /// Takes a resource out and tells those who watch it.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        let removed = self.0.registry.resources.remove(uri);
+        if removed {
+            self.resource_changed(uri, Change::Deleted);
+            self.0.hub.list_changed(List::Resources);
+        }
+        removed
+    }
+
+    /// Tells that a resource says something else now, or is gone: caches forget it, then watchers hear of it.
+    pub fn resource_changed(&self, uri: &str, change: Change) {
+        let uri = uri::canonical(uri).unwrap_or_else(|_| uri.to_owned());
+        self.0.cache.forget(&uri);
+        self.0.hub.resource_changed(&uri, change);
+    }
+
+    /// Adds prompts, all or none.
+    pub fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
+        self.0.registry.add_prompts(prompts)?;
+        self.0.hub.list_changed(List::Prompts);
+        Ok(())
+    }
+
+    /// Adds a prompt or puts it in the place of the one with its name.
+    pub fn replace_prompt(&self, prompt: Prompt) -> Result<(), Refusal> {
+        let name = prompt.name.clone();
+        self.0
+            .registry
+            .prompts
+            .replace(&name, prompt::Registered::new(prompt)?);
+        self.0.hub.list_changed(List::Prompts);
+        Ok(())
+    }
+
+    /// Takes a prompt out. False when there was none.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        let removed = self.0.registry.prompts.remove(name);
+        if removed {
+            self.0.hub.list_changed(List::Prompts);
+        }
+        removed
+    }
+
+    /// Adds a method beside those of the protocol, or in the place of one of the same name added before.
+    pub fn add_method(&self, method: CustomMethod) {
+        let method = Arc::new(method);
+        self.0.registry.methods.rcu(|current| {
+            let mut methods = (**current).clone();
+            methods.insert(method.name.clone(), method.clone());
+            methods
+        });
+    }
+
+    /// Tells clients that a list kept by a source changed.
+    pub fn list_changed(&self, list: List) {
+        self.0.hub.list_changed(list);
+    }
+
+    /// Sends a notification to every active session of the handshake era.
+    pub fn notify_all(&self, method: &str, params: &Value) {
+        self.0.hub.tell_sessions(&notification(method, params));
+    }
+
+    /// Refuses new requests, lets running ones finish within the drain limit, and answers those that do not.
+    pub async fn drain(&self) {
+        self.0.drain().await;
+    }
+
+    /// Makes line connections stop reading, as if their input had ended.
+    pub fn stop(&self) {
+        self.0.stopping.raise();
+    }
+
+    /// How many requests run now.
+    pub fn in_flight(&self) -> usize {
+        self.0.in_flight()
+    }
+
+    /// How many requests of the server wait for an answer of a client.
+    pub fn waiting_for_clients(&self) -> usize {
+        self.0
+            .hub
+            .sessions()
+            .iter()
+            .map(|session| session.pending.len())
+            .sum()
+    }
+
+    /// How many HTTP sessions are alive.
+    pub fn sessions(&self) -> usize {
+        self.0.sessions.len()
+    }
+}
+
+impl Builder {
+    /// Sets everything that is decided before the start.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.parts.settings = settings;
+        self
+    }
+
+    /// Sets where the instructions come from.
+    #[must_use]
+    pub fn instructions(mut self, instructions: Instructions) -> Self {
+        self.parts.instructions = instructions;
+        self
+    }
+
+    /// Sets who decides what a client may do.
+    #[must_use]
+    pub fn guard(mut self, guard: impl Guard) -> Self {
+        self.parts.guard = Some(Arc::new(guard));
+        self
+    }
+
+    /// Sets where further resources live.
+    #[must_use]
+    pub fn resource_source(mut self, source: impl ResourceSource) -> Self {
+        self.parts.resource_source = Some(Arc::new(source));
+        self
+    }
+
+    /// Sets where further prompts live.
+    #[must_use]
+    pub fn prompt_source(mut self, source: impl PromptSource) -> Self {
+        self.parts.prompt_source = Some(Arc::new(source));
+        self
+    }
+
+    /// Sets where sessions are kept.
+    #[must_use]
+    pub fn session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.parts.sessions = SessionTable::new(store);
+        self
+    }
+
+    /// Hears notifications of clients the runtime has no use for, such as changed roots.
+    #[must_use]
+    pub fn on_notification(mut self, hear: impl Fn(&str, Value) + Send + Sync + 'static) -> Self {
+        self.parts.on_notification = Some(Arc::new(hear));
+        self
+    }
+
+    /// The server.
+    pub fn build(self) -> Server {
+        Server(Arc::new(Core::new(self.parts)))
+    }
+}

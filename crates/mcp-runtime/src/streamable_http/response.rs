@@ -1,0 +1,163 @@
+//! Responses: plain JSON, nothing, or a stream of events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+
+use crate::answer::{self, RpcError};
+use crate::core::Core;
+use crate::session::Session;
+use crate::stream::{EventStream, Next};
+use crate::version::Version;
+
+/// The body of every response.
+pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
+
+/// After how many milliseconds a client whose stream ended should come back.
+const RETRY_MS: u64 = 1_000;
+
+pub(super) fn json(status: u16, body: Bytes) -> Response<ResponseBody> {
+    let mut response = Response::new(Full::new(body).boxed_unsync());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
+    let mut response = Response::new(Empty::new().boxed_unsync());
+    *response.status_mut() = status;
+    response
+}
+
+/// A refusal of the transport: its own status, and a JSON-RPC error as the body.
+pub(super) fn refuse(id: &str, error: &RpcError) -> Response<ResponseBody> {
+    let mut body = Vec::new();
+    answer::write_error(&mut body, id, error, Version::NEWEST_HANDSHAKE);
+    json(
+        error.status.unwrap_or(error.refusal.code.http_status()),
+        body.into(),
+    )
+}
+
+/// How a stream of events is read.
+pub(super) struct Reading {
+    pub(super) stream: Arc<EventStream>,
+    /// The number that stands in event ids; `None` when the client cannot come back.
+    pub(super) number: Option<u64>,
+    /// The last event the client saw.
+    pub(super) after: u64,
+    /// Whether to open with an event that only carries an id.
+    pub(super) primed: bool,
+    pub(super) keep_alive: Duration,
+    /// What ends when the client goes.
+    pub(super) visit: Option<Visit>,
+}
+
+pub(super) fn events(reading: Reading) -> Response<ResponseBody> {
+    let reader = Reader::new(reading);
+    let frames = stream::unfold(reader, |mut reader| async move {
+        let text = reader.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(text)), reader))
+    });
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+struct Reader {
+    reading: Reading,
+    epoch: u64,
+    _hold: Hold,
+}
+
+impl Reader {
+    fn new(mut reading: Reading) -> Self {
+        let epoch = reading.stream.attach();
+        let hold = Hold {
+            stream: reading.stream.clone(),
+            _visit: reading.visit.take(),
+        };
+        Self {
+            reading,
+            epoch,
+            _hold: hold,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        let reading = &mut self.reading;
+        if std::mem::take(&mut reading.primed)
+            && let Some(number) = reading.number
+        {
+            let event = format!("id: {number}-{}\nretry: {RETRY_MS}\ndata: \n\n", reading.after);
+            return Some(event.into());
+        }
+        tokio::select! {
+            next = reading.stream.next(reading.after, self.epoch) => match next {
+                Next::Event(at, message) => {
+                    reading.after = at;
+                    Some(event(reading.number, at, &message))
+                }
+                Next::End => None,
+            },
+            () = tokio::time::sleep(reading.keep_alive) => Some(Bytes::from_static(b":\n\n")),
+        }
+    }
+}
+
+/// Lets the stream know when its reader goes.
+struct Hold {
+    stream: Arc<EventStream>,
+    _visit: Option<Visit>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.stream.detach();
+    }
+}
+
+/// A client of the stateless era for as long as its one request lasts: when it goes, what it asked for ends.
+pub(super) struct Visit {
+    pub(super) core: Arc<Core>,
+    pub(super) session: Arc<Session>,
+}
+
+impl Drop for Visit {
+    //= specs/mcp-runtime.md#http-transport
+    //# In the stateless era a client that closes its stream MUST thereby cancel its request.
+    fn drop(&mut self) {
+        for call in self.session.in_flight.claim_all() {
+            call.abandon();
+        }
+        self.core.hub.leave(&self.session);
+    }
+}
+
+fn event(number: Option<u64>, at: u64, message: &[u8]) -> Bytes {
+    let mut text = Vec::with_capacity(message.len() + 48);
+    text.extend_from_slice(b"event: message\n");
+    if let Some(number) = number {
+        text.extend_from_slice(format!("id: {number}-{at}\n").as_bytes());
+    }
+    // A message is one line: JSON escapes line ends.
+    text.extend_from_slice(b"data: ");
+    text.extend_from_slice(message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}

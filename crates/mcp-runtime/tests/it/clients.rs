@@ -1,0 +1,62 @@
+//! The official SDK's client against this server: over a child's pipes and in memory, in both eras.
+
+use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::service::{RunningService, ServiceExt};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
+use serde_json::json;
+
+use crate::client::server;
+use crate::stdio::echo;
+use mcp_runtime::{Tool, ToolResult};
+
+async fn check(client: RunningService<RoleClient, ()>) {
+    let tools = client.list_all_tools().await.unwrap();
+    assert!(tools.iter().any(|tool| tool.name == "echo"));
+    let arguments = json!({ "text": "через SDK" }).as_object().unwrap().clone();
+    let result = client
+        .call_tool(CallToolRequestParams::new("echo").with_arguments(arguments))
+        .await
+        .unwrap();
+    let value = serde_json::to_value(&result).unwrap();
+    assert_eq!(value["content"][0]["text"], "через SDK");
+    let unknown = client
+        .call_tool(CallToolRequestParams::new("none"))
+        .await
+        .unwrap_err();
+    assert!(
+        unknown.to_string().contains("-32602") || unknown.to_string().contains("there is no tool"),
+        "{unknown}"
+    );
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_sdk_client_works_over_pipes_in_the_handshake_era() {
+    let transport = TokioChildProcess::new(tokio::process::Command::new(echo())).unwrap();
+    check(().serve(transport).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn the_sdk_client_works_over_pipes_in_the_stateless_era() {
+    let transport = TokioChildProcess::new(tokio::process::Command::new(echo())).unwrap();
+    let lifecycle = ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
+    check(().serve_with_lifecycle(transport, lifecycle).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn the_sdk_client_works_in_memory() {
+    let server = server();
+    let echo = Tool::ready("echo", "Says it back.", |a| {
+        Ok(ToolResult::text(a.text("text").unwrap_or_default()))
+    });
+    server.add_tool(echo).unwrap();
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    tokio::spawn(async move {
+        let (reader, writer) = tokio::io::split(theirs);
+        mcp_runtime::lines::serve(&server, reader, writer, ::http::Extensions::new()).await
+    });
+    check(().serve(ours).await.unwrap()).await;
+}

@@ -1,0 +1,24 @@
+//! The runtime from outside: real pipes, real sockets, real child processes, and memory where that is enough.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test that cannot go on should stop where it stands, and its helpers take what it hands them"
+)]
+
+mod client;
+mod clients;
+mod http;
+mod interleaving;
+mod lifecycle;
+mod limits;
+mod messages;
+mod prompts;
+mod refusals;
+mod registry;
+mod requests;
+mod resources;
+mod sessions;
+mod stdio;
+mod tasks;
+mod tools;

@@ -1,0 +1,176 @@
+//! Sessions of HTTP clients: opened, found, kept, ended.
+
+use std::sync::Arc;
+
+use mcp_runtime::streamable_http::{HttpSettings, McpService, SessionOwner};
+use mcp_runtime::{
+    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Settings,
+    Stop,
+};
+use serde_json::{Value, json};
+
+use crate::client::{refusal, server, server_with};
+use crate::http::{HELLO, Http};
+
+// proves 002 Req-Proto-010
+#[tokio::test]
+async fn a_session_is_the_same_across_requests() {
+    let mut http = Http::new(&server());
+    let session = http.open().await;
+    assert_eq!(http.server.sessions(), 1);
+    http.session = Some(session);
+    assert_eq!(
+        http.post(
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "error" } })
+        )
+        .await
+        .json["result"],
+        json!({})
+    );
+    for id in 3..6 {
+        let answer = http
+            .post(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }))
+            .await;
+        assert_eq!((answer.status, &answer.json["id"]), (200, &json!(id)));
+    }
+    assert_eq!(http.server.sessions(), 1);
+}
+
+// proves 002 Req-Perf-002
+//= specs/mcp-runtime.md#sessions
+//= type=test
+//# A session MUST be found in constant time, and one that is kept by a store MUST be served again after a restart.
+#[tokio::test]
+async fn a_kept_session_is_served_after_a_restart_with_what_it_watched() {
+    let store = Arc::new(MemorySessions::default());
+    let build = || {
+        let server = Server::builder(Info::new("test", "1.0.0"))
+            .session_store(store.clone())
+            .build();
+        let resource = Resource::new(
+            "test:///a",
+            "a",
+            "x",
+            "text/plain",
+            |_, r: mcp_runtime::ReadRequest| async move {
+                Ok::<_, Stop>(vec![ResourceContents::text(r.uri, "text/plain", "a")])
+            },
+        );
+        server.add_resources(vec![resource]).unwrap();
+        server
+    };
+    let mut before = Http::new(&build());
+    let session = before.open().await;
+    before.session = Some(session.clone());
+    before.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": { "uri": "test:///a" } })).await;
+    let mut after = Http::new(&build());
+    after.session = Some(session.clone());
+    assert_eq!(
+        after
+            .post(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }))
+            .await
+            .status,
+        200
+    );
+    let mut stream = after.stream(&[]).await;
+    after.server.resource_changed("test:///a", Change::Updated);
+    assert_eq!(stream.message().await["params"]["uri"], "test:///a");
+    assert_eq!(after.delete().await, 204);
+    assert_eq!(store.get(&session).await.unwrap(), None, "what ends is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_ends_and_full_is_full() {
+    let server = server_with(|s| {
+        s.limits.session_idle_ms = 1_000;
+        s.limits.max_sessions = 2;
+    });
+    let mut http = Http::new(&server);
+    let first = http.open().await;
+    http.open().await;
+    let full = http.post_as(serde_json::from_str(HELLO).unwrap(), &[]).await;
+    assert_eq!((full.status, refusal(&full.json)), (503, 1089));
+    tokio::time::advance(std::time::Duration::from_secs(2)).await;
+    http.session = Some(first);
+    let gone = http
+        .post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))
+        .await;
+    assert_eq!(
+        (gone.status, refusal(&gone.json), &gone.json["id"]),
+        (404, 1016, &json!(2))
+    );
+    http.session = None;
+    http.open().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_client_listens_is_not_idle() {
+    let mut http = Http::new(&server_with(|s| s.limits.session_idle_ms = 1_000));
+    let session = http.open().await;
+    http.session = Some(session);
+    let stream = http.stream(&[]).await;
+    tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    assert_eq!(http.post(list.clone()).await.status, 200);
+    drop(stream);
+    tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    assert_eq!(http.post(list).await.status, 404);
+}
+
+//= specs/mcp-runtime.md#sessions
+//= type=test
+//# A session MUST NOT be served to anyone but its owner.
+#[tokio::test]
+async fn a_session_belongs_to_who_opened_it() {
+    let mut http = Http::new(&server());
+    http.owner = Some(SessionOwner("anna".into()));
+    let session = http.open().await;
+    http.session = Some(session);
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    assert_eq!(http.post(list.clone()).await.status, 200);
+    for owner in [None, Some(SessionOwner("boris".into()))] {
+        http.owner = owner;
+        assert_eq!(http.post(list.clone()).await.status, 404);
+        assert_eq!(http.delete().await, 404);
+    }
+}
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_and_forgets() {
+    let store = MemorySessions::default();
+    let record = SessionRecord {
+        id: "a".into(),
+        owner: None,
+        version: "2025-11-25".into(),
+        client_name: "c".into(),
+        client_version: "1".into(),
+        capabilities: serde_json::Map::new(),
+        log_level: 1,
+        watched: vec!["x:y".into()],
+    };
+    store.put(record.clone()).await.unwrap();
+    assert_eq!(store.get("a").await.unwrap(), Some(record));
+    store.remove("a").await.unwrap();
+    assert_eq!(store.get("a").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_idle_session_is_small() {
+    // What is measured is what one session adds to a table of many; the process as a whole is measured by the driver.
+    let server = Server::builder(Info::new("test", "1.0.0"))
+        .settings(Settings::default())
+        .build();
+    let mut http = Http {
+        service: McpService::new(&server, HttpSettings::default()),
+        ..Http::new(&server)
+    };
+    for _ in 0..100 {
+        http.open().await;
+    }
+    assert_eq!(server.sessions(), 100);
+    let answer: Value = http
+        .post(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))
+        .await
+        .json;
+    assert_eq!(refusal(&answer), 1076, "without its id nobody has a session");
+}
