@@ -15,7 +15,8 @@ impl Output {
     /// Writes an answer: the value as JSON, or the text made of it.
     pub(crate) fn show<T: Serialize>(self, value: &T, text: impl FnOnce(&T) -> String) -> Outcome {
         //= specs/spexus.md#answers
-        //# With `--json` a command MUST print exactly one JSON value to standard output.
+        //# With `--json` a command MUST print exactly one JSON value to standard output, unless it was asked for a file or a
+        //# stream.
         if self.json {
             return self.value(value);
         }

@@ -2,7 +2,7 @@
 //! as everywhere. A name in the reference column that nothing has yet stands for what the row makes, and later rows can
 //! use it.
 
-use super::{Imported, Progress, all_refused, refused_at};
+use super::{Imported, Progress, all_refused, at_line};
 use crate::context::Context;
 use crate::item::{create::create_in, placement::move_in, update::update_in};
 use crate::{Service, told};
@@ -100,41 +100,17 @@ async fn apply_in(tx: &mut Tx, context: Context, rows: Rows, progress: &Progress
     };
     let mut refused: Vec<Refusal> = Vec::new();
     for row in rows {
-        let line = row.as_ref().map_or(0, |row| row.line);
-        let outcome = match row {
-            Ok(row) if applying.belongs_to_refused(&row) => continue,
-            Ok(row) => {
-                let name = fold(&row.name);
-                let outcome = applying.row(tx, row).await;
-                if outcome.is_err() {
-                    applying.refused.insert(name);
-                }
-                outcome
-            }
-            Err(refusal) => Err(refusal.into()),
-        };
-        match outcome {
-            Ok(outcome) => {
-                match outcome.action {
-                    RowAction::Created => imported.created += 1,
-                    RowAction::Updated => imported.updated += 1,
-                    RowAction::Unchanged => imported.unchanged += 1,
-                }
-                imported.rows.push(outcome);
+        match applying.next(tx, row).await {
+            Ok(Some(outcome)) => {
+                imported.count(outcome);
                 progress(imported.rows.len() as u64);
             }
+            Ok(None) => {}
             Err(Error::Refused(refusal)) => {
-                refused.push(if line == 0 {
-                    refusal
-                } else {
-                    refused_at(line, refusal)
-                });
                 // A database that refused a statement takes no more in this transaction.
-                if refused.len() == MAX_REFUSED
-                    || refused
-                        .last()
-                        .is_some_and(|last| last.code == Code::EntityDuplicate)
-                {
+                let last = refusal.code == Code::EntityDuplicate;
+                refused.push(refusal);
+                if last || refused.len() == MAX_REFUSED {
                     break;
                 }
             }
@@ -147,6 +123,17 @@ async fn apply_in(tx: &mut Tx, context: Context, rows: Rows, progress: &Progress
     }
 }
 
+impl Imported {
+    fn count(&mut self, outcome: RowOutcome) {
+        match outcome.action {
+            RowAction::Created => self.created += 1,
+            RowAction::Updated => self.updated += 1,
+            RowAction::Unchanged => self.unchanged += 1,
+        }
+        self.rows.push(outcome);
+    }
+}
+
 struct Applying {
     context: Context,
     names: HashMap<String, Uuid>,
@@ -156,6 +143,22 @@ struct Applying {
 }
 
 impl Applying {
+    /// Applies a row; `None` when it is passed over because what it belongs to was refused.
+    async fn next(&mut self, tx: &mut Tx, row: Ruled<Row>) -> Result<Option<RowOutcome>> {
+        let row = row?;
+        if self.belongs_to_refused(&row) {
+            return Ok(None);
+        }
+        let (line, name) = (row.line, fold(&row.name));
+        match self.row(tx, row).await {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(error) => {
+                self.refused.insert(name);
+                Err(at_line(line, error))
+            }
+        }
+    }
+
     fn belongs_to_refused(&mut self, row: &Row) -> bool {
         let criterion = row.patch.acceptance_criterion.iter().flatten();
         let mut named = row.parent.iter().chain(criterion);

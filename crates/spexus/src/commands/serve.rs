@@ -5,7 +5,7 @@ use crate::config::{redacted_url, refused};
 use crate::failure::{Failure, Outcome};
 use crate::output::write;
 use crate::session::{self, Missing};
-use crate::telemetry;
+use crate::telemetry::{self, Metrics};
 use serde_json::json;
 use spexus_http::HttpOptions;
 use spexus_service::{FirstStart, Service};
@@ -18,20 +18,26 @@ use tokio::sync::oneshot;
 /// How often what is kept in memory is written.
 const FLUSH_EVERY: Duration = Duration::from_secs(60);
 
+/// How often measurements are put into their buckets, whether or not someone asks for them.
+const TIDY_EVERY: Duration = Duration::from_secs(5);
+
 pub(super) async fn run(place: &Place) -> Outcome {
     let settings = &place.config.settings;
     // The port first: whoever starts a second server must not wait for a database to learn that.
     let listener = listen(&settings.listen).await?;
     let (service, first) = session::open(&place.config, Missing::Create).await?;
+    let metrics = telemetry::install_metrics();
     let options = HttpOptions {
-        metrics: telemetry::install_metrics(),
+        metrics: metrics.writer(),
         ..settings.http.clone()
     };
     let stop = stop_signals()?;
     let flushing = tokio::spawn(flush_often(service.clone()));
+    let tidying = tokio::spawn(tidy_often(metrics));
     announce(place, listener.local_addr()?, first.as_ref())?;
     let served = spexus_http::serve(listener, service.clone(), options, stop).await;
     flushing.abort();
+    tidying.abort();
     service.close().await;
     tracing::info!("stopped");
     Ok(served?)
@@ -107,6 +113,13 @@ async fn flush_often(service: Service) {
     loop {
         tokio::time::sleep(FLUSH_EVERY).await;
         service.flush().await;
+    }
+}
+
+async fn tidy_often(metrics: Metrics) {
+    loop {
+        tokio::time::sleep(TIDY_EVERY).await;
+        metrics.tidy();
     }
 }
 

@@ -3,7 +3,7 @@
 mod metrics;
 mod spans;
 
-pub(crate) use metrics::install as install_metrics;
+pub(crate) use metrics::{Metrics, install as install_metrics};
 
 use crate::config::{Config, LogFormat};
 use crate::failure::{Failure, Outcome};

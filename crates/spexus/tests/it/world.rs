@@ -138,7 +138,8 @@ impl Answer {
     pub(crate) fn json(&self) -> Value {
         //= specs/spexus.md#answers
         //= type=test
-        //# With `--json` a command MUST print exactly one JSON value to standard output.
+        //# With `--json` a command MUST print exactly one JSON value to standard output, unless it was asked for a file or a
+        //# stream.
         serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}: {}", self.out))
     }
 }

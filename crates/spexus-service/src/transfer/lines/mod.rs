@@ -1,7 +1,9 @@
 //! JSON lines: everything of a project, one record on each line, in an order that can be written back as it is read.
 
+mod discussion;
 mod export;
 mod import;
+mod items;
 mod record;
 mod settings;
 
