@@ -310,8 +310,7 @@ fn shape(document: &Value, described: &Value) -> Option<Shape> {
         } else {
             "?"
         };
-        let meaning = field["description"].as_str().unwrap_or_default();
-        (format!("{name}{star}"), type_name(field), meaning.to_owned())
+        (format!("{name}{star}"), type_name(field), meaning(field))
     };
     let fields = shown["properties"]
         .as_object()
@@ -329,6 +328,17 @@ fn shape(document: &Value, described: &Value) -> Option<Shape> {
 fn named_schema<'d>(document: &'d Value, schema: &'d Value) -> Option<(&'d str, &'d Value)> {
     let name = schema["$ref"].as_str()?.rsplit('/').next()?;
     Some((name, &document["components"]["schemas"][name]))
+}
+
+/// What is said of a field, or of one of the choices it has.
+fn meaning(schema: &Value) -> String {
+    let choices = schema["oneOf"].as_array().into_iter().flatten();
+    [schema]
+        .into_iter()
+        .chain(choices)
+        .find_map(|schema| schema["description"].as_str())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A type in a word or two.

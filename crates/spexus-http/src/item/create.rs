@@ -1,4 +1,4 @@
-use super::OneItem;
+use super::InProject;
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged};
@@ -12,7 +12,7 @@ use spexus_service::item;
 
 /// Make an item.
 #[utoipa::path(
-    post, path = "/api/v1/{kind}", operation_id = "create", request_body = NewItem, params(OneItem,
+    post, path = "/api/v1/{kind}", operation_id = "create", request_body = NewItem, params(InProject,
         ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same request makes the item once.")),
     responses((status = 201, body = Item), (status = "4XX", body = ErrorEnvelope))
 )]
@@ -20,7 +20,7 @@ pub(crate) async fn create_item(
     State(app): State<App>,
     State(kind): State<Kind>,
     Who(caller): Who,
-    Params(params): Params<OneItem>,
+    Params(params): Params<InProject>,
     headers: HeaderMap,
     Input(mut input): Input<NewItem>,
 ) -> Answer<impl IntoResponse> {
@@ -33,7 +33,7 @@ pub(crate) async fn create_item(
 /// Make an item inside another one.
 #[utoipa::path(
     post, path = "/api/v1/{kind}/{id}/{child}", operation_id = "create_child", request_body = NewItem,
-    params(("id" = String, Path, description = "Any id of the container."), OneItem,
+    params(("id" = String, Path, description = "Any id of the container."), InProject,
         ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same request makes the item once.")),
     responses((status = 201, body = Item), (status = "4XX", body = ErrorEnvelope))
 )]
@@ -42,7 +42,7 @@ pub(crate) async fn create_child(
     State(kind): State<Kind>,
     Who(caller): Who,
     Id(id): Id,
-    Params(params): Params<OneItem>,
+    Params(params): Params<InProject>,
     headers: HeaderMap,
     Input(mut input): Input<NewItem>,
 ) -> Answer<impl IntoResponse> {

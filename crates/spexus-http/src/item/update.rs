@@ -1,4 +1,4 @@
-use super::{InProject, OneItem};
+use super::InProject;
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged, expected_rev};
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 /// Change an item; fields left out stay as they are.
 #[utoipa::path(
     patch, path = "/api/v1/{kind}/{id}", operation_id = "update", request_body = ItemPatch,
-    params(("id" = String, Path, description = "Any id."), OneItem,
+    params(("id" = String, Path, description = "Any id."), InProject,
         ("If-Match" = Option<String>, Header, description = "The ETag the change was made against.")),
     responses((status = 200, body = Item), (status = "4XX", body = ErrorEnvelope))
 )]
@@ -24,7 +24,7 @@ pub(crate) async fn update_item(
     State(kind): State<Kind>,
     Who(caller): Who,
     Id(id): Id,
-    Params(params): Params<OneItem>,
+    Params(params): Params<InProject>,
     headers: HeaderMap,
     Input(mut patch): Input<ItemPatch>,
 ) -> Answer<impl IntoResponse> {

@@ -54,7 +54,7 @@ const NASTY: &[&str] = &[
     "NULL",
     "-1",
     "1e309",
-    "true",
+    "truth",
 ];
 
 /// A refusal in the one envelope that names the field, says what is allowed, and nothing of the inside.

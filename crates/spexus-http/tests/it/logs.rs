@@ -40,6 +40,9 @@ impl<S: tracing::Subscriber> Layer<S> for Recorder {
 fn nothing_secret_is_logged() {
     let recorder = Recorder::default();
     let subscriber = Registry::default().with(recorder.clone());
+    // With only one subscriber in the process, tracing asks the thread that meets a line first whether anyone wants it, and
+    // remembers the answer for all. That thread may belong to another test; a second subscriber makes it ask everyone.
+    let _second = tracing::Dispatch::new(Registry::default());
     let dispatch = tracing::Dispatch::new(subscriber);
     // Every thread of the story writes to the recorder, and no other test's thread does.
     let runtime = tokio::runtime::Builder::new_multi_thread()
