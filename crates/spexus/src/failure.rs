@@ -99,6 +99,8 @@ impl Failure {
         if self.silent {
             return ExitCode::from(self.exit);
         }
+        //= specs/spexus.md#answers
+        //# With `--json` a refusal MUST be the error envelope of REST.
         if output.json {
             let _ = output.value(&ErrorEnvelope::from(self.refusal));
         } else {

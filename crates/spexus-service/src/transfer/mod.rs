@@ -69,6 +69,8 @@ pub struct Exported {
 
 /// Says in which line something was refused.
 fn at_line(line: u64, error: Error) -> Error {
+    //= specs/spexus.md#transfer
+    //# A refusal of an import MUST name the line.
     match error {
         Error::Refused(refusal) => Error::Refused(refused_at(line, refusal)),
         other => other,

@@ -37,6 +37,8 @@ impl People {
         if let Some(person) = self.known.get(username) {
             return Ok(person.clone());
         }
+        //= specs/spexus.md#transfer
+        //# A user an import speaks of and nobody here has MUST become a disabled account.
         let user = match accounts::by_name(&mut tx.conn, username).await? {
             Some(found) => found.user,
             None => {

@@ -121,6 +121,8 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
 
 /// What writes the first things into an installation may make it; what looks for things must not hide a misspelt name.
 fn missing(command: &Command) -> Missing {
+    //= specs/spexus.md#answers
+    //# A command that looks for things MUST NOT create a database.
     let makes = matches!(
         command,
         Command::User(user::Command::Create(_))

@@ -35,6 +35,8 @@ pub(super) async fn run(place: &Place) -> Outcome {
     let flushing = tokio::spawn(flush_often(service.clone()));
     let tidying = tokio::spawn(tidy_often(metrics));
     announce(place, listener.local_addr()?, first.as_ref())?;
+    //= specs/spexus.md#serving
+    //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
     let served = spexus_http::serve(listener, service.clone(), options, stop).await;
     flushing.abort();
     tidying.abort();
@@ -70,6 +72,8 @@ fn announce(place: &Place, address: SocketAddr, first: Option<&FirstStart>) -> O
     //# The first start MUST print the URL, the name of the first user and, when it was made up, the password.
     let url = format!("http://{}", reachable(address));
     let database = redacted_url(&place.config.settings.database);
+    //= specs/spexus.md#secrets
+    //# Log lines MUST NOT contain a password or a token.
     tracing::info!(url, database, "serving");
     if place.output.json {
         let username = first.map(|first| &first.username);
@@ -78,6 +82,8 @@ fn announce(place: &Place, address: SocketAddr, first: Option<&FirstStart>) -> O
         return write(&line.to_string());
     }
     let mut text = format!("Spexus serves {url}\nDatabase: {database}");
+    //= specs/spexus.md#serving
+    //# A later start MUST NOT print a password.
     if let Some(first) = first {
         text.push_str(&welcome(&url, first));
     }

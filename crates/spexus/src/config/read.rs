@@ -51,6 +51,9 @@ impl Sources {
                 sources.push(Source::Default);
                 continue;
             };
+            //= specs/spexus.md#settings
+            //# A value that is not allowed MUST end the program with exit code 78 and a sentence that names the value, where it comes
+            //# from and what is allowed.
             if !(setting.put)(&mut settings, text) {
                 let shown = match (setting.secret, setting.name) {
                     (true, _) => "the value given".to_owned(),

@@ -8,6 +8,8 @@ const REDACTED: &str = "[redacted]";
 
 /// One line for each setting: name, value, source; and the same as JSON.
 pub(crate) fn lines(config: &Config) -> (Vec<[String; 3]>, Value) {
+    //= specs/spexus.md#settings
+    //# `spexus config show` MUST list every setting with its value and where it comes from.
     let mut lines = Vec::with_capacity(TABLE.len());
     let mut object = Map::new();
     for (setting, source) in TABLE.iter().zip(&config.sources) {

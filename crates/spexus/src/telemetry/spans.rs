@@ -31,6 +31,8 @@ pub(super) fn export<S>(endpoint: &str) -> Outcome<(Export, OpenTelemetryLayer<S
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
+    //= specs/spexus.md#serving
+    //# A collector of spans that does not answer MUST NOT disturb the server.
     let exporter = SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpBinary)

@@ -6,6 +6,8 @@ pub(super) struct Dice(u64);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
+        //= specs/spexus.md#transfer
+        //# `spexus demo` with the same seed SHOULD write the same project.
         Self(seed)
     }
 

@@ -22,6 +22,9 @@ pub async fn export(
     progress: &Progress,
 ) -> Ruled<Exported> {
     caller.may(Operation::Read)?;
+    //= specs/spexus.md#transfer
+    //# A project exported as JSON lines, imported into an empty database and exported again MUST be the same, byte for byte, on
+    //# both engines.
     let mut snapshot = Snapshot::begin(&service.store).await.map_err(told)?;
     let conn = snapshot.conn().map_err(told)?;
     let context = Context::new(conn, caller, project).await.map_err(told)?;

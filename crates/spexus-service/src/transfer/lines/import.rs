@@ -39,6 +39,8 @@ pub async fn import(
     }
     let people = People::new(&service.passwords).await?;
     let key = key.map(str::to_owned);
+    //= specs/spexus.md#transfer
+    //# An import MUST be all or nothing, also when the process is killed.
     let job = service.store.write(Actor::from(caller), move |tx| {
         Box::pin(async move {
             let everything = !transfer::has_items(&mut tx.conn, None).await?;
