@@ -1,7 +1,7 @@
 //! Which sentences of a specification are requirements.
 //!
 //! Two ways. [`Mode::Compat`] cuts exactly as the public tool does, faults included, because a project's checked-in
-//! requirement files depend on it. [`Mode::V2`] reads as a person would; see [`v2`].
+//! requirement files depend on it. [`Mode::V2`] reads as a person would; see `v2`.
 
 mod compat;
 mod v2;
