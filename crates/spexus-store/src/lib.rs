@@ -1,6 +1,6 @@
 //! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
 //!
-//! The decision that shaped this crate: all writes of a process go through one writer ([`writer`]) that runs jobs which
+//! The decision that shaped this crate: all writes of a process go through one writer (`writer.rs`) that runs jobs which
 //! wait together in one transaction, and every change and its row in the hash-chained `change` table commit together.
 //! That gives one order of things to history, feeds and subscriptions, and makes many writers cheaper than one instead
 //! of slower. Reads use their own connections and never wait for writes.

@@ -2,7 +2,7 @@
 //!
 //! Three forms, for three needs. JSON lines ([`lines`]) lose nothing: what was exported, imported into an empty database
 //! and exported again is the same, byte for byte. CSV ([`sheet`]) is for spreadsheets, Markdown ([`document`]) for
-//! readers; what they import goes through the same rules as if someone had typed it ([`rows`]).
+//! readers; what they import goes through the same rules as if someone had typed it (`rows.rs`).
 //!
 //! Every import is one transaction: all of it or nothing, with the line of everything that was refused. Files are read
 //! and written page by page, so their size does not matter.
