@@ -15,23 +15,22 @@ pub(super) struct Bench {
 impl Bench {
     /// Builds the binary and the bare programs in release.
     pub(super) fn build() -> Result<Self> {
-        let targets = [
-            &["-p", "spexus", "--bins"][..],
-            &["-p", "spexus-http", "--example", "bare"],
-            &["-p", "spexus-store", "--example", "bare_transaction"],
-            &["-p", "spexus-service", "--example", "token_check"],
+        // In one call: each would otherwise build the libraries anew for the features it needs.
+        let packages = [
+            "-p",
+            "spexus",
+            "-p",
+            "spexus-http",
+            "-p",
+            "spexus-store",
+            "-p",
+            "spexus-service",
         ];
-        for target in targets {
-            let status = Command::new("cargo")
-                .args(["build", "--release", "--quiet"])
-                .args(target)
-                .status()?;
-            ensure!(
-                status.success(),
-                "cargo build --release {} failed",
-                target.join(" ")
-            );
-        }
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--release", "--quiet", "--bins", "--examples"])
+            .args(packages);
+        ensure!(cargo.status()?.success(), "cargo build --release failed");
         let target = super::super::target_folder()?;
         let folder = target.join("bench").join(format!("data-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
