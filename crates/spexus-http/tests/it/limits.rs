@@ -11,24 +11,17 @@ use tokio::net::TcpStream;
 
 const EPIC: &str = r#"{"title": "In flight"}"#;
 
-/// A request whose body is not sent yet, known to be under way because no other one is let in.
+/// A request whose body is not sent yet, known to be under way because the server asked for the body.
 async fn in_flight(server: &Server) -> TcpStream {
     let mut stream = server.connect().await;
-    stream
-        .write_all(server.head("POST", "/api/v1/epics", EPIC.len()).as_bytes())
-        .await
-        .unwrap();
-    while server
-        .client
-        .get(format!("{}/health/live", server.url))
-        .send()
-        .await
-        .unwrap()
-        .status()
-        != 429
-    {
-        tokio::task::yield_now().await;
-    }
+    let head = server.head("POST", "/api/v1/epics", EPIC.len());
+    let head = head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert!(
+        read_until(&mut stream, "\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 100")
+    );
     stream
 }
 
