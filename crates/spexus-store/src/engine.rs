@@ -9,7 +9,9 @@ use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The two engines.
@@ -29,6 +31,8 @@ pub struct Conn {
     failed: bool,
     /// Statements nobody needs an answer of, which go to SQLite with the next one.
     posted: Vec<(&'static str, Vec<Param>)>,
+    /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
+    settled: Option<HashMap<(&'static str, Vec<Param>), Arc<[Row]>>>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -41,7 +45,7 @@ pub(crate) enum Link {
 }
 
 /// A value bound to a statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Param {
     Int(Option<i64>),
     Text(Option<String>),
@@ -56,10 +60,14 @@ macro_rules! params {
 pub(crate) use params;
 
 /// A row of an answer.
+#[derive(Debug)]
 pub(crate) enum Row {
     Sqlite(sqlx::sqlite::SqliteRow),
     Postgres(sqlx::postgres::PgRow),
 }
+
+/// Answers kept at most; more are asked again.
+const MAX_SETTLED: usize = 256;
 
 /// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
 type Sql = Cow<'static, str>;
@@ -70,6 +78,7 @@ impl Conn {
             link,
             failed: false,
             posted: Vec::new(),
+            settled: None,
             #[cfg(test)]
             asked: Vec::new(),
         }
@@ -119,6 +128,34 @@ impl Conn {
                 .map(|row| row.map(Row::Postgres)),
         };
         self.noted(row)
+    }
+
+    /// Begins to keep answers of `settled`. Whoever does so says when they are no longer true.
+    pub(crate) fn keep_settled(&mut self) {
+        self.settled = Some(HashMap::new());
+    }
+
+    /// Forgets what was kept: a setting or a project has changed, or may have.
+    pub(crate) fn forget_settled(&mut self) {
+        if let Some(kept) = &mut self.settled {
+            kept.clear();
+        }
+    }
+
+    /// Like `all`, for settings and projects, which are read by every write and hardly ever change.
+    pub(crate) async fn settled(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
+        let key = (sql, params);
+        if let Some(rows) = self.settled.as_ref().and_then(|kept| kept.get(&key)) {
+            return Ok(rows.clone());
+        }
+        let rows: Arc<[Row]> = self.all(sql, key.1.clone()).await?.into();
+        if let Some(kept) = &mut self.settled {
+            if kept.len() == MAX_SETTLED {
+                kept.clear();
+            }
+            kept.insert(key, rows.clone());
+        }
+        Ok(rows)
     }
 
     pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {

@@ -378,7 +378,7 @@ async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
         Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
     };
     tx.conn.flush_and(sql).await?;
-    tx.words.committed();
+    tx.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }
