@@ -4,6 +4,7 @@
 //! types; UUIDs are 16 bytes in SQLite and `UUID` in PostgreSQL, times and flags are integers in both.
 
 use crate::error::{Error, Result};
+use crate::shelf::Loan;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
@@ -40,7 +41,7 @@ pub struct Conn {
 
 #[derive(Debug)]
 pub(crate) enum Link {
-    Sqlite(PoolConnection<Sqlite>),
+    Sqlite(Loan),
     Postgres(PoolConnection<Postgres>),
 }
 
@@ -99,8 +100,8 @@ impl Conn {
         let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_all(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_all(loan.conn()?)
                 .await
                 .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -118,8 +119,8 @@ impl Conn {
         let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let row = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_optional(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_optional(loan.conn()?)
                 .await
                 .map(|row| row.map(Row::Sqlite)),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -173,8 +174,8 @@ impl Conn {
     async fn run_now(&mut self, sql: Sql, params: Vec<Param>) -> Result<u64> {
         let sql = AssertSqlSafe(sql);
         let touched = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .execute(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .execute(loan.conn()?)
                 .await
                 .map(|done| done.rows_affected()),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -243,7 +244,7 @@ impl Conn {
         self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let done = match &mut self.link {
-            Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
+            Link::Sqlite(loan) => loan.conn()?.execute(sql).await.map(drop),
             Link::Postgres(conn) => conn.execute(sql).await.map(drop),
         };
         self.noted(done)
@@ -254,7 +255,8 @@ impl Conn {
         self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => conn
+            Link::Sqlite(loan) => loan
+                .conn()?
                 .fetch_all(sql)
                 .await
                 .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
@@ -274,7 +276,10 @@ impl Conn {
     /// Whether the database still answers on it.
     pub(crate) async fn is_alive(&mut self) -> bool {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.ping().await.is_ok(),
+            Link::Sqlite(loan) => match loan.conn() {
+                Ok(conn) => conn.ping().await.is_ok(),
+                Err(_) => false,
+            },
             Link::Postgres(conn) => conn.ping().await.is_ok(),
         }
     }
@@ -282,13 +287,16 @@ impl Conn {
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.close_on_drop(),
+            Link::Sqlite(loan) => loan.discard(),
             Link::Postgres(conn) => conn.close_on_drop(),
         }
     }
 
     fn noted<T>(&mut self, result: std::result::Result<T, sqlx::Error>) -> Result<T> {
         self.failed |= result.is_err();
+        if let (Err(sqlx::Error::WorkerCrashed), Link::Sqlite(loan)) = (&result, &mut self.link) {
+            loan.discard();
+        }
         Ok(result?)
     }
 }

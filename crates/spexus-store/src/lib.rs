@@ -33,6 +33,7 @@ mod pulse;
 mod schema;
 pub mod search;
 pub mod settings;
+mod shelf;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
