@@ -114,7 +114,7 @@ impl Store {
             pulse.clone(),
             clock.clone(),
             options.max_queued_writes,
-        );
+        )?;
         Ok((
             Self {
                 readers,
