@@ -51,6 +51,8 @@ pub struct Resource {
     pub icons: Vec<Icon>,
     /// Facts for programs.
     pub meta: Map<String, Value>,
+    /// Further members of its list entry; the protocol's own names keep their meaning.
+    pub extra: Map<String, Value>,
     /// Whether what was read may be kept until a change is told.
     pub cached: bool,
     read: Arc<Read>,
@@ -80,6 +82,7 @@ impl Resource {
             annotations: None,
             icons: Vec::new(),
             meta: Map::new(),
+            extra: Map::new(),
             cached: false,
             read: Arc::new(move |cx, request| read(cx, request).map(|r| r.map_err(Into::into)).boxed()),
         }
@@ -113,6 +116,11 @@ impl Resource {
         }
         if !self.meta.is_empty() {
             entry["_meta"] = json!(self.meta);
+        }
+        if let Value::Object(members) = &mut entry {
+            for (name, value) in &self.extra {
+                members.entry(name).or_insert_with(|| value.clone());
+            }
         }
         entry
     }
