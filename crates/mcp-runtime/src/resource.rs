@@ -393,6 +393,15 @@ mod tests {
     }
 
     #[test]
+    fn further_members_of_an_entry_never_replace_the_protocols_own() {
+        let nothing = |_cx: Context, _request| async { Ok::<_, Refusal>(Vec::new()) };
+        let mut resource = Resource::new("x:///a", "a", "one", "text/plain", nothing);
+        resource.extra = Map::from_iter([("id".to_owned(), json!(7)), ("uri".to_owned(), json!("y:///b"))]);
+        let entry = resource.entry();
+        assert_eq!((&entry["id"], &entry["uri"]), (&json!(7), &json!("x:///a")));
+    }
+
+    #[test]
     fn addresses_fit_patterns() {
         check(
             "test://template/{id}/data",

@@ -316,6 +316,12 @@ mod tests {
     }
 
     #[test]
+    fn escapes_are_taken_off() {
+        assert_eq!(unescape("a%20b%D1%8F/c").unwrap(), "a bя/c");
+        assert_eq!(unescape("%ff").unwrap_err().code, Code::InvalidUri);
+    }
+
+    #[test]
     fn what_is_no_address_is_refused() {
         for uri in [
             "",

@@ -10,29 +10,33 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A change that no bell told of (a network folder, too many watched files) is found after this time at the latest.
-const LOOK_EVERY_MS: u64 = 2_000;
+/// A change that no bell told of (a network folder, too many watched files) is found after this time.
+const LOOK_EVERY_MS: u64 = 30_000;
+/// The same where there is no bell at all.
+const POLL_EVERY_MS: u64 = 2_000;
+/// Looks that nobody asked for may take this part of the time, so that a huge project is not looked at all day.
+const IDLE_SHARE: u32 = 50;
 
 /// Tells of changes below a folder for as long as the process lives. Call it on a thread of its own.
 pub fn tell(desk: &Desk, server: &Server, root: &Path) {
     let watch = Watch::new(root).ok();
-    let pause = Duration::from_millis(LOOK_EVERY_MS);
-    let mut told = desk.look();
+    let mut told = desk.first();
     let mut state = state(&told);
     loop {
-        match &watch {
-            Some(watch) => drop(watch.wait(pause)),
-            None => std::thread::sleep(pause),
-        }
+        let start = Instant::now();
         let now = desk.look();
-        if Arc::ptr_eq(&now, &told) {
-            continue;
+        if !Arc::ptr_eq(&now, &told) {
+            let next = self::state(&now);
+            announce(server, &state, &next);
+            (told, state) = (now, next);
         }
-        let next = self::state(&now);
-        announce(server, &state, &next);
-        (told, state) = (now, next);
+        let rest = start.elapsed() * IDLE_SHARE;
+        match &watch {
+            Some(watch) => drop(watch.wait(rest.max(Duration::from_millis(LOOK_EVERY_MS)))),
+            None => std::thread::sleep(rest.max(Duration::from_millis(POLL_EVERY_MS))),
+        }
     }
 }
 

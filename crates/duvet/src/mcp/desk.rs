@@ -5,11 +5,12 @@ use crate::engine::{Engine, Snapshot};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// An engine that several calls share.
 pub struct Desk {
     engine: Mutex<Engine>,
+    first: OnceLock<Arc<Snapshot>>,
     root: PathBuf,
 }
 
@@ -25,6 +26,7 @@ impl Desk {
         let root = engine.project().root.clone();
         Self {
             engine: Mutex::new(engine),
+            first: OnceLock::new(),
             root,
         }
     }
@@ -32,7 +34,17 @@ impl Desk {
     /// The state of the project at this moment. Reads files: not for tasks that must not wait.
     pub fn look(&self) -> Arc<Snapshot> {
         // A panic in one look leaves no half-built snapshot behind: it is put in place last.
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner).look()
+        let snapshot = self.engine.lock().unwrap_or_else(PoisonError::into_inner).look();
+        self.first.get_or_init(|| Arc::clone(&snapshot));
+        snapshot
+    }
+
+    /// The oldest state that anyone may have been told of.
+    pub(super) fn first(&self) -> Arc<Snapshot> {
+        match self.first.get() {
+            Some(first) => Arc::clone(first),
+            None => self.look(),
+        }
     }
 
     /// Answers one question from the state of this moment, on a thread that may wait for files.
