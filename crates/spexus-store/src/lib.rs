@@ -33,6 +33,7 @@ mod pulse;
 mod schema;
 pub mod search;
 pub mod settings;
+mod shelf;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
@@ -113,7 +114,7 @@ impl Store {
             pulse.clone(),
             clock.clone(),
             options.max_queued_writes,
-        );
+        )?;
         Ok((
             Self {
                 readers,
