@@ -135,6 +135,8 @@ impl Store {
 
     /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes
     /// nothing.
+    //= specs/spexus-http.md#refusals
+    //# A refused request MUST leave no trace in the data.
     pub async fn write<T, F>(&self, actor: Actor, job: F) -> Result<T>
     where
         T: Send + 'static,
