@@ -44,6 +44,8 @@ pub(crate) struct Terms {
     pub(crate) log_level: Option<Level>,
 }
 
+//= specs/mcp-runtime.md#sessions
+//# An idle session SHOULD take no more than 2 KB.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: Box<str>,
@@ -88,11 +90,10 @@ impl Session {
         let mut session = Self::on_http(record.id.into(), limits);
         session.owner = record.owner.map(Into::into);
         let version = Version::parse(&record.version).unwrap_or(Version::NEWEST_HANDSHAKE);
-        let capabilities = ClientCapabilities::new(record.capabilities);
         let client = Client {
             name: record.client_name,
             version: record.client_version,
-            capabilities,
+            capabilities: record.capabilities,
         };
         session.greet(version, Arc::new(client));
         session.confirm();
@@ -124,7 +125,7 @@ impl Session {
             version: version.name().to_owned(),
             client_name: client.name.clone(),
             client_version: client.version.clone(),
-            capabilities: client.capabilities.declared().clone(),
+            capabilities: client.capabilities.clone(),
             log_level: self.log_level.load(Ordering::Acquire),
             watched: self.lock_watched().iter().cloned().collect(),
         })
