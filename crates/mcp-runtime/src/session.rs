@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use refusal::{Code, Refusal};
 
-use crate::client::{Client, ClientCapabilities};
+use crate::client::Client;
 use crate::core::random_id;
 use crate::in_flight::InFlight;
 use crate::level::Level;
