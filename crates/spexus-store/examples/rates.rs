@@ -200,9 +200,8 @@ async fn create(
     parent: Option<Pointer>,
     n: u32,
 ) -> Result<Pointer> {
-    let number = items::next_number(&mut tx.conn, project.id, kind.rules().prefix).await?;
     let above = parent.as_ref().map(|parent| parent.id);
-    let position = items::last_position(&mut tx.conn, project.id, kind, above).await?;
+    let (number, position) = items::next_place(&mut tx.conn, project.id, kind, above).await?;
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     let pick = |at: u32| words[(n.wrapping_mul(2_654_435_761) >> (at % 24)) as usize % words.len()];
     let title = format!("{} {} n{}", pick(1), pick(5), n % 5_000);

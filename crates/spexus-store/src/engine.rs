@@ -4,12 +4,15 @@
 //! types; UUIDs are 16 bytes in SQLite and `UUID` in PostgreSQL, times and flags are integers in both.
 
 use crate::error::{Error, Result};
+use crate::shelf::Loan;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The two engines.
@@ -29,6 +32,8 @@ pub struct Conn {
     failed: bool,
     /// Statements nobody needs an answer of, which go to SQLite with the next one.
     posted: Vec<(&'static str, Vec<Param>)>,
+    /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
+    settled: Option<HashMap<(&'static str, Vec<Param>), Arc<[Row]>>>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -36,12 +41,12 @@ pub struct Conn {
 
 #[derive(Debug)]
 pub(crate) enum Link {
-    Sqlite(PoolConnection<Sqlite>),
+    Sqlite(Loan),
     Postgres(PoolConnection<Postgres>),
 }
 
 /// A value bound to a statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Param {
     Int(Option<i64>),
     Text(Option<String>),
@@ -56,10 +61,14 @@ macro_rules! params {
 pub(crate) use params;
 
 /// A row of an answer.
+#[derive(Debug)]
 pub(crate) enum Row {
     Sqlite(sqlx::sqlite::SqliteRow),
     Postgres(sqlx::postgres::PgRow),
 }
+
+/// Answers kept at most; more are asked again.
+const MAX_SETTLED: usize = 256;
 
 /// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
 type Sql = Cow<'static, str>;
@@ -70,6 +79,7 @@ impl Conn {
             link,
             failed: false,
             posted: Vec::new(),
+            settled: None,
             #[cfg(test)]
             asked: Vec::new(),
         }
@@ -90,8 +100,8 @@ impl Conn {
         let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_all(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_all(loan.conn()?)
                 .await
                 .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -109,8 +119,8 @@ impl Conn {
         let (sql, params) = self.behind_posted(sql, params);
         let sql = AssertSqlSafe(sql);
         let row = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_optional(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .fetch_optional(loan.conn()?)
                 .await
                 .map(|row| row.map(Row::Sqlite)),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -119,6 +129,34 @@ impl Conn {
                 .map(|row| row.map(Row::Postgres)),
         };
         self.noted(row)
+    }
+
+    /// Begins to keep answers of `settled`. Whoever does so says when they are no longer true.
+    pub(crate) fn keep_settled(&mut self) {
+        self.settled = Some(HashMap::new());
+    }
+
+    /// Forgets what was kept: a setting or a project has changed, or may have.
+    pub(crate) fn forget_settled(&mut self) {
+        if let Some(kept) = &mut self.settled {
+            kept.clear();
+        }
+    }
+
+    /// Like `all`, for settings and projects, which are read by every write and hardly ever change.
+    pub(crate) async fn settled(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
+        let key = (sql, params);
+        if let Some(rows) = self.settled.as_ref().and_then(|kept| kept.get(&key)) {
+            return Ok(rows.clone());
+        }
+        let rows: Arc<[Row]> = self.all(sql, key.1.clone()).await?.into();
+        if let Some(kept) = &mut self.settled {
+            if kept.len() == MAX_SETTLED {
+                kept.clear();
+            }
+            kept.insert(key, rows.clone());
+        }
+        Ok(rows)
     }
 
     pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {
@@ -136,8 +174,8 @@ impl Conn {
     async fn run_now(&mut self, sql: Sql, params: Vec<Param>) -> Result<u64> {
         let sql = AssertSqlSafe(sql);
         let touched = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .execute(&mut **conn)
+            Link::Sqlite(loan) => bind_sqlite(sqlx::query(sql), params)
+                .execute(loan.conn()?)
                 .await
                 .map(|done| done.rows_affected()),
             Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
@@ -206,7 +244,7 @@ impl Conn {
         self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let done = match &mut self.link {
-            Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
+            Link::Sqlite(loan) => loan.conn()?.execute(sql).await.map(drop),
             Link::Postgres(conn) => conn.execute(sql).await.map(drop),
         };
         self.noted(done)
@@ -217,7 +255,8 @@ impl Conn {
         self.flush().await?;
         let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => conn
+            Link::Sqlite(loan) => loan
+                .conn()?
                 .fetch_all(sql)
                 .await
                 .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
@@ -237,7 +276,10 @@ impl Conn {
     /// Whether the database still answers on it.
     pub(crate) async fn is_alive(&mut self) -> bool {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.ping().await.is_ok(),
+            Link::Sqlite(loan) => match loan.conn() {
+                Ok(conn) => conn.ping().await.is_ok(),
+                Err(_) => false,
+            },
             Link::Postgres(conn) => conn.ping().await.is_ok(),
         }
     }
@@ -245,13 +287,16 @@ impl Conn {
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.close_on_drop(),
+            Link::Sqlite(loan) => loan.discard(),
             Link::Postgres(conn) => conn.close_on_drop(),
         }
     }
 
     fn noted<T>(&mut self, result: std::result::Result<T, sqlx::Error>) -> Result<T> {
         self.failed |= result.is_err();
+        if let (Err(sqlx::Error::WorkerCrashed), Link::Sqlite(loan)) = (&result, &mut self.link) {
+            loan.discard();
+        }
         Ok(result?)
     }
 }

@@ -33,6 +33,7 @@ mod pulse;
 mod schema;
 pub mod search;
 pub mod settings;
+mod shelf;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
@@ -113,7 +114,7 @@ impl Store {
             pulse.clone(),
             clock.clone(),
             options.max_queued_writes,
-        );
+        )?;
         Ok((
             Self {
                 readers,
@@ -134,6 +135,8 @@ impl Store {
 
     /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes
     /// nothing.
+    //= specs/spexus-http.md#refusals
+    //# A refused request MUST leave no trace in the data.
     pub async fn write<T, F>(&self, actor: Actor, job: F) -> Result<T>
     where
         T: Send + 'static,

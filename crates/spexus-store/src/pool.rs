@@ -2,13 +2,15 @@
 
 use crate::engine::{Conn, Engine, Link};
 use crate::error::{Error, Result};
+use crate::shelf::Shelf;
 use crate::{Durability, StoreOptions};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, Postgres, Sqlite};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection as _, Postgres};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection may lie idle and still be used without asking it first.
@@ -20,7 +22,7 @@ const RETRY_CONNECT: Duration = Duration::from_millis(10);
 /// Connections to one database.
 #[derive(Clone)]
 pub(crate) enum Pool {
-    Sqlite(sqlx::Pool<Sqlite>),
+    Sqlite(Arc<Shelf>),
     Postgres(sqlx::Pool<Postgres>),
 }
 
@@ -67,8 +69,7 @@ impl Pool {
         match location {
             Location::File(path) => {
                 let connect = sqlite(path, options).pragma("query_only", "ON");
-                let pool = SqlitePoolOptions::new().max_connections(options.max_read_connections);
-                Ok(Self::Sqlite(keep_warm(pool, options).connect_lazy_with(connect)))
+                Ok(Self::sqlite(connect, options.max_read_connections, options))
             }
             Location::Server(url) => {
                 let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
@@ -93,8 +94,9 @@ impl Pool {
                 let connect = sqlite(path, options)
                     .create_if_missing(true)
                     .journal_mode(SqliteJournalMode::Wal);
-                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
-                Ok(Self::Sqlite(connect_patiently(pool, connect, options).await?))
+                let pool = Self::sqlite(connect.clone(), 1, options);
+                connect_patiently(&pool, &connect, options).await?;
+                Ok(pool)
             }
             Location::Server(url) => {
                 let pool = keep_warm(PgPoolOptions::new().max_connections(1), options);
@@ -106,17 +108,19 @@ impl Pool {
     /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
     pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => {
-                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
-                Ok(Self::Sqlite(pool.connect_lazy_with(sqlite(path, options))))
-            }
+            Location::File(path) => Ok(Self::sqlite(sqlite(path, options), 1, options)),
             Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
         }
     }
 
+    fn sqlite(connect: SqliteConnectOptions, size: u32, options: &StoreOptions) -> Self {
+        let wait = Duration::from_millis(options.acquire_timeout_ms);
+        Self::Sqlite(Shelf::new(connect, size, wait))
+    }
+
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
-            Self::Sqlite(pool) => Conn::new(Link::Sqlite(pool.acquire().await?)),
+            Self::Sqlite(shelf) => Conn::new(Link::Sqlite(shelf.lend().await?)),
             Self::Postgres(pool) => Conn::new(Link::Postgres(pool.acquire().await?)),
         })
     }
@@ -147,14 +151,14 @@ impl Pool {
     /// Waits until it is closed.
     pub(crate) async fn closed(&self) {
         match self {
-            Self::Sqlite(pool) => pool.close_event().await,
+            Self::Sqlite(shelf) => shelf.closed().await,
             Self::Postgres(pool) => pool.close_event().await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
-            Self::Sqlite(pool) => pool.close().await,
+            Self::Sqlite(shelf) => shelf.close().await,
             Self::Postgres(pool) => pool.close().await,
         }
     }
@@ -162,22 +166,17 @@ impl Pool {
 
 /// Turning a new file into a write-ahead one does not wait for another process that does the same; so we do.
 async fn connect_patiently(
-    pool: SqlitePoolOptions,
-    connect: SqliteConnectOptions,
+    pool: &Pool,
+    connect: &SqliteConnectOptions,
     options: &StoreOptions,
-) -> Result<sqlx::Pool<Sqlite>> {
+) -> Result<()> {
     let deadline = tokio::time::Instant::now() + Duration::from_millis(options.acquire_timeout_ms);
     loop {
-        match pool
-            .clone()
-            .connect_with(connect.clone())
-            .await
-            .map_err(Error::from)
-        {
-            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && file_exists(&connect) => {
+        match pool.acquire().await {
+            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && file_exists(connect) => {
                 tokio::time::sleep(RETRY_CONNECT).await;
             }
-            outcome => return outcome,
+            outcome => return outcome.map(drop),
         }
     }
 }
@@ -187,10 +186,7 @@ fn file_exists(connect: &SqliteConnectOptions) -> bool {
     connect.get_filename().exists()
 }
 
-fn keep_warm<DB: sqlx::Database>(
-    pool: sqlx::pool::PoolOptions<DB>,
-    options: &StoreOptions,
-) -> sqlx::pool::PoolOptions<DB> {
+fn keep_warm(pool: PgPoolOptions, options: &StoreOptions) -> PgPoolOptions {
     pool.acquire_timeout(Duration::from_millis(options.acquire_timeout_ms))
         .idle_timeout(None)
         .max_lifetime(None)

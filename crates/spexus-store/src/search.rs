@@ -291,6 +291,8 @@ fn hit(row: &Row, terms: &[Wanted]) -> Result<Hit> {
 //= specs/spexus-store.md#search
 //# A search MUST show every write from the moment it is acknowledged.
 /// Puts an item into the index, or writes it anew.
+//= specs/spexus-service.md#search
+//# Search MUST be current: what a write made, changed or deleted is found so by the next search.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
     put(tx, item.id, None, &item.title, &item.description).await
 }

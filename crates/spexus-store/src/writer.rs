@@ -43,15 +43,25 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
-    pub(crate) fn start(pool: Pool, pulse: Arc<Pulse>, clock: Clock, max_queued_writes: usize) -> Self {
+    pub(crate) fn start(
+        pool: Pool,
+        pulse: Arc<Pulse>,
+        clock: Clock,
+        max_queued_writes: usize,
+    ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel(max_queued_writes.max(1));
         let (stop, stopping) = watch::channel(false);
         let (running, stopped) = watch::channel(());
-        tokio::spawn(async move {
+        let engine = pool.engine();
+        let work = async move {
             run(jobs, stopping, pool, pulse, clock).await;
             drop(running);
-        });
-        Self { queue, stop, stopped }
+        };
+        match engine {
+            Engine::Sqlite => on_its_own_thread(work)?,
+            Engine::Postgres => drop(tokio::spawn(work)),
+        }
+        Ok(Self { queue, stop, stopped })
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
@@ -87,6 +97,21 @@ impl Writer {
         let mut stopped = self.stopped.clone();
         while stopped.changed().await.is_ok() {}
     }
+}
+
+/// The writer and SQLite's thread hand every statement to and fro. Between two threads that do nothing else that costs
+/// half of what it costs through the scheduler all requests share.
+fn on_its_own_thread(work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    let unable = |error: std::io::Error| Error::Unavailable(format!("the writer cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(unable)?;
+    let thread = std::thread::Builder::new().name("spexus-writer".into());
+    thread
+        .spawn(move || runtime.block_on(work))
+        .map(drop)
+        .map_err(unable)
 }
 
 fn shutting_down() -> Refusal {
@@ -354,16 +379,19 @@ async fn begin(tx: &mut Tx) -> Result<()> {
     const HEAD: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep one chain and one series of numbers.
-    let sql = match tx.conn.engine() {
-        Engine::Sqlite => format!("BEGIN IMMEDIATE; {HEAD}"),
+    let rows = match tx.conn.engine() {
+        // Asked like any statement, so that it is prepared once.
+        Engine::Sqlite => tx.conn.all(format!("BEGIN IMMEDIATE;{HEAD}"), vec![]).await?,
         // The isolation is said because a server may have another default, under which the end of the chain would be
         // read as it was before the lock was ours.
-        Engine::Postgres => format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
-             SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {HEAD}"
-        ),
+        Engine::Postgres => {
+            let sql = format!(
+                "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
+                 SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {HEAD}"
+            );
+            tx.conn.script_rows(sql).await?
+        }
     };
-    let rows = tx.conn.script_rows(sql).await?;
     let head = Head::of(rows.iter().find(|row| row.has("seq")))?;
     tx.set_head(head);
     Ok(())
@@ -378,7 +406,7 @@ async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
         Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
     };
     tx.conn.flush_and(sql).await?;
-    tx.words.committed();
+    tx.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }

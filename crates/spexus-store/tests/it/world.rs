@@ -471,9 +471,8 @@ pub(crate) async fn create_in(store: &Store, actor: Actor, draft: Draft) -> Resu
 /// What the service layer does to create an item.
 pub(crate) async fn make(tx: &mut Tx, draft: &Draft) -> Result<Item> {
     let kind = draft.kind;
-    let number = items::next_number(&mut tx.conn, draft.project.id, kind.rules().prefix).await?;
     let parent = draft.parent.as_ref().map(|parent| parent.id);
-    let position = items::last_position(&mut tx.conn, draft.project.id, kind, parent).await?;
+    let (number, position) = items::next_place(&mut tx.conn, draft.project.id, kind, parent).await?;
     let created_at = draft.created_at.unwrap_or(tx.now());
     let mut item = Item {
         id: draft.id.unwrap_or_else(|| tx.new_id()),
