@@ -10,6 +10,7 @@ mod audiences;
 mod client;
 mod clients;
 mod http;
+mod http_client;
 mod interleaving;
 mod lifecycle;
 mod limits;

@@ -9,7 +9,7 @@ use mcp_runtime::{
 use serde_json::json;
 
 use crate::client::{refusal, server, server_with};
-use crate::http::{HELLO, Http};
+use crate::http_client::{HELLO, Http};
 
 // proves 002 Req-Proto-010
 #[tokio::test]
