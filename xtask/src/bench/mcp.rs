@@ -13,6 +13,8 @@ use super::row::{Row, Target};
 use super::sample::{self, Pair, Sample};
 use super::target_folder;
 
+/// The driver, and the servers it finds beside itself.
+const EXAMPLES: [&str; 3] = ["drive", "echo", "rmcp_echo"];
 /// How often everything is measured.
 const ROUNDS: usize = 3;
 /// Requests of one figure; the faster ones take several times as many.
@@ -21,14 +23,8 @@ const MESSAGES: &str = "200000";
 /// The whole suite.
 pub(super) fn suite() -> Result<Vec<Row>> {
     let built = Command::new("cargo")
-        .args([
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "mcp-runtime",
-            "--examples",
-        ])
+        .args(["build", "--release", "--quiet", "--package", "mcp-runtime"])
+        .args(EXAMPLES.map(|name| format!("--example={name}")))
         .status()
         .context("cargo build")?;
     ensure!(built.success(), "the examples of mcp-runtime do not build");
