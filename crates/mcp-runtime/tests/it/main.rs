@@ -22,5 +22,6 @@ mod requests;
 mod resources;
 mod sessions;
 mod stdio;
+mod subscriptions;
 mod tasks;
 mod tools;
