@@ -130,7 +130,7 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.created_at,
         item.updated_at,
     ];
-    tx.conn.post(sql, values).await?;
+    tx.conn.run(sql, values).await?;
     count(&mut tx.conn, item, 1).await?;
     crate::search::index_new_item(tx, item).await
 }
@@ -156,7 +156,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         &item.content_hash,
         item.updated_at,
     ];
-    tx.conn.post(sql, values).await?;
+    tx.conn.run(sql, values).await?;
     if before.status != item.status {
         count(&mut tx.conn, before, -1).await?;
         count(&mut tx.conn, item, 1).await?;
@@ -329,8 +329,9 @@ async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
     let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
     let status = item.status.as_deref().unwrap_or("");
-    conn.post(sql, params![item.project_id, item.kind.name(), status, by])
+    conn.run(sql, params![item.project_id, item.kind.name(), status, by])
         .await
+        .map(drop)
 }
 
 fn attributes(item: &Item) -> String {

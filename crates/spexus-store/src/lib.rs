@@ -34,6 +34,7 @@ mod schema;
 pub mod search;
 pub mod settings;
 mod shelf;
+mod sqlite;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;

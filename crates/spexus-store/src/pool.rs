@@ -1,14 +1,14 @@
 //! Connections: opened with the settings the rest of the crate relies on.
 
+use crate::StoreOptions;
 use crate::engine::{Conn, Engine, Link};
 use crate::error::{Error, Result};
 use crate::shelf::Shelf;
-use crate::{Durability, StoreOptions};
+use crate::sqlite::{Access, File};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, Postgres};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,10 +67,12 @@ impl Pool {
     /// Connections for reading.
     pub(crate) async fn for_reading(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => {
-                let connect = sqlite(path, options).pragma("query_only", "ON");
-                Ok(Self::sqlite(connect, options.max_read_connections, options))
-            }
+            Location::File(path) => Ok(Self::sqlite(
+                path,
+                Access::Read,
+                options.max_read_connections,
+                options,
+            )),
             Location::Server(url) => {
                 let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
                 let pool = keep_warm(pool, options).before_acquire(|conn, about| {
@@ -91,11 +93,8 @@ impl Pool {
     pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
             Location::File(path) => {
-                let connect = sqlite(path, options)
-                    .create_if_missing(true)
-                    .journal_mode(SqliteJournalMode::Wal);
-                let pool = Self::sqlite(connect.clone(), 1, options);
-                connect_patiently(&pool, &connect, options).await?;
+                let pool = Self::sqlite(path, Access::Make, 1, options);
+                connect_patiently(&pool, path, options).await?;
                 Ok(pool)
             }
             Location::Server(url) => {
@@ -108,14 +107,18 @@ impl Pool {
     /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
     pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => Ok(Self::sqlite(sqlite(path, options), 1, options)),
+            Location::File(path) => Ok(Self::sqlite(path, Access::Write, 1, options)),
             Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
         }
     }
 
-    fn sqlite(connect: SqliteConnectOptions, size: u32, options: &StoreOptions) -> Self {
+    fn sqlite(path: &Path, access: Access, size: u32, options: &StoreOptions) -> Self {
         let wait = Duration::from_millis(options.acquire_timeout_ms);
-        Self::Sqlite(Shelf::new(connect, size, wait))
+        Self::Sqlite(Shelf::new(
+            File::new(path.to_owned(), access, options),
+            size,
+            wait,
+        ))
     }
 
     pub(crate) async fn acquire(&self) -> Result<Conn> {
@@ -165,15 +168,12 @@ impl Pool {
 }
 
 /// Turning a new file into a write-ahead one does not wait for another process that does the same; so we do.
-async fn connect_patiently(
-    pool: &Pool,
-    connect: &SqliteConnectOptions,
-    options: &StoreOptions,
-) -> Result<()> {
+async fn connect_patiently(pool: &Pool, path: &Path, options: &StoreOptions) -> Result<()> {
     let deadline = tokio::time::Instant::now() + Duration::from_millis(options.acquire_timeout_ms);
     loop {
         match pool.acquire().await {
-            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && file_exists(connect) => {
+            // A file that could not even be made will not be made by waiting.
+            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && path.exists() => {
                 tokio::time::sleep(RETRY_CONNECT).await;
             }
             outcome => return outcome.map(drop),
@@ -181,30 +181,11 @@ async fn connect_patiently(
     }
 }
 
-/// A file that could not even be made will not be made by waiting.
-fn file_exists(connect: &SqliteConnectOptions) -> bool {
-    connect.get_filename().exists()
-}
-
 fn keep_warm(pool: PgPoolOptions, options: &StoreOptions) -> PgPoolOptions {
     pool.acquire_timeout(Duration::from_millis(options.acquire_timeout_ms))
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-}
-
-fn sqlite(path: &std::path::Path, options: &StoreOptions) -> SqliteConnectOptions {
-    let synchronous = match options.durability {
-        Durability::PowerLoss => SqliteSynchronous::Full,
-        Durability::ProcessCrash => SqliteSynchronous::Normal,
-    };
-    SqliteConnectOptions::new()
-        .filename(path)
-        .synchronous(synchronous)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_millis(options.acquire_timeout_ms))
-        .statement_cache_capacity(256)
-        .disable_statement_logging()
 }
 
 fn postgres(url: &str) -> Result<PgConnectOptions> {

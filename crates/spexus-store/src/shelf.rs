@@ -1,10 +1,8 @@
-//! Connections to a SQLite file, lent and taken back. sqlx's own pool asks every connection that comes back whether it is
-//! alive, in a task of its own: a trip to SQLite's thread for each read, which doubles what a small one costs. A file
-//! beside the process does not go away, so here nobody asks; a connection whose thread has ended says so itself and is not kept.
+//! Connections to a SQLite file, lent and taken back.
 
-use crate::error::Result;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, Error, SqliteConnection};
+use crate::error::{Error, Result};
+use crate::sqlite::File;
+use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -12,9 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// Up to so many connections, opened when they are first needed.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    connect: SqliteConnectOptions,
+    file: File,
     /// Those nobody has, the last used on top: its cache is the warmest.
-    idle: Mutex<Vec<SqliteConnection>>,
+    idle: Mutex<Vec<Connection>>,
     places: Arc<Semaphore>,
     size: u32,
     acquire_timeout: Duration,
@@ -22,9 +20,9 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    pub(crate) fn new(connect: SqliteConnectOptions, size: u32, acquire_timeout: Duration) -> Arc<Self> {
+    pub(crate) fn new(file: File, size: u32, acquire_timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
-            connect,
+            file,
             idle: Mutex::new(Vec::new()),
             places: Arc::new(Semaphore::new(size as usize)),
             size,
@@ -35,14 +33,17 @@ impl Shelf {
 
     /// One of them, for as long as the loan lives.
     pub(crate) async fn lend(self: &Arc<Self>) -> Result<Loan> {
-        let waited = tokio::time::timeout(self.acquire_timeout, self.places.clone().acquire_owned()).await;
-        let place = waited
-            .map_err(|_| Error::PoolTimedOut)?
-            .map_err(|_| Error::PoolClosed)?;
+        let place = match self.places.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(_) => tokio::time::timeout(self.acquire_timeout, self.places.clone().acquire_owned())
+                .await
+                .map_err(|_| Error::Unavailable("all connections are in use".into()))?
+                .map_err(|_| Error::Unavailable("the store is closed".into()))?,
+        };
         let idle = self.lock().pop();
         let conn = match idle {
             Some(conn) => conn,
-            None => self.connect.connect().await?,
+            None => self.file.open()?,
         };
         Ok(Loan {
             conn: Some(conn),
@@ -63,14 +64,10 @@ impl Shelf {
         let all_back = self.places.acquire_many(self.size).await;
         self.places.close();
         drop(all_back);
-        let idle = std::mem::take(&mut *self.lock());
-        for conn in idle {
-            // There is nothing left to lose on a connection for which nothing is open.
-            let _ = conn.close().await;
-        }
+        self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConnection>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,15 +76,16 @@ impl Shelf {
 #[derive(Debug)]
 pub(crate) struct Loan {
     /// `None` once it is not worth keeping.
-    conn: Option<SqliteConnection>,
+    conn: Option<Connection>,
     shelf: Arc<Shelf>,
     /// Given back after the connection, so that whoever waits for it finds one.
     _place: OwnedSemaphorePermit,
 }
 
 impl Loan {
-    pub(crate) fn conn(&mut self) -> std::result::Result<&mut SqliteConnection, Error> {
-        self.conn.as_mut().ok_or(Error::WorkerCrashed)
+    pub(crate) fn conn(&self) -> Result<&Connection> {
+        let gone = || Error::Broken("a connection was used after its end".into());
+        self.conn.as_ref().ok_or_else(gone)
     }
 
     /// Ends the connection, and with it whatever transaction is open on it.

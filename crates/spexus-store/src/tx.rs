@@ -174,7 +174,7 @@ impl Tx {
         ];
         //= specs/spexus-store.md#history
         //# A change and its row in the chain MUST be committed in one transaction.
-        self.conn.post(INSERT_CHANGE, values).await?;
+        self.conn.run(INSERT_CHANGE, values).await?;
         self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
         self.state.head = head;
         Ok(head.seq)

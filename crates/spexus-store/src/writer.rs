@@ -99,8 +99,7 @@ impl Writer {
     }
 }
 
-/// The writer and SQLite's thread hand every statement to and fro. Between two threads that do nothing else that costs
-/// half of what it costs through the scheduler all requests share.
+/// SQLite works on the thread that asks, and a commit waits for the disk: no request may have to wait behind that.
 fn on_its_own_thread(work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let unable = |error: std::io::Error| Error::Unavailable(format!("the writer cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -153,7 +152,6 @@ where
                 Ok(Ok(_)) if tx.conn.take_failed() => {
                     Err(Error::Broken("a write went on after a statement failed".into()))
                 }
-                Ok(Ok(value)) if tx.is_discarded() => tx.conn.flush().await.map(|()| value),
                 Ok(result) => result,
                 Err(_) => Err(Error::Broken("a write panicked".into())),
             };
@@ -293,11 +291,7 @@ impl<'t> Batch<'t> {
 
     /// Runs one job. An error means the transaction itself is lost.
     async fn run(&mut self, job: Box<dyn Job>, now: Timestamp) -> Result<()> {
-        let ready = match self.settle().await {
-            Ok(()) => self.protect().await,
-            lost => lost,
-        };
-        if let Err(error) = ready {
+        if let Err(error) = self.protect().await {
             job.refuse(error.clone());
             return Err(error);
         }
@@ -312,19 +306,6 @@ impl<'t> Batch<'t> {
         undone
     }
 
-    /// Runs what the last job has posted; a fault in it is that job's.
-    async fn settle(&mut self) -> Result<()> {
-        let Err(error) = self.tx.conn.flush().await else {
-            return Ok(());
-        };
-        let Some(done) = self.kept.pop() else {
-            return Err(error);
-        };
-        let undone = self.undo().await;
-        (done.answer)(Err(error));
-        undone
-    }
-
     /// Makes sure that the next job can be undone alone. The first one can without: there is nothing else to keep.
     async fn protect(&mut self) -> Result<()> {
         if self.kept.is_empty() {
@@ -332,10 +313,7 @@ impl<'t> Batch<'t> {
         }
         let sql = if self.protected { PROTECT_NEXT } else { PROTECT };
         self.protected = true;
-        match self.tx.conn.engine() {
-            Engine::Sqlite => self.tx.conn.post(sql, vec![]).await,
-            Engine::Postgres => self.tx.conn.script(sql).await,
-        }
+        self.tx.conn.script(sql).await
     }
 
     /// Undoes the last job, which is not among those kept.
@@ -343,11 +321,6 @@ impl<'t> Batch<'t> {
         //= specs/spexus-store.md#writes
         //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
         self.tx.reset(self.before);
-        if let Some(unused) = self.tx.conn.forget_posted(&[PROTECT, PROTECT_NEXT]) {
-            // The job never came so far as to change anything.
-            self.protected = unused == PROTECT_NEXT;
-            return Ok(());
-        }
         if !self.kept.is_empty() {
             return self.tx.conn.script("ROLLBACK TO SAVEPOINT job").await;
         }
@@ -357,10 +330,6 @@ impl<'t> Batch<'t> {
 
     /// Commits what is kept.
     async fn end(&mut self, pulse: &Pulse) -> Result<()> {
-        // A fault in what a lone job has posted may show in the commit; one among others must not cost theirs.
-        if self.kept.len() > 1 {
-            self.settle().await?;
-        }
         if self.kept.is_empty() {
             return self.tx.conn.script("ROLLBACK").await;
         }
@@ -374,38 +343,42 @@ async fn begin_in_time(tx: &mut Tx) -> Result<()> {
         .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
 }
 
-/// Begins, takes the lock and reads the end of the chain, in one round trip.
+/// Begins, takes the lock and reads the end of the chain, in one trip to a server.
 async fn begin(tx: &mut Tx) -> Result<()> {
-    const HEAD: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep one chain and one series of numbers.
-    let rows = match tx.conn.engine() {
-        // Asked like any statement, so that it is prepared once.
-        Engine::Sqlite => tx.conn.all(format!("BEGIN IMMEDIATE;{HEAD}"), vec![]).await?,
+    let head = match tx.conn.engine() {
+        Engine::Sqlite => {
+            tx.conn.run("BEGIN IMMEDIATE", vec![]).await?;
+            Head::read(&mut tx.conn).await?
+        }
         // The isolation is said because a server may have another default, under which the end of the chain would be
         // read as it was before the lock was ours.
         Engine::Postgres => {
             let sql = format!(
                 "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
-                 SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {HEAD}"
+                 SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {}",
+                Head::SELECT
             );
-            tx.conn.script_rows(sql).await?
+            let rows = tx.conn.script_rows(sql).await?;
+            Head::of(rows.iter().find(|row| row.has("seq")))?
         }
     };
-    let head = Head::of(rows.iter().find(|row| row.has("seq")))?;
     tx.set_head(head);
     Ok(())
 }
 
 /// Makes it durable and tells everyone.
 async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
-    let sql = match tx.conn.engine() {
-        Engine::Sqlite => "COMMIT".to_owned(),
+    match tx.conn.engine() {
+        Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop)?,
         // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
         // statement in front of it fails in that case and keeps us from saying "done".
-        Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
-    };
-    tx.conn.flush_and(sql).await?;
+        Engine::Postgres => {
+            let sql = format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
+            tx.conn.script(sql).await?;
+        }
+    }
     tx.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
