@@ -121,9 +121,11 @@ impl From<Refusal> for RpcError {
     fn from(refusal: Refusal) -> Self {
         Self {
             code: refusal.code.json_rpc(),
+            //= specs/mcp-runtime.md#http-transport
+            //# A request the client has no right to MUST be answered with status 403 beside its JSON-RPC error.
+            status: (refusal.code == Code::AuthzForbidden).then_some(403),
             refusal,
             data: Box::default(),
-            status: None,
         }
     }
 }
@@ -184,6 +186,15 @@ impl RpcError {
 
     fn details(&self) -> Map<String, Value> {
         let mut data = (*self.data).clone();
+        // The words some clients look for beside the numbers of JSON-RPC.
+        let word = match self.code {
+            -32700 | -32600 => Some("MALFORMED_REQUEST"),
+            -32603 => Some("INTERNAL_ERROR"),
+            _ => None,
+        };
+        if let Some(word) = word {
+            data.entry("code").or_insert_with(|| word.into());
+        }
         data.insert("refusal".to_owned(), refusal_value(&self.refusal));
         if !self.refusal.faults.is_empty() {
             data.insert("fields".to_owned(), faults_value(&self.refusal));
@@ -222,10 +233,15 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) fn write_result(
     out: &mut Vec<u8>,
     id: &str,
-    outcome: Outcome,
+    mut outcome: Outcome,
     version: Version,
     signature: &Signature,
 ) {
+    //= specs/mcp-runtime.md#tools
+    //# A structured result with a short text MUST be sent as text where the revision knows no structured results.
+    if let (Body::Tool(result), false) = (&mut outcome.body, version.has_structured_results()) {
+        result.in_words();
+    }
     open(out, id);
     out.extend_from_slice(b",\"result\":");
     match version.era() {

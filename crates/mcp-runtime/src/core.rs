@@ -35,7 +35,7 @@ pub enum Instructions {
     /// Always the same.
     Fixed(String),
     /// Made anew for every client that says hello.
-    Made(Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>),
+    Made(Arc<dyn Fn(Context) -> BoxFuture<'static, String> + Send + Sync>),
 }
 
 /// Hears notifications by method and parameters.

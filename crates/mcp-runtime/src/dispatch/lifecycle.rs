@@ -71,9 +71,9 @@ fn instructed(core: &Arc<Core>, mut answer: Value, cacheable: bool) -> Step {
         }
         Instructions::Made(make) => {
             let make = make.clone();
-            let run = move |_cx| {
+            let run = move |cx| {
                 async move {
-                    answer["instructions"] = json!(make().await);
+                    answer["instructions"] = json!(make(cx).await);
                     Ok(finish(answer))
                 }
                 .boxed()
@@ -127,6 +127,13 @@ fn capabilities(core: &Core, version: Version) -> Value {
 //= specs/mcp-runtime.md#versions
 //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
 fn unknown_version(asked: &str) -> RpcError {
+    // Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
+    metrics::counter!("mcp_version_refusals_total").increment(1);
+    let shown: String = asked.chars().filter(|c| !c.is_control()).take(40).collect();
+    tracing::warn!(
+        version = shown,
+        "a client asked for a version that is not supported"
+    );
     let supported = Version::names().to_vec();
     let refusal = Refusal::new(
         Code::InvalidProtocolVersion,

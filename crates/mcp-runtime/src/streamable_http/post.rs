@@ -150,6 +150,10 @@ impl Post<'_> {
                 Ok(self.dispatch(&Arc::new(session)).await)
             }
             None => {
+                // What is no message is told so, whoever sends it.
+                if let Ok(envelope::Frame::Single(_)) | Err(_) = envelope::frame(self.text) {
+                    self.serve_other()?;
+                }
                 let refusal = Refusal::new(Code::ServerUninitialized, "the header mcp-session-id is missing");
                 Err(RpcError::from(refusal).status(400))
             }
@@ -354,9 +358,9 @@ fn version_in_body(params: Option<&str>) -> Option<String> {
         .map(|name| name.into_owned())
 }
 
-/// Errors of the handshake era travel with status 200, except for texts that are no messages.
+/// Errors of the handshake era travel with status 200, except for texts that are no messages and for missing rights.
 fn handshake_status(status: Option<u16>) -> u16 {
-    status.filter(|status| *status == 400).unwrap_or(200)
+    status.filter(|status| matches!(status, 400 | 403)).unwrap_or(200)
 }
 
 async fn last_event(stream: &EventStream) -> Bytes {

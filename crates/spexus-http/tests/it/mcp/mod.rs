@@ -1,0 +1,16 @@
+//! The MCP endpoint from outside: agents on real sockets, beside REST on the same database.
+
+mod client;
+mod docs;
+mod door;
+mod hello;
+mod measures;
+mod prompts;
+mod quiet;
+mod resources;
+mod search;
+mod subscriptions;
+mod tools;
+mod toolsets;
+
+pub(crate) use client::{Agent, hello};

@@ -1,0 +1,164 @@
+//! The product as MCP: what an agent can read, do and be told.
+//!
+//! Everything a person can do by REST an agent can do here, with the same rights, the same rules and the same history,
+//! because both call the same functions of the service. This crate adds what is particular to agents: answers that are
+//! small unless more is asked for, names wherever an id is asked for, a list of tools that fits the task and the
+//! token, and prompts that bring their context along.
+//!
+//! The decision that shaped it: **tools, resources and prompts are rows of tables.** What is alike for every kind of
+//! item is written once and expanded for each kind; the guard that hides what a token may not use, the audit trail, the
+//! metrics and the reference in `docs/` all read the same rows, so they cannot disagree.
+//!
+//! The crate knows no transport: [`Mcp::server`] is mounted by HTTP or served over a pair of streams, and whoever does
+//! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
+
+mod audit;
+mod complete;
+mod guard;
+mod instructions;
+mod options;
+mod prompts;
+pub mod reference;
+mod render;
+mod resources;
+mod schema;
+mod tools;
+mod visit;
+mod watch;
+
+pub use mcp_runtime::VersionMismatch;
+pub use options::{McpOptions, Toolset};
+pub use visit::Visit;
+
+use audit::Watch;
+use guard::Gate;
+use http::Extensions;
+use instructions::ActivePrompt;
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use spexus_domain::{Ruled, account::Caller};
+use spexus_service::Service;
+use std::sync::Arc;
+use watch::Watcher;
+
+/// The product as an MCP server. Changes are told to those who watch as long as this value, or a clone of it, lives.
+#[derive(Clone)]
+pub struct Mcp {
+    server: Server,
+    options: Arc<McpOptions>,
+    _watcher: Arc<Watcher>,
+}
+
+impl Mcp {
+    /// Makes the server with everything it offers. Needs a running tokio.
+    pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
+        let options = Arc::new(options);
+        let tools = tools::all();
+        let gate = Gate::new(service, &tools);
+        let prompt = Arc::new(ActivePrompt::default());
+        let greeting = Greeting {
+            service: service.clone(),
+            gate: gate.clone(),
+            prompt: prompt.clone(),
+            guide: options.guide,
+        };
+        let server = Server::builder(info(&options))
+            .settings(settings(&options))
+            .instructions(greeting.into_instructions())
+            .guard(gate)
+            .resource_source(resources::Items(service.clone()))
+            .prompt_source(prompts::Stored(service.clone()))
+            .build();
+        server.add_tools(tools.into_iter().map(|tool| tool.into_tool(service)).collect())?;
+        server.add_resources(resources::collections(service))?;
+        for template in resources::templates(service) {
+            server.add_template(template)?;
+        }
+        server.add_prompts(prompts::all(service))?;
+        Ok(Self {
+            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            server,
+            options,
+        })
+    }
+
+    /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// How it was made.
+    pub fn options(&self) -> &McpOptions {
+        &self.options
+    }
+
+    /// What to attach to every request of a connection that belongs to one caller, such as a pair of pipes:
+    /// `stdio::serve(mcp.server(), mcp.visit(caller))`.
+    pub fn visit(&self, caller: Caller) -> Extensions {
+        let mut extensions = Extensions::new();
+        Visit::new(caller, &self.options).attach(&mut extensions);
+        extensions
+    }
+}
+
+//= specs/spexus-mcp.md#saying-hello
+//# The server MUST introduce itself with its configured name, title and version; by default `spexus mcp`, `MCP server for requirements management system` and the version of the product.
+fn info(options: &McpOptions) -> Info {
+    Info {
+        title: Some(options.title.clone()),
+        ..Info::new(options.name.clone(), options.version.clone())
+    }
+}
+
+fn settings(options: &McpOptions) -> Settings {
+    Settings {
+        version_mismatch: options.version_mismatch,
+        chunk_key: "spexus/chunk".to_owned(),
+        offers: Offers {
+            prompt_creation: true,
+            ..Offers::default()
+        },
+        limits: Limits {
+            serve_timeout_ms: options.serve_timeout_ms,
+            drain_timeout_ms: options.drain_timeout_ms,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// What is said to a client that says hello.
+struct Greeting {
+    service: Service,
+    gate: Gate,
+    prompt: Arc<ActivePrompt>,
+    guide: bool,
+}
+
+impl Greeting {
+    fn into_instructions(self) -> Instructions {
+        let greeting = Arc::new(self);
+        Instructions::Made(Arc::new(move |cx| {
+            let greeting = greeting.clone();
+            Box::pin(async move { greeting.words(&cx).await.unwrap_or_default() })
+        }))
+    }
+
+    async fn words(&self, cx: &Context) -> Ruled<String> {
+        let caller = audit::caller(cx)?;
+        let version = cx.protocol_version();
+        let watch = Watch::start(&self.service, &caller, "initialize", version);
+        //= specs/spexus-mcp.md#audit
+        //# The versions of the protocol in use MUST be counted.
+        metrics::counter!("spexus_mcp_greetings_total", "version" => version).increment(1);
+        let mut text = self.prompt.words(&self.service, &caller).await.to_string();
+        if self.guide {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            let tools = self.gate.listed(Visit::of(cx)?, cx.server().tool_names());
+            text.push_str(&instructions::guide(&tools, &prompts::names()));
+        }
+        watch.stop(Ok(()));
+        Ok(text)
+    }
+}

@@ -1,0 +1,77 @@
+//! The words a project uses: what can stand in arguments that take names.
+
+use super::spec::{Spec, Work};
+use crate::render::Answer;
+use crate::schema::{answer, object};
+use mcp_runtime::Arguments;
+use serde_json::{Map, Value, json};
+use spexus_domain::permission::Operation;
+use spexus_domain::{Ruled, Uuid};
+use spexus_service::account::user;
+use spexus_service::{project, settings};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What was told last, the number of the last change it was read at, and to tokens of which project.
+type Kept = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
+
+/// The one tool of names.
+pub(super) fn tools() -> Vec<Spec> {
+    let description = "Tells the names arguments take: statuses with their transitions, requirement types, relationship types, users and projects.";
+    let output = answer(&[
+        ("statuses", "object"),
+        ("types", "array"),
+        ("relationship_types", "array"),
+        ("users", "array"),
+        ("projects", "array"),
+    ]);
+    let kept = Kept::default();
+    let run = move |work, _: Arguments| run(work, kept.clone());
+    vec![
+        Spec::new("list_vocabulary", "List names", description, run)
+            .does(super::spec::Effect::Read, Operation::ReadSettings)
+            .takes(object([]), output),
+    ]
+}
+
+/// Names change seldom and are asked for often: as long as nothing changed they are told from memory.
+async fn run(work: Work, kept: Kept) -> Ruled<Answer> {
+    let (head, project) = (*work.service.follow().borrow(), work.caller.bound_project);
+    let known = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let value = match known {
+        Some((at, of, value)) if at == head && of == project => value,
+        _ => {
+            let value = read(&work).await?;
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((head, project, value.clone()));
+            value
+        }
+    };
+    Ok(Answer::new("Names by what they are for.", value))
+}
+
+async fn read(work: &Work) -> Ruled<Value> {
+    let (service, caller) = (&work.service, &work.caller);
+    let mut statuses = Map::new();
+    for workflow in settings::workflows(service, caller).await?.data {
+        let mut next: Map<String, Value> = Map::new();
+        for status in &workflow.statuses {
+            let to = workflow
+                .transitions
+                .iter()
+                .filter(|step| step.from == status.name)
+                .map(|step| &step.to);
+            next.insert(status.name.clone(), json!(to.collect::<Vec<_>>()));
+        }
+        statuses.insert(workflow.kind.name().to_owned(), next.into());
+    }
+    let types = settings::requirement_types(service, caller).await?.data;
+    let links = settings::link_types(service, caller).await?.data;
+    let users = user::names(service, caller).await?.data;
+    let projects = project::list(service, caller).await?.data;
+    Ok(json!({
+        "statuses": statuses,
+        "types": types.iter().map(|one| &one.name).collect::<Vec<_>>(),
+        "relationship_types": links.iter().map(|one| format!("{} / {}", one.name, one.inverse)).collect::<Vec<_>>(),
+        "users": users.iter().filter(|one| one.active).map(|one| &one.username).collect::<Vec<_>>(),
+        "projects": projects.iter().map(|one| &one.key).collect::<Vec<_>>(),
+    }))
+}
