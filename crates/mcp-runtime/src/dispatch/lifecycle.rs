@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::route::level_named;
@@ -26,7 +25,10 @@ pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, R
         // A version without a handshake cannot be agreed on in one; the newest that can is the next best.
         (Some(_), _) | (None, VersionMismatch::Negotiate) => Version::NEWEST_HANDSHAKE,
         (None, VersionMismatch::Reject) => {
-            return Ok(Step::Last(Err(unknown_version(&asked)), Ending::VersionRefused));
+            return Ok(Step::Last(
+                Err(RpcError::unknown_version(&asked)),
+                Ending::VersionRefused,
+            ));
         }
     };
     let info: Option<Value> = fields.decode("clientInfo")?;
@@ -122,21 +124,4 @@ fn capabilities(core: &Core, version: Version) -> Value {
         all["experimental"][family] = json!({ "version": version });
     }
     all
-}
-
-//= specs/mcp-runtime.md#versions
-//# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
-fn unknown_version(asked: &str) -> RpcError {
-    let supported = Version::names().to_vec();
-    let refusal = Refusal::new(
-        Code::InvalidProtocolVersion,
-        format!("version {asked:?} is not supported"),
-    )
-    .hint(format!("Ask for one of {}.", supported.join(", ")));
-    RpcError::from(refusal)
-        .with("code", Code::InvalidProtocolVersion.name())
-        .with("supported_versions", supported.clone())
-        .with("received_version", asked)
-        .with("supported", supported)
-        .with("requested", asked)
 }

@@ -4,6 +4,7 @@
 
 mod administration;
 mod configuration;
+mod connect;
 mod items;
 mod serving;
 mod transfer;
