@@ -10,7 +10,7 @@ use spexus_bridge::Settings;
 use std::time::Duration;
 
 /// How long a helper thread that still reads is waited for.
-const FAREWELL: Duration = Duration::from_millis(50);
+pub(super) const FAREWELL: Duration = Duration::from_millis(50);
 
 pub(super) fn run(world: &World, choice: &Choice) -> Outcome {
     let config = config::read(world)?;

@@ -122,6 +122,15 @@ pub(super) fn read_if_any(world: &World) -> Outcome<Option<Config>> {
     }))
 }
 
+/// The log level alone, for a server that needs nothing else.
+pub(super) fn log_level(world: &World) -> Outcome<String> {
+    let given = Given {
+        world,
+        file: Map::new(),
+    };
+    Ok(given.optional(&LEVEL, level)?.unwrap_or_else(|| "info".to_owned()))
+}
+
 /// A refusal of a configuration.
 pub(super) fn refused(field: &str, problem: impl Into<String>, allowed: impl Into<String>) -> Refusal {
     Refusal::field(Code::InvalidParams, field, problem, allowed).hint(THREE_WAYS)

@@ -5,6 +5,7 @@
 
 mod bridge;
 mod config;
+mod embedded;
 mod init;
 mod install;
 mod pack;
@@ -86,9 +87,10 @@ impl World {
 }
 
 /// Runs the command that was given.
-pub(crate) fn run(wanted: Mcp, global: &Global, _sources: &Sources, output: Output) -> Outcome {
+pub(crate) fn run(wanted: Mcp, global: &Global, sources: &Sources, output: Output) -> Outcome {
     let world = World::of_process()?;
     match wanted.command {
+        None if global.database.is_some() => embedded::run(&world, &wanted.choice, global, sources),
         None => bridge::run(&world, &wanted.choice),
         Some(Command::Init(wanted)) => init::run(&world, &wanted, output),
         Some(Command::Install(wanted)) => install::run(&world, &wanted, global, output),
