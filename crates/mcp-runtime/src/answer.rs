@@ -121,9 +121,11 @@ impl From<Refusal> for RpcError {
     fn from(refusal: Refusal) -> Self {
         Self {
             code: refusal.code.json_rpc(),
+            //= specs/mcp-runtime.md#http-transport
+            //# A request the client has no right to MUST be answered with status 403 beside its JSON-RPC error.
+            status: (refusal.code == Code::AuthzForbidden).then_some(403),
             refusal,
             data: Box::default(),
-            status: None,
         }
     }
 }
@@ -249,10 +251,15 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) fn write_result(
     out: &mut Vec<u8>,
     id: &str,
-    outcome: Outcome,
+    mut outcome: Outcome,
     version: Version,
     signature: &Signature,
 ) {
+    //= specs/mcp-runtime.md#tools
+    //# A structured result with a short text MUST be sent as text where the revision knows no structured results.
+    if let (Body::Tool(result), false) = (&mut outcome.body, version.has_structured_results()) {
+        result.in_words();
+    }
     open(out, id);
     out.extend_from_slice(b",\"result\":");
     match version.era() {

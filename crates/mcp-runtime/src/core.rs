@@ -35,11 +35,11 @@ pub enum Instructions {
     /// Always the same.
     Fixed(String),
     /// Made anew for every client that says hello.
-    Made(Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>),
+    Made(Arc<dyn Fn(Context) -> BoxFuture<'static, String> + Send + Sync>),
 }
 
 /// Hears notifications by method and parameters.
-pub(crate) type Hear = Arc<dyn Fn(&str, Value) + Send + Sync>;
+pub(crate) type Hear = Arc<dyn Fn(Context, &str, Value) + Send + Sync>;
 
 pub(crate) struct Core {
     pub(crate) info: Info,
@@ -100,10 +100,10 @@ impl Core {
             meta_member: format!("\"{SERVER_INFO}\":{own}"),
             info: own,
             cache_ttl_ms: settings.cache_ttl_ms,
-            cache_scope: if settings.cache_public {
-                "public"
-            } else {
-                "private"
+            // What a guard shows to one user is not for the others.
+            cache_scope: match settings.cache_public && guard.is_none() {
+                true => "public",
+                false => "private",
             },
         };
         Self {

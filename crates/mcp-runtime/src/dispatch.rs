@@ -8,11 +8,12 @@ mod lifecycle;
 mod prompts;
 mod resources;
 mod route;
+mod sight;
 mod tasks;
 mod terms;
 mod tools;
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -368,10 +369,31 @@ fn hear(door: &Door<'_>, notification: &Notification<'_>) {
                     .params
                     .and_then(|p| serde_json::from_str(p).ok())
                     .unwrap_or_default();
-                on_notification(other, params);
+                let cx = heard(door);
+                // Nobody waits for an answer; the panic itself was reported by the panic hook.
+                let _ = catch_unwind(AssertUnwindSafe(|| on_notification(cx, other, params)));
             }
         }
     }
+}
+
+/// The context of a notification: what is said in it belongs to the session, for nothing was asked.
+fn heard(door: &Door<'_>) -> Context {
+    Context(Arc::new(Call {
+        core: door.core.clone(),
+        session: door.session.clone(),
+        extensions: door.extensions.clone(),
+        outlet: door.session.outlet(),
+        batch: None,
+        terms: door.session.terms(),
+        id: "null".into(),
+        cancel: Cancel::default(),
+        progress_token: None,
+        meta: None,
+        weight: 0,
+        rounds: Mutex::default(),
+        task: None,
+    }))
 }
 
 /// Stops the request a message names; one that is over, or never was, is ignored.

@@ -1,4 +1,4 @@
-//! Who may do what: asked before every tool, resource and prompt.
+//! Who may do what, asked before every tool, resource and prompt; and who sees what in the lists.
 
 use refusal::Refusal;
 
@@ -19,8 +19,38 @@ pub enum Access<'a> {
     CreatePrompt(&'a str),
 }
 
+/// An entry of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// The tool of this name.
+    Tool(&'a str),
+    /// The resource at this canonical address.
+    Resource(&'a str),
+    /// The pattern of resources.
+    Template(&'a str),
+    /// The prompt of this name.
+    Prompt(&'a str),
+}
+
 /// Decides by what the transport attached to the request (see [`Context::extension`]).
 pub trait Guard: Send + Sync + 'static {
     /// Refuses with 1014 what is not allowed.
     fn check(&self, cx: &Context, access: Access<'_>) -> Result<(), Refusal>;
+
+    /// The audience a request belongs to, such as the user's role; `None` sees all there is.
+    ///
+    /// Lists are written once for each audience and kept, so there should be few: the reason why users see different
+    /// things, not the users themselves.
+    fn audience(&self, cx: &Context) -> Option<String> {
+        let _ = cx;
+        None
+    }
+
+    /// Whether an audience sees this entry in the list. Asked when a list is written, not when it is read: call
+    /// [`Server::list_changed`](crate::Server::list_changed) when the answer changes. An entry that is not seen can still
+    /// be asked for by name, unless [`check`](Guard::check) refuses it.
+    fn shows(&self, audience: &str, entry: Entry<'_>) -> bool {
+        let _ = (audience, entry);
+        true
+    }
 }

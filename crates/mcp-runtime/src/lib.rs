@@ -21,25 +21,57 @@
 //! attached, see [`Context::extension`]), databases, environment variables, and standard output other than as a
 //! transport.
 //!
-//! ```no_run
-//! use mcp_runtime::{Info, Server, Stop, Tool, ToolResult, stdio};
-//! use serde_json::json;
+//! A whole server, and a client that says one thing to it:
 //!
-//! # async fn serve() -> Result<(), refusal::Refusal> {
+//! ```
+//! use mcp_runtime::{Info, Prompt, PromptMessage, Resource, ResourceContents, Server, Stop, Tool, ToolResult, lines};
+//! use serde_json::{Value, json};
+//! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Server::builder(Info::new("greeter", "1.0.0")).build();
-//! let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+//!
+//! // A tool that may wait, tell of its progress, and ask the user. One that never waits is made with `Tool::ready`.
 //! let greet = Tool::new("greet", "Greets somebody by name.", |cx, arguments| async move {
 //!     cx.progress(1.0, Some(1.0), None).await;
 //!     Ok::<_, Stop>(ToolResult::text(format!("Hello, {}!", arguments.text("name").unwrap_or("you"))))
 //! });
+//! let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
 //! server.add_tool(greet.input(schema))?;
-//! stdio::serve(&server, http::Extensions::new()).await;
+//!
+//! // Something to read. `server.resource_changed(…)` tells those who watch it.
+//! let read = |_cx, _request| async { Ok::<_, Stop>(vec![ResourceContents::text("greeter:///names", "text/plain", "Anna")]) };
+//! server.add_resources(vec![Resource::new("greeter:///names", "names", "Who was greeted.", "text/plain", read)])?;
+//!
+//! // Something for people to pick.
+//! let message = PromptMessage::user(mcp_runtime::Content::text("Greet {{name}} warmly."));
+//! let prompt = Prompt::template("warmly", "A warm greeting.", vec![message]).argument("name", "Whom to greet.", true);
+//! server.add_prompts(vec![prompt])?;
+//!
+//! // Any pair of byte streams will do; a program started by its host calls `stdio::serve` instead.
+//! let (ours, theirs) = tokio::io::duplex(4096);
+//! let (reader, writer) = tokio::io::split(theirs);
+//! tokio::spawn(async move { lines::serve(&server, reader, writer, http::Extensions::new()).await });
+//!
+//! let (reader, mut writer) = tokio::io::split(ours);
+//! let meta = json!({
+//!     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+//!     "io.modelcontextprotocol/clientCapabilities": {},
+//! });
+//! let params = json!({ "name": "greet", "arguments": { "name": "Anna" }, "_meta": meta });
+//! let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+//! writer.write_all(format!("{call}\n").as_bytes()).await?;
+//! let answer = BufReader::new(reader).lines().next_line().await?.ok_or("no answer")?;
+//! let answer: Value = serde_json::from_str(&answer)?;
+//! assert_eq!(answer["result"]["content"][0]["text"], "Hello, Anna!");
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! Start with [`Server::builder`], add [`Tool`]s, then serve: [`stdio::serve`], [`lines::serve`] on any pair of byte
-//! streams, or [`streamable_http::McpService`] mounted at any path.
+//! streams, or [`streamable_http::McpService`] mounted at any path. Who may do what, and who sees what, is decided by a
+//! [`Guard`]; where the limits are, by [`Limits`]; every refusal is one of the table in the crate `refusal`.
 
 mod answer;
 mod batch;
@@ -92,7 +124,7 @@ pub use completion::{Completer, Completing};
 pub use content::{Annotations, Content, Icon, ResourceContents, Role};
 pub use context::Context;
 pub use core::Instructions;
-pub use guard::{Access, Guard};
+pub use guard::{Access, Entry, Guard};
 pub use hub::{Change, List};
 pub use input::{Ask, InputRequired};
 pub use level::Level;

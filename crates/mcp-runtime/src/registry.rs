@@ -1,9 +1,10 @@
 //! What a server has: tools, resources, templates, prompts and methods of its own.
 //!
 //! Each family is an immutable snapshot behind one pointer. Readers take the pointer and never wait; a change builds a
-//! new snapshot and swaps it in. Lists are written when a snapshot is made, not when they are asked for.
+//! new snapshot and swaps it in. Lists are written when a snapshot is made, not when they are asked for; what a part of
+//! the users may see is a snapshot of its own, made when the first of them asks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use refusal::{Code, Refusal};
 
+use crate::guard::Entry;
 use crate::method::CustomMethod;
 use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource, ResourceTemplate};
@@ -24,7 +26,13 @@ pub(crate) struct Family<T> {
     first_page_ends: Option<Arc<str>>,
     /// The whole answer, when everything fits on one page.
     whole: Bytes,
+    /// What each audience sees of it.
+    views: ArcSwap<HashMap<String, Arc<Family<T>>>>,
+    page_entries: usize,
 }
+
+/// How many audiences a family keeps the list of. One more makes it start anew.
+const MAX_VIEWS: usize = 256;
 
 /// One page of what a source lists.
 #[derive(Clone, Debug)]
@@ -41,6 +49,8 @@ pub(crate) trait Listed {
     const MEMBER: &'static str;
     /// Its entry in the list, written.
     fn entry(&self) -> &Bytes;
+    /// What a guard calls the entry with this key.
+    fn named(key: &str) -> Entry<'_>;
 }
 
 impl<T: Listed> Family<T> {
@@ -50,8 +60,10 @@ impl<T: Listed> Family<T> {
             first_page: Bytes::new(),
             first_page_ends: None,
             whole: Bytes::new(),
+            views: ArcSwap::default(),
+            page_entries,
         };
-        let (body, ends) = family.write_page(None, page_entries);
+        let (body, ends) = family.write_page(None);
         family.whole = list_text::<T>(&body, None);
         family.first_page = body;
         family.first_page_ends = ends;
@@ -79,20 +91,41 @@ impl<T: Listed> Family<T> {
         self.entries.len()
     }
 
+    /// The part of the family an audience sees, made at its first request.
+    //= specs/mcp-runtime.md#registry
+    //# A list MUST hold the entries the client's audience sees, and no others.
+    pub(crate) fn seen_by(&self, audience: &str, shows: impl Fn(Entry<'_>) -> bool) -> Arc<Self> {
+        if let Some(view) = self.views.load().get(audience) {
+            return view.clone();
+        }
+        let seen = self.entries.iter().filter(|(key, _)| shows(T::named(key)));
+        let entries = seen.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let view = Arc::new(Self::new(entries, self.page_entries));
+        self.views.rcu(|views| {
+            let mut views = match views.len() < MAX_VIEWS {
+                true => (**views).clone(),
+                false => HashMap::new(),
+            };
+            views.insert(audience.to_owned(), view.clone());
+            views
+        });
+        view
+    }
+
     /// The entries after a key, joined by commas, and the key to go on from when there are more.
-    pub(crate) fn page(&self, after: Option<&str>, page_entries: usize) -> (Bytes, Option<Arc<str>>) {
+    pub(crate) fn page(&self, after: Option<&str>) -> (Bytes, Option<Arc<str>>) {
         match after {
             None => (self.first_page.clone(), self.first_page_ends.clone()),
-            Some(_) => self.write_page(after, page_entries),
+            Some(_) => self.write_page(after),
         }
     }
 
-    fn write_page(&self, after: Option<&str>, page_entries: usize) -> (Bytes, Option<Arc<str>>) {
+    fn write_page(&self, after: Option<&str>) -> (Bytes, Option<Arc<str>>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.entries.range::<str, _>((from, Bound::Unbounded));
         let mut out = Vec::new();
         let mut last = None;
-        for (key, value) in rest.by_ref().take(page_entries) {
+        for (key, value) in rest.by_ref().take(self.page_entries) {
             if !out.is_empty() {
                 out.push(b',');
             }
@@ -178,8 +211,14 @@ impl<T: Listed> Shelf<T> {
         }
     }
 
-    pub(crate) fn load(&self) -> arc_swap::Guard<Arc<Family<T>>> {
-        self.family.load()
+    pub(crate) fn load(&self) -> Arc<Family<T>> {
+        self.family.load_full()
+    }
+
+    /// Forgets what each audience sees.
+    pub(crate) fn forget_views(&self) {
+        self.family
+            .rcu(|current| Family::new(current.entries.clone(), self.page_entries));
     }
 
     /// Adds all or none.
@@ -225,12 +264,18 @@ impl Listed for tool::Registered {
     fn entry(&self) -> &Bytes {
         &self.entry
     }
+    fn named(key: &str) -> Entry<'_> {
+        Entry::Tool(key)
+    }
 }
 
 impl Listed for resource::Registered {
     const MEMBER: &'static str = "resources";
     fn entry(&self) -> &Bytes {
         &self.entry
+    }
+    fn named(key: &str) -> Entry<'_> {
+        Entry::Resource(key)
     }
 }
 
@@ -239,12 +284,18 @@ impl Listed for resource::RegisteredTemplate {
     fn entry(&self) -> &Bytes {
         &self.entry
     }
+    fn named(key: &str) -> Entry<'_> {
+        Entry::Template(key)
+    }
 }
 
 impl Listed for prompt::Registered {
     const MEMBER: &'static str = "prompts";
     fn entry(&self) -> &Bytes {
         &self.entry
+    }
+    fn named(key: &str) -> Entry<'_> {
+        Entry::Prompt(key)
     }
 }
 

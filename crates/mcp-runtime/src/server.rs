@@ -5,7 +5,7 @@ use std::sync::Arc;
 use refusal::Refusal;
 use serde_json::Value;
 
-use crate::context::notification;
+use crate::context::{Context, notification};
 use crate::core::{Core, Instructions, Parts};
 use crate::guard::Guard;
 use crate::hub::{Change, List};
@@ -152,8 +152,18 @@ impl Server {
         });
     }
 
-    /// Tells clients that a list kept by a source changed.
+    /// Tells clients that a list changed which the server itself does not see change: one kept by a source, or what a
+    /// guard shows to whom.
     pub fn list_changed(&self, list: List) {
+        let registry = &self.0.registry;
+        match list {
+            List::Tools => registry.tools.forget_views(),
+            List::Resources => {
+                registry.resources.forget_views();
+                registry.templates.forget_views();
+            }
+            List::Prompts => registry.prompts.forget_views(),
+        }
         self.0.hub.list_changed(list);
     }
 
@@ -236,9 +246,10 @@ impl Builder {
         self
     }
 
-    /// Hears notifications of clients the runtime has no use for, such as changed roots.
+    /// Hears notifications of clients the runtime has no use for, such as changed roots, by method and parameters. The
+    /// next message waits meanwhile: give longer work, such as asking the client back, a task of its own.
     #[must_use]
-    pub fn on_notification(mut self, hear: impl Fn(&str, Value) + Send + Sync + 'static) -> Self {
+    pub fn on_notification(mut self, hear: impl Fn(Context, &str, Value) + Send + Sync + 'static) -> Self {
         self.parts.on_notification = Some(Arc::new(hear));
         self
     }

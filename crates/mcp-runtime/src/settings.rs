@@ -56,7 +56,7 @@ pub struct Settings {
     pub extensions: Map<String, Value>,
     /// How long clients may keep lists and resources, for revisions that carry cache hints.
     pub cache_ttl_ms: u64,
-    /// Whether such an answer may be shared between users.
+    /// Whether such an answer may be shared between users; never where there is a guard.
     pub cache_public: bool,
     /// Key that protects cursors and request states. Random unless set; nodes that share work must share it.
     pub seal_key: Option<[u8; 32]>,

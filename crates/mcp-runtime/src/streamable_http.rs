@@ -118,6 +118,12 @@ impl Mount {
     }
 }
 
+/// The answer of a layer in front of the service that refuses a request, such as for a missing token: the refusal's own
+/// status, and a JSON-RPC error as the body.
+pub fn refused(refusal: Refusal) -> Response<ResponseBody> {
+    refuse("null", &refusal.into())
+}
+
 fn not_allowed(method: &Method) -> Response<ResponseBody> {
     let refusal = Refusal::new(Code::MethodNotAllowed, format!("{method} means nothing here"));
     let mut response = refuse("null", &RpcError::from(refusal));

@@ -120,6 +120,9 @@ pub struct ToolResult {
     /// Facts for programs.
     #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
+    /// The text says less than the structured result: clients of revisions without one need it as text.
+    #[serde(skip)]
+    pub(crate) is_brief: bool,
 }
 
 impl ToolResult {
@@ -148,6 +151,24 @@ impl ToolResult {
         }
     }
 
+    /// A structured result with a short text beside it. The payload travels once: clients of revisions that know no
+    /// structured results get it as text instead.
+    pub fn brief(text: impl Into<String>, value: Value) -> Self {
+        Self {
+            content: vec![Content::text(text)],
+            structured_content: Some(value),
+            is_brief: true,
+            ..Self::default()
+        }
+    }
+
+    /// The result as a revision without structured results can carry it.
+    pub(crate) fn in_words(&mut self) {
+        if let Some(value) = self.structured_content.take_if(|_| self.is_brief) {
+            self.content.push(Content::text(value.to_string()));
+        }
+    }
+
     /// The tool could not do it: the message for the model, the refusal for programs.
     //= specs/mcp-runtime.md#tools
     //# A tool that ran and failed MUST be answered with a result whose `isError` is true and which carries the refusal.
@@ -163,7 +184,7 @@ impl ToolResult {
             content: vec![Content::text(words(refusal))],
             structured_content: Some(json!({ "error": error })),
             is_error: true,
-            meta: Map::new(),
+            ..Self::default()
         }
     }
 }

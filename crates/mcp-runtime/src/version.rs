@@ -76,6 +76,11 @@ impl Version {
         self >= Version::V2025_11_25
     }
 
+    /// Results of tools may be structured.
+    pub(crate) fn has_structured_results(self) -> bool {
+        self >= Version::V2025_06_18
+    }
+
     /// The number for "no such resource", which 2026-07-28 moved.
     pub(crate) fn resource_not_found(self) -> i32 {
         match self.era() {

@@ -12,7 +12,7 @@ pub struct Event {
     pub id: Uuid,
     /// When.
     pub at: Timestamp,
-    /// What: `login`, `login_failed`, `logout`, `token_used`, `token_refused`.
+    /// What: `login`, `login_failed`, `logout`, `token_used`, `token_refused`, or an `operation` of an agent.
     pub event: String,
     /// The name given, which need not exist.
     pub username: String,

@@ -2,7 +2,9 @@
 
 use crate::HttpOptions;
 use crate::limits::Limits;
+use mcp_runtime::streamable_http::McpService;
 use spexus_domain::Kind;
+use spexus_mcp::Mcp;
 use spexus_service::Service;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -14,6 +16,10 @@ pub(crate) struct App {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
     pub(crate) limits: Arc<Limits>,
+    /// The same system for agents.
+    pub(crate) mcp: Mcp,
+    /// What speaks MCP over HTTP.
+    pub(crate) mcp_service: McpService,
     /// Requests under way.
     pub(crate) running: Arc<AtomicUsize>,
     /// Turns true when the server stops; streams end then.

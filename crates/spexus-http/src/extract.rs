@@ -299,17 +299,21 @@ where
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let app = App::from_ref(state);
-        let origin = origin(parts);
-        match authenticate(&app, parts, &origin).await {
-            Ok(caller) => {
-                app.limits.check_caller(&caller)?;
-                Ok(Self(caller))
-            }
-            Err(refusal) => {
-                app.limits.check_address(&origin.address)?;
-                Err(refusal.into())
-            }
+        Ok(Self(admit(&App::from_ref(state), parts).await?))
+    }
+}
+
+/// The owner of a request's token or session, within the rate of both.
+pub(crate) async fn admit(app: &App, parts: &Parts) -> Ruled<Caller> {
+    let origin = origin(parts);
+    match authenticate(app, parts, &origin).await {
+        Ok(caller) => {
+            app.limits.check_caller(&caller)?;
+            Ok(caller)
+        }
+        Err(refusal) => {
+            app.limits.check_address(&origin.address)?;
+            Err(refusal)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The product as HTTP: REST under `/api/v1`, its description, health and metrics.
+//! The product as HTTP: REST under `/api/v1`, its description, the MCP endpoint, health and metrics.
 //!
 //! Handlers hold no rule. Each one reads its input, calls one function of the service and renders what comes back; a
 //! refusal is rendered in one place. The decision that shaped this crate: what is alike for every kind of item is
@@ -19,6 +19,7 @@ mod health;
 mod item;
 mod limits;
 mod link;
+mod mcp;
 mod middleware;
 mod openapi;
 mod options;

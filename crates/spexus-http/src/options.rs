@@ -1,5 +1,6 @@
 //! What the HTTP surface can be told, with its limits.
 
+use spexus_mcp::McpOptions;
 use std::sync::Arc;
 
 /// How the HTTP surface works. Every limit has its unit in its name.
@@ -25,6 +26,8 @@ pub struct HttpOptions {
     pub drain_timeout_ms: u64,
     /// Whether browsers may be told to use HTTPS only, because they reach us that way.
     pub secure_cookies: bool,
+    /// How the MCP endpoint works.
+    pub mcp: McpOptions,
     /// Writes the metrics in Prometheus' text form.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -42,6 +45,7 @@ impl Default for HttpOptions {
             max_anonymous_requests_per_minute: 300,
             drain_timeout_ms: 10_000,
             secure_cookies: false,
+            mcp: McpOptions::default(),
             metrics: Arc::new(String::new),
         }
     }

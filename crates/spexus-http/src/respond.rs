@@ -26,28 +26,35 @@ impl From<Refusal> for Refused {
 //# Every refusal MUST come in one envelope with the code, the name, a message and a hint of the table of refusals.
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let code = self.0.code;
-        let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let wait = self
-            .0
-            .facts
-            .iter()
-            .find(|(name, _)| *name == "retry_after_seconds")
-            .map(|(_, value)| value.clone());
-        let mut response = (status, Json(ErrorEnvelope::from(self.0))).into_response();
-        let headers = response.headers_mut();
-        if let Some(wait) = wait.and_then(|wait| HeaderValue::from_str(&wait).ok()) {
-            headers.insert(header::RETRY_AFTER, wait);
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static("Bearer realm=\"spexus\""),
-            );
-        }
-        response.extensions_mut().insert(code);
-        response
+        let status =
+            StatusCode::from_u16(self.0.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let refusal = self.0.clone();
+        dress(
+            &refusal,
+            (status, Json(ErrorEnvelope::from(self.0))).into_response(),
+        )
     }
+}
+
+/// Adds the headers that belong to a refusal.
+pub(crate) fn dress(refusal: &Refusal, mut response: Response) -> Response {
+    let facts = refusal.facts.iter();
+    let wait = facts
+        .filter(|(name, _)| *name == "retry_after_seconds")
+        .find_map(|(_, value)| HeaderValue::from_str(value).ok());
+    let status = response.status();
+    let headers = response.headers_mut();
+    if let Some(wait) = wait {
+        headers.insert(header::RETRY_AFTER, wait);
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(
+            header::WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"spexus\""),
+        );
+    }
+    response.extensions_mut().insert(refusal.code);
+    response
 }
 
 /// A value with its revision as ETag.

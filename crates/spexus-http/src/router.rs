@@ -2,11 +2,11 @@
 
 use crate::app::{App, OfKind};
 use crate::{
-    account, audit, baseline, batch, changes, comment, health, item, link, middleware, openapi, project,
+    account, audit, baseline, batch, changes, comment, health, item, link, mcp, middleware, openapi, project,
     prompt, search, settings,
 };
 use axum::Router;
-use axum::routing::{delete, get, patch, post, put};
+use axum::routing::{any, delete, get, patch, post, put};
 use spexus_domain::{Code, Kind, Refusal};
 
 /// All routes, behind the middleware.
@@ -86,6 +86,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/tokens/{id}", delete(account::revoke_token))
         .route("/audit/events", get(audit::list_events))
         .route("/audit/verify", get(audit::verify))
+        .route("/mcp", any(mcp::endpoint))
         .with_state(app.clone());
     for kind in Kind::ALL {
         api = api.merge(routes_of_kind(&app, kind));
@@ -97,6 +98,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
+        .route("/mcp", any(mcp::endpoint))
         .with_state(app.clone());
     Router::new()
         .nest("/api/v1", api)

@@ -3,6 +3,7 @@
 use crate::HttpOptions;
 use crate::app::App;
 use crate::limits::Limits;
+use crate::mcp as mcp_endpoint;
 use crate::router::router;
 use axum::Router;
 use axum::extract::Request;
@@ -11,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use spexus_mcp::Mcp;
 use spexus_service::Service;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -33,8 +35,12 @@ pub async fn serve(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
+    let mcp =
+        Mcp::new(&service, options.mcp.clone()).map_err(|refusal| std::io::Error::other(refusal.message))?;
     let router = router(App {
         service,
+        mcp_service: mcp_endpoint::service(&mcp),
+        mcp: mcp.clone(),
         options: options.clone(),
         limits,
         running: Arc::default(),
@@ -66,10 +72,10 @@ pub async fn serve(
     let _ = stop.send(true);
     //= specs/spexus-http.md#stopping
     //# A server that is told to stop MUST answer every request it accepted before it ends.
-    let drained = tokio::time::timeout(
-        Duration::from_millis(options.drain_timeout_ms),
-        graceful.shutdown(),
-    )
+    let drained = tokio::time::timeout(Duration::from_millis(options.drain_timeout_ms), async {
+        // Streams of MCP wait for news; they end when their server does.
+        tokio::join!(mcp.server().drain(), graceful.shutdown());
+    })
     .await;
     if drained.is_err() {
         tracing::warn!(

@@ -11,7 +11,8 @@ use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Ruled, Uuid, text};
 use spexus_store::chain::{self, Verdict};
 use spexus_store::{Actor, Store, audit};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Events kept in memory at most.
@@ -45,6 +46,23 @@ pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
     chain::verify(&mut conn).await.map_err(told)
 }
 
+/// Notes that a caller did something through a surface that speaks of operations. The same operation by the same caller
+/// with the same outcome is counted and written as one event, so that thousands a second cost a row each.
+pub fn note_operation(service: &Service, caller: &Caller, method: &str, name: &str, outcome: &str) {
+    let performed = Performed {
+        username: caller.username.clone(),
+        token_id: caller.token_id,
+        client: caller.client.clone(),
+        detail: format!("{method} {} {outcome}", text::excerpt(name, 100)),
+    };
+    let mut waiting = service.audit.lock();
+    if waiting.operations.len() >= MAX_WAITING && !waiting.operations.contains_key(&performed) {
+        waiting.dropped += 1;
+        return;
+    }
+    *waiting.operations.entry(performed).or_default() += 1;
+}
+
 /// Events on their way to the database.
 #[derive(Clone)]
 pub(crate) struct AuditTrail {
@@ -56,6 +74,16 @@ pub(crate) struct AuditTrail {
 struct Waiting {
     events: Vec<Event>,
     dropped: u64,
+    operations: HashMap<Performed, u64>,
+}
+
+/// Somebody did something, however often.
+#[derive(PartialEq, Eq, Hash)]
+struct Performed {
+    username: String,
+    token_id: Option<Uuid>,
+    client: String,
+    detail: String,
 }
 
 /// What happened, in the words of the table.
@@ -66,6 +94,7 @@ pub(crate) enum Happening {
     Logout,
     TokenUsed,
     TokenRefused,
+    Operation,
 }
 
 impl Happening {
@@ -76,6 +105,7 @@ impl Happening {
             Happening::Logout => "logout",
             Happening::TokenUsed => "token_used",
             Happening::TokenRefused => "token_refused",
+            Happening::Operation => "operation",
         }
     }
 }
@@ -120,7 +150,7 @@ impl AuditTrail {
             detail,
             "at the door"
         );
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
         if waiting.events.len() >= MAX_WAITING {
             waiting.dropped += 1;
             return;
@@ -137,10 +167,35 @@ impl AuditTrail {
         });
     }
 
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn event(&self, (performed, times): (Performed, u64)) -> Event {
+        let detail = match times {
+            1 => performed.detail,
+            times => format!("{} ×{times}", performed.detail),
+        };
+        Event {
+            id: Uuid::nil(),
+            at: self.store.now(),
+            event: Happening::Operation.name().into(),
+            username: performed.username,
+            token_id: performed.token_id,
+            address: String::new(),
+            client: performed.client,
+            detail,
+        }
+    }
+
     /// Writes what waits.
     pub(crate) async fn flush(&self) {
-        let Waiting { mut events, dropped } =
-            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let Waiting {
+            mut events,
+            dropped,
+            operations,
+        } = std::mem::take(&mut *self.lock());
+        events.extend(operations.into_iter().map(|done| self.event(done)));
         if let Some(last) = events.last_mut().filter(|_| dropped > 0) {
             last.detail = format!("{} (and {dropped} more events that were not kept)", last.detail);
         }

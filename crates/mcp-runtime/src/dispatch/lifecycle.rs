@@ -72,10 +72,10 @@ fn instructed(core: &Arc<Core>, mut answer: Value, cacheable: bool) -> Step {
             Step::Now(finish(answer))
         }
         Instructions::Made(make) => {
-            let made = make();
-            let run = move |_cx| {
+            let make = make.clone();
+            let run = move |cx| {
                 async move {
-                    answer["instructions"] = json!(made.await);
+                    answer["instructions"] = json!(make(cx).await);
                     Ok(finish(answer))
                 }
                 .boxed()

@@ -7,6 +7,7 @@ use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::resources::first_of_source;
+use super::sight::seen;
 use super::{Door, Plan, Step};
 use crate::answer::{Outcome, RpcError};
 use crate::context::Context;
@@ -27,7 +28,12 @@ const LIST: &str = "prompts/list";
 
 //= specs/mcp-runtime.md#registry
 //# A list with more entries than a page holds MUST be given page by page, and the pages together MUST hold each entry once.
-pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+pub(super) fn list(
+    door: &Door<'_>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    terms: &Terms,
+) -> Result<Step, RpcError> {
     let core = door.core;
     let place = Place::asked(fields, &core.seal, LIST)?;
     let source = core.prompt_source.clone();
@@ -43,11 +49,11 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
         Some(Place::After(key)) => Some(key),
         None => None,
     };
-    let prompts = core.registry.prompts.load();
+    let prompts = seen(door, request, terms, &core.registry.prompts)?;
     if let (None, None, Some(whole)) = (&after, &source, prompts.whole()) {
         return Ok(Step::Now(Outcome::text(whole)));
     }
-    let (entries, ends) = prompts.page(after.as_deref(), core.settings.limits.page_entries);
+    let (entries, ends) = prompts.page(after.as_deref());
     let next = ends
         .map(|key| Place::After(key.to_string()))
         .or_else(|| first_of_source(source.is_some()));

@@ -8,17 +8,19 @@ use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
+use super::sight::seen;
 use super::{Door, Plan, Step};
 use crate::answer::{Outcome, RpcError};
 use crate::content::ResourceContents;
 use crate::context::{Call, Context};
 use crate::core::Core;
 use crate::cursor::Place;
+use crate::envelope::Request;
 use crate::fields::{self, Fields};
 use crate::guard::Access;
 use crate::hub::Filter;
 use crate::input::Rounds;
-use crate::registry::{Listing, list_text};
+use crate::registry::{Family, Listing, list_text};
 use crate::resource::{ReadRequest, Registered, RegisteredTemplate, ResourceSource};
 use crate::session::Terms;
 use crate::tool::Stop;
@@ -28,7 +30,12 @@ use crate::version::Era;
 const LIST: &str = "resources/list";
 const TEMPLATES: &str = "resources/templates/list";
 
-pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+pub(super) fn list(
+    door: &Door<'_>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    terms: &Terms,
+) -> Result<Step, RpcError> {
     let core = door.core;
     let under = fields.text("path")?.map(|path| address_of_path(core, &path));
     let place = Place::asked(fields, &core.seal, LIST)?;
@@ -38,17 +45,17 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
         Some(Place::After(key)) => Some(key),
         None => None,
     };
-    let resources = core.registry.resources.load();
+    let resources = seen(door, request, terms, &core.registry.resources)?;
     if let (None, None, None, Some(whole)) = (&after, &source, &under, resources.whole()) {
         return Ok(Step::Now(Outcome::text(whole)));
     }
     if let Some(under) = under {
-        return Ok(list_under(door, source, under));
+        return Ok(list_under(door, &resources, source, under));
     }
     if resources.len() == 0 {
         return Ok(from_source(door, source, String::new(), None));
     }
-    let (entries, ends) = resources.page(after.as_deref(), core.settings.limits.page_entries);
+    let (entries, ends) = resources.page(after.as_deref());
     let next = ends
         .map(|key| Place::After(key.to_string()))
         .or_else(|| first_of_source(source.is_some()));
@@ -59,17 +66,18 @@ pub(super) fn list(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcErro
     ))))
 }
 
-pub(super) fn templates(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
+pub(super) fn templates(
+    door: &Door<'_>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    terms: &Terms,
+) -> Result<Step, RpcError> {
     let core = door.core;
     let after = match Place::asked(fields, &core.seal, TEMPLATES)? {
         Some(Place::After(key)) => Some(key),
         _ => None,
     };
-    let (entries, ends) = core
-        .registry
-        .templates
-        .load()
-        .page(after.as_deref(), core.settings.limits.page_entries);
+    let (entries, ends) = seen(door, request, terms, &core.registry.templates)?.page(after.as_deref());
     let next = ends.map(|key| Place::After(key.to_string()).seal(&core.seal, TEMPLATES));
     Ok(Step::Now(Outcome::text(list_text::<RegisteredTemplate>(
         &entries,
@@ -195,8 +203,12 @@ fn from_source(
 }
 
 /// A part of the tree: registered resources that lie in it, else those of the source.
-fn list_under(door: &Door<'_>, source: Option<Arc<dyn ResourceSource>>, under: String) -> Step {
-    let resources = door.core.registry.resources.load();
+fn list_under(
+    door: &Door<'_>,
+    resources: &Family<Registered>,
+    source: Option<Arc<dyn ResourceSource>>,
+    under: String,
+) -> Step {
     let inside = |own: &str| {
         own.strip_prefix(under.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || under.ends_with('/'))

@@ -37,15 +37,15 @@ pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Re
             cancel(door.session, &fields);
             Ok(Step::Now(Outcome::empty()))
         }
-        Method::ToolsList => tools::list(door),
+        Method::ToolsList => tools::list(door, request, terms),
         Method::ToolsCall => tools::call(door, &fields, terms),
-        Method::ResourcesList => resources::list(door, &fields),
-        Method::TemplatesList => resources::templates(door, &fields),
+        Method::ResourcesList => resources::list(door, request, &fields, terms),
+        Method::TemplatesList => resources::templates(door, request, &fields, terms),
         Method::ResourcesRead => resources::read(door, &fields, terms),
         Method::Subscribe => resources::subscribe(door, &fields),
         Method::Unsubscribe => resources::unsubscribe(door, &fields),
         Method::Listen => resources::listen(door, &fields),
-        Method::PromptsList => prompts::list(door, &fields),
+        Method::PromptsList => prompts::list(door, request, &fields, terms),
         Method::PromptsGet => prompts::get(door, &fields, terms),
         Method::PromptsCreate => prompts::create(door, request),
         Method::Complete if fields.has("ref") => completion::complete(door, &fields),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use refusal::{Code, Refusal};
 use serde_json::Value;
 
+use super::sight::seen;
 use super::{Door, Plan, Step, Work, settle, tasks};
 use crate::answer::{Outcome, RpcError};
 use crate::context::Context;
+use crate::envelope::Request;
 use crate::fields::Fields;
 use crate::guard::Access;
 use crate::input::Rounds;
@@ -18,8 +20,8 @@ use crate::session::Terms;
 use crate::tool::{Arguments, Handler, Registered, Stop, TaskSupport, ToolResult};
 use crate::version::Era;
 
-pub(super) fn list(door: &Door<'_>) -> Result<Step, RpcError> {
-    let tools = door.core.registry.tools.load();
+pub(super) fn list(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
+    let tools = seen(door, request, terms, &door.core.registry.tools)?;
     // Tools are one page, so there is always a whole; an empty list stands for what cannot be.
     let all = tools
         .whole()

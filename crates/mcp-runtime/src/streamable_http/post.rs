@@ -354,9 +354,9 @@ fn version_in_body(params: Option<&str>) -> Option<String> {
         .map(|name| name.into_owned())
 }
 
-/// Errors of the handshake era travel with status 200, except for texts that are no messages.
+/// Errors of the handshake era travel with status 200, except for texts that are no messages and for missing rights.
 fn handshake_status(status: Option<u16>) -> u16 {
-    status.filter(|status| *status == 400).unwrap_or(200)
+    status.filter(|status| matches!(status, 400 | 403)).unwrap_or(200)
 }
 
 async fn last_event(stream: &EventStream) -> Bytes {

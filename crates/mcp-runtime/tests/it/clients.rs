@@ -1,16 +1,28 @@
-//! The official SDK's client against this server: over a child's pipes and in memory, in both eras.
+//! The official SDK's client against this server: over a child's pipes, over HTTP and in memory, in both eras.
+
+use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{RunningService, ServiceExt};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::json;
 
 use crate::client::server;
+use crate::http::listen;
 use crate::stdio::echo;
-use mcp_runtime::{Tool, ToolResult};
+use mcp_runtime::{Server, Tool, ToolResult};
+
+/// Long enough that only a lost answer reaches it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn check(client: RunningService<RoleClient, ()>) {
+    tokio::time::timeout(PATIENCE, talk(client))
+        .await
+        .expect("every answer within a minute");
+}
+
+async fn talk(client: RunningService<RoleClient, ()>) {
     let tools = client.list_all_tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.name == "echo"));
     let arguments = json!({ "text": "через SDK" }).as_object().unwrap().clone();
@@ -40,23 +52,49 @@ async fn the_sdk_client_works_over_pipes_in_the_handshake_era() {
 #[tokio::test]
 async fn the_sdk_client_works_over_pipes_in_the_stateless_era() {
     let transport = TokioChildProcess::new(tokio::process::Command::new(echo())).unwrap();
-    let lifecycle = ClientLifecycleMode::Discover {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-    };
-    check(().serve_with_lifecycle(transport, lifecycle).await.unwrap()).await;
+    check(().serve_with_lifecycle(transport, discover()).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn the_sdk_client_works_over_http_in_the_handshake_era() {
+    let server = echoing();
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://{}/mcp", listen(&server).await));
+    let client = ().serve(transport).await.unwrap();
+    assert_eq!(server.sessions(), 1, "this era has sessions");
+    check(client).await;
+    assert_eq!(server.sessions(), 0, "the client closed its session when it left");
+}
+
+#[tokio::test]
+async fn the_sdk_client_works_over_http_in_the_stateless_era() {
+    let server = echoing();
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://{}/mcp", listen(&server).await));
+    check(().serve_with_lifecycle(transport, discover()).await.unwrap()).await;
+    assert_eq!(server.sessions(), 0, "this era has none");
 }
 
 #[tokio::test]
 async fn the_sdk_client_works_in_memory() {
-    let server = server();
-    let echo = Tool::ready("echo", "Says it back.", |a| {
-        Ok(ToolResult::text(a.text("text").unwrap_or_default()))
-    });
-    server.add_tool(echo).unwrap();
+    let server = echoing();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move {
         let (reader, writer) = tokio::io::split(theirs);
         mcp_runtime::lines::serve(&server, reader, writer, ::http::Extensions::new()).await
     });
     check(().serve(ours).await.unwrap()).await;
+}
+
+fn discover() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    }
+}
+
+fn echoing() -> Server {
+    let server = server();
+    let echo = Tool::ready("echo", "Says it back.", |a| {
+        Ok(ToolResult::text(a.text("text").unwrap_or_default()))
+    });
+    server.add_tool(echo).unwrap();
+    server
 }

@@ -87,7 +87,7 @@ impl Http {
     }
 
     /// A request of the stateless era with all its headers.
-    async fn stateless(
+    pub(crate) async fn stateless(
         &mut self,
         method: &str,
         mut params: Value,
@@ -127,7 +127,7 @@ impl Http {
             .as_u16()
     }
 
-    fn request(&self, method: &str, headers: &[(&str, &str)]) -> ::http::request::Builder {
+    pub(crate) fn request(&self, method: &str, headers: &[(&str, &str)]) -> ::http::request::Builder {
         let mut request = Request::builder()
             .method(method)
             .uri("/mcp")
@@ -144,9 +144,33 @@ impl Http {
         }
     }
 
-    async fn call(&mut self, request: Request<Full<Bytes>>) -> Response<ResponseBody> {
+    pub(crate) async fn call(&mut self, request: Request<Full<Bytes>>) -> Response<ResponseBody> {
         self.service.call(request).await.unwrap()
     }
+}
+
+/// Serves a server on a socket of its own, for as long as the test runs.
+pub(crate) async fn listen(server: &Server) -> std::net::SocketAddr {
+    let service = McpService::new(server, HttpSettings::default());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let service = service.clone();
+            let serve = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
+                service.clone().call(request)
+            });
+            let stream = hyper_util::rt::TokioIo::new(stream);
+            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(stream, serve));
+        }
+    });
+    address
+}
+
+/// The whole body of a plain answer.
+pub(crate) async fn json_of(response: Response<ResponseBody>) -> Value {
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    serde_json::from_slice(&bytes).unwrap()
 }
 
 /// A stream of events as it is read.
@@ -322,8 +346,7 @@ async fn bodies_that_cannot_be_read_are_refused_in_json() {
             .call(request.body(Full::new(Bytes::from(body.to_vec()))).unwrap())
             .await;
         let status = response.status().as_u16();
-        let body: Value =
-            serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        let body: Value = json_of(response).await;
         (status, codes(&body))
     };
     assert_eq!(send("text/plain", "identity", b"{}").await, (415, (1024, 1024)));
@@ -427,15 +450,13 @@ async fn sessions_that_are_gone_missing_or_doubled_have_their_status() {
     let response = http.call(request).await;
     assert_eq!(response.headers()["allow"], "POST, GET, DELETE");
     assert_eq!(response.status(), 405);
-    let body: Value =
-        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    let body: Value = json_of(response).await;
     assert_eq!(codes(&body), (1071, 1071));
     http.session = None;
     let request = http.request("GET", &[]).body(Full::new(Bytes::new())).unwrap();
     let response = http.call(request).await;
     assert_eq!(response.status(), 400);
-    let body: Value =
-        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    let body: Value = json_of(response).await;
     assert_eq!(refusal(&body), 1026);
 }
 
@@ -452,8 +473,7 @@ async fn a_body_that_breaks_off_is_refused() {
     let body = http_body_util::StreamBody::new(frames);
     let response = service.call(request.body(body).unwrap()).await.unwrap();
     assert_eq!(response.status(), 503);
-    let body: Value =
-        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    let body: Value = json_of(response).await;
     assert_eq!(codes(&body), (1067, 1067));
 }
 
@@ -661,27 +681,10 @@ async fn leaving_a_stateless_stream_cancels_the_request() {
 
 #[tokio::test]
 async fn over_a_real_socket_a_slow_body_and_a_lost_client_harm_nobody() {
-    use hyper::server::conn::http1;
-    use hyper_util::rt::TokioIo;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let server = server();
     talking(&server);
-    let service = McpService::new(&server, HttpSettings::default());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let service = service.clone();
-            let serve = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
-                service.clone().call(request)
-            });
-            tokio::spawn(async move {
-                http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), serve)
-                    .await
-            });
-        }
-    });
+    let address = listen(&server).await;
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         HELLO.len()

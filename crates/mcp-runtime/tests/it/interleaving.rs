@@ -1,4 +1,5 @@
-//! However requests, cancels, timeouts, panics and the end of input mix: one answer each, or cancelled.
+//! However requests, cancels, timeouts, panics, draining, shutdown and the end of input mix: one answer each, or
+//! cancelled.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -81,8 +82,13 @@ fn request(id: u64, tool: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "_meta": { "progressToken": id } } })
 }
 
-/// Plays the steps, ends the input, and gives how often each request was answered.
-async fn play(steps: Vec<Step>, drain_ms: u64, in_flight: usize) -> (HashMap<u64, usize>, Vec<u64>, u64) {
+/// Plays the steps, asks for shutdown or just ends the input, and gives how often each request was answered.
+async fn play(
+    steps: Vec<Step>,
+    shutdown: bool,
+    drain_ms: u64,
+    in_flight: usize,
+) -> (HashMap<u64, usize>, Vec<u64>, u64) {
     let server = server_with(|s| {
         s.limits.drain_timeout_ms = drain_ms;
         s.limits.max_in_flight_per_session = in_flight;
@@ -124,6 +130,9 @@ async fn play(steps: Vec<Step>, drain_ms: u64, in_flight: usize) -> (HashMap<u64
             Step::Pause => tokio::time::sleep(Duration::from_millis(4)).await,
         }
     }
+    if shutdown {
+        client.start("shutdown", json!({})).await;
+    }
     let (rest, _) = client.finish().await;
     let mut answers: HashMap<u64, usize> = (first..next).map(|id| (id, 0)).collect();
     for message in rest {
@@ -147,11 +156,12 @@ proptest! {
     #[test]
     fn every_request_is_answered_once_or_was_cancelled(
         steps in proptest::collection::vec(step(), 0..60),
+        shutdown in any::<bool>(),
         drain_ms in prop_oneof![Just(0u64), Just(7), Just(10_000)],
         in_flight in prop_oneof![Just(2usize), Just(1_000)],
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let (answers, cancelled, sent) = runtime.block_on(play(steps, drain_ms, in_flight));
+        let (answers, cancelled, sent) = runtime.block_on(play(steps, shutdown, drain_ms, in_flight));
         prop_assert_eq!(answers.len() as u64, sent);
         for (id, count) in answers {
             let allowed = if cancelled.contains(&id) { 0..=1 } else { 1..=1 };

@@ -233,7 +233,7 @@ async fn discovery_tells_what_there_is_and_what_is_missing() {
 async fn instructions_are_made_anew_for_every_client() {
     let count = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let counting = count.clone();
-    let made = Instructions::Made(Arc::new(move || {
+    let made = Instructions::Made(Arc::new(move |_| {
         let now = counting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         Box::pin(async move { format!("visit {now}") })
     }));

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should stop where it stands, and its helpers take what it hands them"
 )]
 
+mod audiences;
 mod client;
 mod clients;
 mod http;

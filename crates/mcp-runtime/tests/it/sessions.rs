@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::streamable_http::{HttpSettings, McpService, SessionOwner};
+use mcp_runtime::streamable_http::SessionOwner;
 use mcp_runtime::{
-    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Settings,
-    Stop,
+    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Stop,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::{refusal, server, server_with};
 use crate::http::{HELLO, Http};
@@ -37,6 +36,7 @@ async fn a_session_is_the_same_across_requests() {
 }
 
 // proves 002 Req-Perf-002
+// proves 002 Req-Proto-011
 //= specs/mcp-runtime.md#sessions
 //= type=test
 //# A session MUST be found in constant time, and one that is kept by a store MUST be served again after a restart.
@@ -152,25 +152,4 @@ async fn the_store_in_memory_keeps_and_forgets() {
     assert_eq!(store.get("a").await.unwrap(), Some(record));
     store.remove("a").await.unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn an_idle_session_is_small() {
-    // What is measured is what one session adds to a table of many; the process as a whole is measured by the driver.
-    let server = Server::builder(Info::new("test", "1.0.0"))
-        .settings(Settings::default())
-        .build();
-    let mut http = Http {
-        service: McpService::new(&server, HttpSettings::default()),
-        ..Http::new(&server)
-    };
-    for _ in 0..100 {
-        http.open().await;
-    }
-    assert_eq!(server.sessions(), 100);
-    let answer: Value = http
-        .post(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))
-        .await
-        .json;
-    assert_eq!(refusal(&answer), 1076, "without its id nobody has a session");
 }

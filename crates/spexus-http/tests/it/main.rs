@@ -13,6 +13,7 @@ mod harness;
 mod items;
 mod limits;
 mod logs;
+mod mcp;
 mod openapi;
 mod permissions;
 mod search;

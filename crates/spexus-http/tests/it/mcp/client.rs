@@ -1,0 +1,197 @@
+//! An agent: says hello, keeps its session, and understands both ways an answer can come.
+
+use crate::harness::Server;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Long enough for a busy machine, short enough for a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A client with a session.
+pub(super) struct Agent {
+    client: reqwest::Client,
+    url: String,
+    token: String,
+    session: String,
+    headers: Vec<(&'static str, String)>,
+    next_id: AtomicU64,
+    /// The answer to `initialize`.
+    pub(super) hello: Value,
+}
+
+/// An answer with its status.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: reqwest::header::HeaderMap,
+    pub(super) body: Value,
+}
+
+impl Agent {
+    /// An agent of the administrator, on the version most hosts speak.
+    pub(super) async fn connect(server: &Server) -> Self {
+        Self::with(server, &server.token, "2025-06-18", &[]).await
+    }
+
+    pub(super) async fn with(
+        server: &Server,
+        token: &str,
+        version: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Self {
+        let mut agent = Self {
+            client: server.client.clone(),
+            url: format!("{}/api/v1/mcp", server.url),
+            token: token.to_owned(),
+            session: String::new(),
+            headers: headers
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned()))
+                .collect(),
+            next_id: AtomicU64::new(1),
+            hello: Value::Null,
+        };
+        let answer = agent.send(&hello(version)).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        agent.session = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
+        agent.hello = answer.body;
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(agent.send(&ready).await.status, 202);
+        agent
+    }
+
+    /// One message, and what comes back.
+    pub(super) async fn send(&self, message: &Value) -> Answer {
+        let sent = self.request_to(Method::POST).json(message).send();
+        let mut response = tokio::time::timeout(PATIENCE, sent)
+            .await
+            .expect("an answer")
+            .unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let is_stream = headers
+            .get("content-type")
+            .is_some_and(|kind| kind == "text/event-stream");
+        let mut text = String::new();
+        while let Some(chunk) = tokio::time::timeout(PATIENCE, response.chunk())
+            .await
+            .expect("the rest")
+            .unwrap()
+        {
+            text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        let body = match is_stream {
+            true => last_event(&text),
+            false => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        };
+        Answer {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    /// A request; gives the whole answer.
+    pub(super) async fn request(&self, method: &str, params: Value) -> Value {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let answer = self
+            .send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+        assert_eq!(
+            (&answer.body["jsonrpc"], &answer.body["id"]),
+            (&json!("2.0"), &json!(id)),
+            "{:?}",
+            answer.body
+        );
+        answer.body
+    }
+
+    /// A request that succeeds; gives its result.
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Value {
+        let mut answer = self.request(method, params).await;
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].take()
+    }
+
+    /// A request that is refused; gives its error.
+    pub(super) async fn refused(&self, method: &str, params: Value) -> Value {
+        let mut answer = self.request(method, params).await;
+        assert!(answer.get("result").is_none(), "{method}: {answer}");
+        answer["error"].take()
+    }
+
+    /// Calls a tool that can do it; gives the structured result.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let mut result = self
+            .ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+            .await;
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+        result["structuredContent"].take()
+    }
+
+    /// Calls a tool that cannot do it; gives the error it tells.
+    pub(super) async fn fails(&self, tool: &str, arguments: Value) -> Value {
+        let mut result = self
+            .ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+            .await;
+        assert_eq!(result["isError"], true, "{tool}: {result}");
+        result["structuredContent"]["error"].take()
+    }
+
+    /// Reads a resource as JSON.
+    pub(super) async fn read(&self, uri: &str) -> Value {
+        let result = self.ask("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(result["contents"][0]["uri"], uri);
+        serde_json::from_str(result["contents"][0]["text"].as_str().unwrap()).unwrap()
+    }
+
+    /// The names of the tools this agent sees.
+    pub(super) async fn tools(&self) -> Vec<String> {
+        let listed = self.ask("tools/list", json!({})).await;
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        listed["tools"].as_array().unwrap().iter().map(name).collect()
+    }
+
+    /// A request of this agent without a body.
+    pub(super) fn request_to(&self, method: Method) -> RequestBuilder {
+        let mut request = self
+            .client
+            .request(method, &self.url)
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        if !self.token.is_empty() {
+            request = request.bearer_auth(&self.token);
+        }
+        if !self.session.is_empty() {
+            request = request.header("mcp-session-id", &self.session);
+        }
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        request
+    }
+}
+
+/// The first message of a client.
+pub(super) fn hello(version: &str) -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": "hello", "method": "initialize",
+        "params": {
+            "protocolVersion": version,
+            "capabilities": {},
+            "clientInfo": { "name": "exam", "version": "1.0" },
+        },
+    })
+}
+
+fn last_event(text: &str) -> Value {
+    let data = |event: &str| {
+        event
+            .lines()
+            .find_map(|line| line.strip_prefix("data: "))
+            .map(str::to_owned)
+    };
+    let last = text.split("\n\n").filter_map(data).next_back().unwrap();
+    serde_json::from_str(&last).unwrap()
+}

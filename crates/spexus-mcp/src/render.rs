@@ -1,0 +1,187 @@
+//! What agents read: rows of one line, items with as much detail as was asked for, and never an invisible character.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use spexus_domain::item::Item;
+use spexus_domain::query::Page;
+use spexus_domain::{Ruled, nearest, text};
+
+/// Titles in one-line rows are cut here, so that a row stays below 60 tokens.
+const ROW_TITLE_CHARS: usize = 100;
+/// The beginning of a description in a summary.
+const EXCERPT_CHARS: usize = 240;
+
+/// What a tool answers: a sentence and the payload.
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) value: Value,
+}
+
+impl Answer {
+    /// A sentence and a payload.
+    pub(crate) fn new(text: impl Into<String>, value: impl Serialize) -> Self {
+        Self {
+            text: text.into(),
+            value: serde_json::to_value(value).unwrap_or_default(),
+        }
+    }
+}
+
+/// How much of an item is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The reference id.
+    Ids,
+    /// One line: id, status, title.
+    #[default]
+    Line,
+    /// The fields, and how the description begins.
+    Summary,
+    /// Everything.
+    Full,
+}
+
+impl Detail {
+    pub(crate) const NAMES: [&str; 4] = ["ids", "line", "summary", "full"];
+
+    pub(crate) fn parse(text: &str) -> Ruled<Self> {
+        let all = [Detail::Ids, Detail::Line, Detail::Summary, Detail::Full];
+        let named: Vec<_> = Self::NAMES.into_iter().zip(all).collect();
+        nearest::find(&named, |(name, _)| name, text)
+            .map(|(_, detail)| *detail)
+            .ok_or_else(|| nearest::miss("detail", text, Self::NAMES.into_iter()))
+    }
+}
+
+/// An item with as much detail as was asked for; with fields, only those.
+pub(crate) fn item(item: &Item, detail: Detail, fields: &[String]) -> Value {
+    if !fields.is_empty() {
+        return chosen(item, fields);
+    }
+    match detail {
+        Detail::Ids => json!(item.reference_id),
+        Detail::Line => json!(line(item)),
+        Detail::Summary => {
+            let mut fields = known(item);
+            for long in ["id", "description", "attributes", "created_at"] {
+                fields.remove(long);
+            }
+            if !item.title.is_empty() {
+                fields.insert(
+                    "excerpt".to_owned(),
+                    json!(text::excerpt(&item.description, EXCERPT_CHARS)),
+                );
+            }
+            fields.into()
+        }
+        Detail::Full => known(item).into(),
+    }
+}
+
+/// `REQ-012 [Draft] P2 @ann: Title`.
+//= specs/spexus-mcp.md#answers
+//# A row of a list MUST be one line with the id, the status and the title unless more detail is asked for.
+pub(crate) fn line(item: &Item) -> String {
+    let mut line = item.reference_id.to_string();
+    if let Some(status) = &item.status {
+        line.push_str(&format!(" [{status}]"));
+    }
+    if let Some(priority) = item.priority {
+        line.push_str(&format!(" P{}", priority.number()));
+    }
+    if let Some(assignee) = &item.assignee {
+        line.push_str(&format!(" @{}", assignee.username));
+    }
+    format!("{line}: {}", text::excerpt(&item.heading(), ROW_TITLE_CHARS))
+}
+
+/// A page of items, with the total and the way on.
+//= specs/spexus-mcp.md#answers
+//# A list MUST tell how many there are in all, whether it was cut, and how to get the rest.
+pub(crate) fn page(noun: &str, page: &Page<Item>, detail: Detail, fields: &[String]) -> Answer {
+    let rows: Vec<Value> = page
+        .data
+        .iter()
+        .map(|found| item(found, detail, fields))
+        .collect();
+    rows_of(noun, rows, page.total_count, page.next_cursor.as_deref())
+}
+
+/// Rows of any sort, with the total and the way on.
+pub(crate) fn rows_of(noun: &str, rows: Vec<Value>, total: i64, next_cursor: Option<&str>) -> Answer {
+    let text = match (rows.len(), next_cursor) {
+        (0, _) => format!("No {noun} found."),
+        (shown, None) => format!("{shown} of {total} {noun}."),
+        (shown, Some(_)) => format!("{shown} of {total} {noun}; the rest with next_cursor as cursor."),
+    };
+    let mut value = json!({ "rows": rows, "total_count": total, "truncated": next_cursor.is_some() });
+    if let Some(cursor) = next_cursor {
+        value["next_cursor"] = json!(cursor);
+    }
+    Answer { text, value }
+}
+
+/// An item's fields without what only the database needs.
+fn known(item: &Item) -> Map<String, Value> {
+    let mut fields = match serde_json::to_value(item) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    for inner in ["content_hash", "position", "project"] {
+        fields.remove(inner);
+    }
+    fields
+}
+
+fn chosen(item: &Item, wanted: &[String]) -> Value {
+    let mut fields = match serde_json::to_value(item) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.retain(|name, _| name == "reference_id" || wanted.iter().any(|one| one == name));
+    fields.into()
+}
+
+/// Takes invisible characters out of every text: they can carry words only a model reads.
+//= specs/spexus-mcp.md#answers
+//# Invisible characters MUST be taken out of everything people wrote before an agent reads it.
+pub(crate) fn visible(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if !text.is_ascii() && text.chars().any(is_invisible) {
+                text.retain(|c| !is_invisible(c));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(visible),
+        Value::Object(fields) => fields.values_mut().for_each(visible),
+        _ => {}
+    }
+}
+
+/// Characters that take no place and mean nothing by themselves. The joiners of scripts and emoji are not among them.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}'
+        | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/spexus-mcp.md#answers
+    //= type=test
+    //# Invisible characters MUST be taken out of everything people wrote before an agent reads it.
+    #[test]
+    fn invisible_characters_are_taken_out_and_words_stay() {
+        let mut value = json!({ "a": ["x\u{200B}y\u{E0041}", { "b": "семья 👨‍👩‍👧" }], "n": 1 });
+        visible(&mut value);
+        assert_eq!(value, json!({ "a": ["xy", { "b": "семья 👨‍👩‍👧" }], "n": 1 }));
+    }
+
+    #[test]
+    fn details_are_read_by_name_and_a_miss_tells_the_options() {
+        assert_eq!(Detail::parse("FULL").unwrap(), Detail::Full);
+        assert!(Detail::parse("ful").unwrap_err().message.contains("full"));
+    }
+}

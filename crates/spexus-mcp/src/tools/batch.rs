@@ -1,0 +1,78 @@
+//! Many changes at once, and what changed since.
+
+use super::items::project;
+use super::spec::{Effect, Spec, Work, read, take};
+use crate::render::{Answer, change};
+use crate::schema::{answer, field, flag, number, object, text};
+use mcp_runtime::Arguments;
+use serde_json::{Value, json};
+use spexus_domain::Ruled;
+use spexus_domain::batch::BatchInput;
+use spexus_domain::permission::Operation;
+use spexus_service::{batch, changes};
+
+/// The tools of batches and the feed.
+pub(super) fn tools() -> Vec<Spec> {
+    vec![apply_changes(), changes_since()]
+}
+
+fn apply_changes() -> Spec {
+    let description = "Does many operations in one transaction, all or nothing. Each is {op: create|update|move|delete|restore|link|unlink|comment, …fields}; `ref` names what it makes, and later operations use it as \"@name\" wherever an id goes. Example: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,epic_id:@e,title:With a passkey}].";
+    let operations = json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": 1000 });
+    Spec::new("apply_changes", "Apply many changes", description, run_batch)
+        .does(Effect::Remove, Operation::CreateItem)
+        .takes(
+            object([
+                field("operations", operations).required(),
+                flag("dry_run", "try and report, keep nothing"),
+                text("idempotency_key", "the same key applies once"),
+                project(),
+            ]),
+            answer(&[("results", "array"), ("dry_run", "boolean")]),
+        )
+}
+
+async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let mut arguments = arguments.0;
+    let key = take(&mut arguments, "idempotency_key");
+    let input: BatchInput = read(arguments)?;
+    let done = batch::run(&work.service, &work.caller, input, key.as_deref()).await?;
+    let text = match done.dry_run {
+        true => format!("{} operation(s) would be applied; nothing was kept.", done.results.len()),
+        false => format!("Applied {} operation(s).", done.results.len()),
+    };
+    let mut value = json!(done);
+    // A UUID costs more tokens than the rest of a row; the label says what was made, except for comments and links.
+    for result in value["results"].as_array_mut().into_iter().flatten() {
+        if !matches!(result["op"].as_str(), Some("comment" | "link" | "unlink"))
+            && let Some(fields) = result.as_object_mut()
+        {
+            fields.remove("id");
+        }
+    }
+    Ok(Answer { text, value })
+}
+
+fn changes_since() -> Spec {
+    let description = "Tells what changed in the project after a cursor, oldest first. Without one it gives the cursor of now.";
+    Spec::new("changes_since", "Changes since", description, run_changes).takes(
+        object([number("since", "next_since of the last answer"), number("limit", "1-200, default 50"), project()]),
+        answer(&[("changes", "array"), ("next_since", "integer")]),
+    )
+}
+
+async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let Some(since) = arguments.get("since").and_then(Value::as_i64) else {
+        let head = changes::head(&work.service, &work.caller).await?;
+        let value = json!({ "changes": [], "next_since": head });
+        return Ok(Answer::new(format!("Now is {head}; ask again with since."), value));
+    };
+    let limit = arguments.get("limit").and_then(Value::as_u64);
+    let limit = limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
+    let project = arguments.text("project");
+    let found = changes::since(&work.service, &work.caller, project, since, limit).await?;
+    let next = found.last().map_or(since, |last| last.seq);
+    let rows: Vec<Value> = found.iter().map(change).collect();
+    let text = format!("{} change(s).", rows.len());
+    Ok(Answer::new(text, json!({ "changes": rows, "next_since": next })))
+}

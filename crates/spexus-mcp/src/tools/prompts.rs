@@ -1,0 +1,149 @@
+//! Prompts kept in the database: the active one is what agents are told when they connect.
+
+use super::spec::{Effect, Spec, Work, read, take};
+use crate::Toolset;
+use crate::render::{Answer, rows_of};
+use crate::schema::{answer, field, number, object, text};
+use mcp_runtime::Arguments;
+use serde_json::{Map, Value, json};
+use spexus_domain::permission::Operation;
+use spexus_domain::prompt::{NewPrompt, Prompt, PromptPatch};
+use spexus_domain::{Code, Refusal, Ruled};
+use spexus_service::prompt;
+
+/// The tools of prompts.
+pub(super) fn tools() -> Vec<Spec> {
+    vec![list(), active(), get(), create(), update(), activate(), delete()]
+}
+
+fn list() -> Spec {
+    reads("list_prompts", "List prompts", "Lists the stored prompts; the active one is marked.", |work, _| async move {
+        let found = prompt::list(&work.service, &work.caller).await?;
+        let rows = found.data.iter().map(|one| json!(line(one))).collect();
+        Ok(rows_of("prompts", rows, found.total_count, None))
+    })
+    .takes(object([]), super::items::rows())
+}
+
+fn active() -> Spec {
+    reads("get_active_prompt", "Get the active prompt", "Reads the prompt agents are given when they connect.", |work, _| async move {
+        match prompt::active(&work.service, &work.caller).await? {
+            Some(one) => Ok(shown(&one)),
+            None => Err(Refusal::new(Code::PromptNotFound, "no prompt is active").hint("Activate one with activate_prompt.")),
+        }
+    })
+    .takes(object([]), answer(&[("prompt", "object")]))
+}
+
+fn get() -> Spec {
+    reads("get_prompt", "Get a prompt", "Reads one stored prompt.", |work, arguments| async move {
+        Ok(shown(&prompt::get(&work.service, &work.caller, id(&arguments)).await?))
+    })
+    .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
+}
+
+fn create() -> Spec {
+    let description = "Stores a prompt. Give content for one message, or messages; {{name}} in a text is an argument.";
+    writes("create_prompt", "Create a prompt", description, Effect::Add, |work, arguments| async move {
+        let input: NewPrompt = read(with_messages(arguments.0))?;
+        Ok(shown(&prompt::create(&work.service, &work.caller, input).await?))
+    })
+    .takes(
+        object([text("name", "").required(), text("title", ""), text("description", ""), text("content", ""), messages(), arguments_schema()]),
+        answer(&[("prompt", "object")]),
+    )
+}
+
+fn update() -> Spec {
+    let description = "Changes a stored prompt; fields left out stay.";
+    writes("update_prompt", "Update a prompt", description, Effect::Set, |work, arguments| async move {
+        let mut arguments = arguments.0;
+        let id = take(&mut arguments, "prompt_id").unwrap_or_default();
+        let patch: PromptPatch = read(with_messages(arguments))?;
+        Ok(shown(&prompt::update(&work.service, &work.caller, &id, patch).await?))
+    })
+    .takes(
+        object([
+            prompt_id(),
+            text("title", ""),
+            text("description", ""),
+            text("content", ""),
+            messages(),
+            arguments_schema(),
+            number("expect_rev", ""),
+        ]),
+        answer(&[("prompt", "object")]),
+    )
+}
+
+fn activate() -> Spec {
+    let description = "Makes a stored prompt the one agents are given when they connect.";
+    writes("activate_prompt", "Activate a prompt", description, Effect::Set, |work, arguments| async move {
+        Ok(shown(&prompt::activate(&work.service, &work.caller, id(&arguments), true).await?))
+    })
+    .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
+}
+
+fn delete() -> Spec {
+    writes("delete_prompt", "Delete a prompt", "Removes a stored prompt.", Effect::Remove, |work, arguments| async move {
+        Ok(shown(&prompt::delete(&work.service, &work.caller, id(&arguments)).await?))
+    })
+    .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
+}
+
+fn reads<F, Fut>(name: &'static str, title: &'static str, description: &str, run: F) -> Spec
+where
+    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Ruled<Answer>> + Send + 'static,
+{
+    Spec::new(name, title, description, run)
+        .does(Effect::Read, Operation::ReadSettings)
+        .set(Toolset::Author)
+}
+
+fn writes<F, Fut>(name: &'static str, title: &'static str, description: &str, effect: Effect, run: F) -> Spec
+where
+    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Ruled<Answer>> + Send + 'static,
+{
+    Spec::new(name, title, description, run)
+        .does(effect, Operation::ManagePrompts)
+        .set(Toolset::Admin)
+}
+
+fn prompt_id() -> crate::schema::Field {
+    text("prompt_id", "PROMPT-001, UUID or name").required()
+}
+
+fn id(arguments: &Arguments) -> &str {
+    arguments.text("prompt_id").unwrap_or_default()
+}
+
+fn messages() -> crate::schema::Field {
+    let message = json!({ "type": "object", "properties": { "role": { "enum": ["user", "assistant"] }, "text": { "type": "string" } }, "required": ["role", "text"] });
+    field("messages", json!({ "type": "array", "items": message }))
+}
+
+fn arguments_schema() -> crate::schema::Field {
+    let argument = json!({ "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" }, "required": { "type": "boolean" } }, "required": ["name"] });
+    field("arguments", json!({ "type": "array", "items": argument }))
+}
+
+/// One text is one message of the user.
+fn with_messages(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if let Some(content) = arguments.remove("content") {
+        arguments
+            .entry("messages")
+            .or_insert_with(|| json!([{ "role": "user", "text": content }]));
+    }
+    arguments
+}
+
+fn line(prompt: &Prompt) -> String {
+    let mark = if prompt.active { " [active]" } else { "" };
+    format!("{}{mark} {}: {}", prompt.reference_id, prompt.name, prompt.title)
+}
+
+fn shown(prompt: &Prompt) -> Answer {
+    Answer::new(format!("{} (rev {}).", line(prompt), prompt.rev), json!({ "prompt": prompt }))
+}

@@ -1,0 +1,75 @@
+//! Search: across everything, or among requirements.
+
+use super::items::{paging, rows};
+use super::spec::{Spec, Work, read, take};
+use crate::render::{Answer, hit_line, rows_of};
+use crate::schema::{Field, object, text};
+use mcp_runtime::Arguments;
+use serde_json::{Value, json};
+use spexus_domain::search::Hit;
+use spexus_domain::{Code, Kind, Refusal, Ruled};
+use spexus_service::item::ItemQuery;
+use spexus_service::search::{SearchQuery, search};
+
+/// The tools of search.
+pub(super) fn tools() -> Vec<Spec> {
+    vec![search_global(), search_requirements()]
+}
+
+fn search_global() -> Spec {
+    let description = "Finds items of all kinds and their comments by words, beginnings of words, \"phrases\" or a reference id; best first.";
+    let mut fields = vec![
+        text("query", "").required(),
+        text("kinds", "epic, user_story, acceptance_criterion, requirement, steering_document; by commas"),
+        text("status", ""),
+        text("assignee", "user name, me or none"),
+        text("under", "only inside this container"),
+    ];
+    fields.extend(short_paging());
+    Spec::new("search_global", "Search everything", description, |work, arguments| run(work, arguments, None))
+        .takes(object(fields), rows())
+}
+
+fn search_requirements() -> Spec {
+    let description = "Finds requirements by words, filters or both; best first.";
+    let mut fields = vec![
+        text("query", ""),
+        text("status", ""),
+        text("priority", ""),
+        text("type", "requirement type"),
+        text("assignee", "user name, me or none"),
+        text("under", "only inside this container"),
+    ];
+    fields.extend(short_paging());
+    let run = |work, arguments| run(work, arguments, Some(Kind::Requirement));
+    Spec::new("search_requirements", "Search requirements", description, run).takes(object(fields), rows())
+}
+
+/// Hits have one form; what chooses another one is left out.
+fn short_paging() -> impl Iterator<Item = Field> {
+    paging().into_iter().filter(|field| !matches!(field.name(), "detail" | "fields"))
+}
+
+async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answer> {
+    let mut arguments = arguments.0;
+    let query = take(&mut arguments, "query");
+    let kinds = take(&mut arguments, "kinds");
+    //= specs/spexus-mcp.md#tools
+    //# A search for nothing at all MUST be refused with the name of the argument.
+    if only.is_none() && query.as_deref().is_none_or(|query| query.trim().is_empty()) {
+        return Err(Refusal::field(Code::InvalidParams, "query", "is empty", "words or a reference id"));
+    }
+    let wanted = SearchQuery {
+        query: query.unwrap_or_default(),
+        kinds: only.map(|kind| kind.name().to_owned()).or(kinds),
+    };
+    let filters: ItemQuery = read(arguments)?;
+    let found = search(&work.service, &work.caller, &wanted, &filters).await?;
+    let rows = found.data.iter().map(row).collect();
+    Ok(rows_of("matches", rows, found.total_count, found.next_cursor.as_deref()))
+}
+
+/// A hit in an item is one line; one in a comment says which.
+fn row(hit: &Hit) -> Value {
+    json!(hit_line(hit))
+}
