@@ -8,7 +8,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex,
+    split,
+};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tower_service::Service as _;
@@ -45,7 +48,13 @@ impl Backend {
         let address = listener.local_addr().unwrap();
         let service = McpService::new(&server, HttpSettings::default());
         let serving = tokio::spawn(accept(listener, service, connections.clone()));
-        Self { address, server, runs, connections, serving }
+        Self {
+            address,
+            server,
+            runs,
+            connections,
+            serving,
+        }
     }
 
     /// Ends it in the middle of everything: connections break, sessions are forgotten.
@@ -74,7 +83,9 @@ async fn accept(listener: TcpListener, service: McpService, connections: Arc<Ato
                 async move { service.call(request).await }
             });
             let io = hyper_util::rt::TokioIo::new(stream);
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, serve).await;
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(io, serve)
+                .await;
         });
     }
 }
@@ -97,11 +108,18 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
         ran.fetch_add(1, Ordering::SeqCst);
         async move { Ok::<_, Stop>(ToolResult::text(arguments.text("title").unwrap_or_default())) }
     });
-    let reads = ToolAnnotations { read_only_hint: Some(true), ..ToolAnnotations::default() };
+    let reads = ToolAnnotations {
+        read_only_hint: Some(true),
+        ..ToolAnnotations::default()
+    };
     let ran = runs.clone();
     let keep = Tool::new("keep", "Tells the key it was given.", move |_cx, arguments| {
         ran.fetch_add(1, Ordering::SeqCst);
-        async move { Ok::<_, Stop>(ToolResult::text(arguments.text("idempotency_key").unwrap_or("none"))) }
+        async move {
+            Ok::<_, Stop>(ToolResult::text(
+                arguments.text("idempotency_key").unwrap_or("none"),
+            ))
+        }
     });
     let ask = Tool::new("ask", "Asks the user.", |cx, _| async move {
         let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
@@ -124,7 +142,13 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
             Ok::<_, Stop>(ToolResult::text("cancelled"))
         }
     });
-    let tools = vec![echo.input(titled).annotated(reads), keep.input(keyed), ask, count, hang];
+    let tools = vec![
+        echo.input(titled).annotated(reads),
+        keep.input(keyed),
+        ask,
+        count,
+        hang,
+    ];
     server.add_tools(tools).unwrap();
     let note = Resource::new("note://one", "one", "A note.", "text/plain", |_, _| async {
         Ok::<_, Stop>(vec![ResourceContents::text("note://one", "text/plain", "text")])
@@ -151,7 +175,11 @@ pub(crate) fn settings(address: SocketAddr) -> Settings {
         max_retries: 3,
         version: "1.0.0".to_owned(),
         headers: Vec::new(),
-        limits: Limits { first_pause_ms: 20, breaker_pause_ms: 200, ..Limits::default() },
+        limits: Limits {
+            first_pause_ms: 20,
+            breaker_pause_ms: 200,
+            ..Limits::default()
+        },
     }
 }
 
@@ -160,10 +188,18 @@ impl Host {
         let (near, far) = duplex(1 << 20);
         let (reader, writer) = split(far);
         let bridge = tokio::spawn(async move {
-            spexus_bridge::serve(settings, reader, writer, std::future::pending()).await.unwrap()
+            spexus_bridge::serve(settings, reader, writer, std::future::pending())
+                .await
+                .unwrap()
         });
         let (reader, writer) = split(near);
-        Self { lines: BufReader::new(reader).lines(), writer: Some(writer), bridge, next: 0, heard: Vec::new() }
+        Self {
+            lines: BufReader::new(reader).lines(),
+            writer: Some(writer),
+            bridge,
+            next: 0,
+            heard: Vec::new(),
+        }
     }
 
     /// Starts and shakes hands.
@@ -171,7 +207,8 @@ impl Host {
         let mut host = Self::start(settings);
         let hello = host.call("initialize", hello(version)).await;
         assert_eq!(hello["result"]["protocolVersion"], version, "{hello}");
-        host.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        host.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+            .await;
         host
     }
 
@@ -188,7 +225,8 @@ impl Host {
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         let id = self.next;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
         id
     }
 
@@ -198,12 +236,14 @@ impl Host {
     }
 
     pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
-        self.call("tools/call", json!({ "name": name, "arguments": arguments })).await
+        self.call("tools/call", json!({ "name": name, "arguments": arguments }))
+            .await
     }
 
     /// The answer to a request; whatever else is said before it is kept.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
-        self.until(|message| message["id"] == id && message.get("method").is_none()).await
+        self.until(|message| message["id"] == id && message.get("method").is_none())
+            .await
     }
 
     /// Waits for a notification or a request of the backend.
@@ -226,7 +266,9 @@ impl Host {
 
     /// The next line, which must be a JSON-RPC message; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<Value> {
-        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("the bridge answers");
+        let line = tokio::time::timeout(PATIENCE, self.lines.next_line())
+            .await
+            .expect("the bridge answers");
         let message: Value = serde_json::from_str(&line.unwrap()?).expect("a line is a message");
         if let Value::Object(message) = &message {
             assert_eq!(message["jsonrpc"], "2.0");

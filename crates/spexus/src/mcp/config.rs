@@ -128,7 +128,9 @@ pub(super) fn log_level(world: &World) -> Outcome<String> {
         world,
         file: Map::new(),
     };
-    Ok(given.optional(&LEVEL, level)?.unwrap_or_else(|| "info".to_owned()))
+    Ok(given
+        .optional(&LEVEL, level)?
+        .unwrap_or_else(|| "info".to_owned()))
 }
 
 /// A refusal of a configuration.

@@ -7,5 +7,6 @@ mod configuration;
 mod connect;
 mod items;
 mod serving;
+mod stdio;
 mod transfer;
 mod world;
