@@ -213,6 +213,15 @@ impl RpcError {
 
     fn details(&self) -> Map<String, Value> {
         let mut data = (*self.data).clone();
+        // The words some clients look for beside the numbers of JSON-RPC.
+        let word = match self.code {
+            -32700 | -32600 => Some("MALFORMED_REQUEST"),
+            -32603 => Some("INTERNAL_ERROR"),
+            _ => None,
+        };
+        if let Some(word) = word {
+            data.entry("code").or_insert_with(|| word.into());
+        }
         data.insert("refusal".to_owned(), refusal_value(&self.refusal));
         if !self.refusal.faults.is_empty() {
             data.insert("fields".to_owned(), faults_value(&self.refusal));

@@ -66,6 +66,11 @@ impl Context {
         self.0.extensions.get()
     }
 
+    /// The name of the protocol's revision, for counting. What a handler does must not depend on it.
+    pub fn protocol_version(&self) -> &'static str {
+        self.0.terms.version.name()
+    }
+
     /// The id of the request, as the client wrote it.
     pub fn request_id(&self) -> &str {
         &self.0.id

@@ -150,7 +150,7 @@ fn receive_request(door: &Door<'_>, request: &Request<'_>, out: &mut Vec<u8>) ->
             write(door, request, outcome, version, out);
             Taken::Ended(ending)
         }
-        Ok(Step::Later(plan)) => match start(door, request, terms, plan) {
+        Ok(Step::Later(plan)) => match start(door, request, agreed(door, request, terms), plan) {
             Ok(()) => Taken::Running,
             Err(error) => write(door, request, Err(error), version, out),
         },
@@ -216,6 +216,14 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Taken {
     Taken::Answered(door.core.render_into(out, request.id, outcome, version))
+}
+
+/// A greeting is answered under the terms it has just agreed on.
+fn agreed(door: &Door<'_>, request: &Request<'_>, terms: Terms) -> Terms {
+    match &*request.method {
+        "initialize" => door.session.terms(),
+        _ => terms,
+    }
 }
 
 /// Enters a request among the running ones and gives it a task.

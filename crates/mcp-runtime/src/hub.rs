@@ -135,6 +135,14 @@ impl Hub {
         }
     }
 
+    /// Whether anyone watches a resource.
+    pub(crate) fn is_watched(&self) -> bool {
+        !lock(&self.watchers).is_empty()
+            || lock(&self.listeners)
+                .iter()
+                .any(|listener| !listener.filter.resource_subscriptions.is_empty())
+    }
+
     /// Opens a listener: the acknowledgement goes first, before any change can.
     pub(crate) fn listen(&self, call: &Arc<Call>, filter: Filter) {
         let mut listeners = lock(&self.listeners);

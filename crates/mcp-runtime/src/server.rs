@@ -197,6 +197,11 @@ impl Server {
             .sum()
     }
 
+    /// Whether anyone watches a resource now; nobody has to be told of changes otherwise.
+    pub fn is_watched(&self) -> bool {
+        self.0.hub.is_watched()
+    }
+
     /// How many HTTP sessions are alive.
     pub fn sessions(&self) -> usize {
         self.0.sessions.len()

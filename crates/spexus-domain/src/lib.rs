@@ -31,6 +31,7 @@ pub mod permission;
 pub mod project;
 pub mod prompt;
 pub mod query;
+pub mod report;
 pub mod requirement_type;
 pub mod search;
 pub mod text;

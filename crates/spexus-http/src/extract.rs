@@ -271,7 +271,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CameFrom {
     }
 }
 
-fn origin(parts: &Parts) -> Origin {
+pub(crate) fn origin(parts: &Parts) -> Origin {
     let address = parts
         .extensions
         .get::<SocketAddr>()

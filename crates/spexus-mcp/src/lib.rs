@@ -13,51 +13,70 @@
 //! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
 
 mod audit;
+mod complete;
 mod guard;
 mod instructions;
 mod options;
+mod prompts;
 mod render;
 mod resources;
 mod schema;
 mod tools;
 mod visit;
+mod watch;
 
 pub use options::{McpOptions, Toolset};
 pub use visit::Visit;
 
+use audit::Watch;
 use guard::Gate;
-use mcp_runtime::{Info, Instructions, Limits, Server, Settings};
-use spexus_domain::Ruled;
+use http::Extensions;
+use instructions::ActivePrompt;
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
+use watch::Watcher;
 
-/// The product as an MCP server.
+/// The product as an MCP server. Changes are told to those who watch as long as this value, or a clone of it, lives.
 #[derive(Clone)]
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    _watcher: Arc<Watcher>,
 }
 
 impl Mcp {
-    /// Makes the server with everything it offers.
+    /// Makes the server with everything it offers. Needs a running tokio.
     pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
         let options = Arc::new(options);
-        let registered = tools::all();
+        let tools = tools::all();
+        let gate = Gate::new(service, &tools);
+        let prompt = Arc::new(ActivePrompt::default());
+        let greeting = Greeting {
+            service: service.clone(),
+            gate: gate.clone(),
+            prompt: prompt.clone(),
+            guide: options.guide,
+        };
         let server = Server::builder(info(&options))
             .settings(settings(&options))
-            .instructions(instructions(service, &options))
-            .guard(Gate::new(&registered))
+            .instructions(greeting.into_instructions())
+            .guard(gate)
+            .resource_source(resources::Items(service.clone()))
+            .prompt_source(prompts::Stored(service.clone()))
             .build();
-        server.add_tools(
-            registered
-                .into_iter()
-                .map(|tool| tool.into_tool(service))
-                .collect(),
-        )?;
+        server.add_tools(tools.into_iter().map(|tool| tool.into_tool(service)).collect())?;
+        server.add_resources(resources::collections(service))?;
         for template in resources::templates(service) {
             server.add_template(template)?;
         }
-        Ok(Self { server, options })
+        server.add_prompts(prompts::all(service))?;
+        Ok(Self {
+            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            server,
+            options,
+        })
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
@@ -68,6 +87,14 @@ impl Mcp {
     /// How it was made.
     pub fn options(&self) -> &McpOptions {
         &self.options
+    }
+
+    /// What to attach to every request of a connection that belongs to one caller, such as a pair of pipes:
+    /// `stdio::serve(mcp.server(), mcp.visit(caller))`.
+    pub fn visit(&self, caller: Caller) -> Extensions {
+        let mut extensions = Extensions::new();
+        Visit::new(caller, &self.options).attach(&mut extensions);
+        extensions
     }
 }
 
@@ -84,6 +111,10 @@ fn settings(options: &McpOptions) -> Settings {
     Settings {
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
+        offers: Offers {
+            prompt_creation: true,
+            ..Offers::default()
+        },
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
@@ -93,10 +124,39 @@ fn settings(options: &McpOptions) -> Settings {
     }
 }
 
-fn instructions(service: &Service, options: &Arc<McpOptions>) -> Instructions {
-    let (service, options) = (service.clone(), options.clone());
-    Instructions::Made(Arc::new(move |cx| {
-        let (service, options) = (service.clone(), options.clone());
-        Box::pin(async move { instructions::make(&cx, &service, &options).await })
-    }))
+/// What is said to a client that says hello.
+struct Greeting {
+    service: Service,
+    gate: Gate,
+    prompt: Arc<ActivePrompt>,
+    guide: bool,
+}
+
+impl Greeting {
+    fn into_instructions(self) -> Instructions {
+        let greeting = Arc::new(self);
+        Instructions::Made(Arc::new(move |cx| {
+            let greeting = greeting.clone();
+            Box::pin(async move { greeting.words(&cx).await.unwrap_or_default() })
+        }))
+    }
+
+    async fn words(&self, cx: &Context) -> Ruled<String> {
+        let caller = audit::caller(cx)?;
+        let version = cx.protocol_version();
+        let watch = Watch::start(&self.service, &caller, "initialize", version);
+        //= specs/spexus-mcp.md#audit
+        //# The versions of the protocol in use MUST be counted.
+        metrics::counter!("spexus_mcp_greetings_total", "version" => version).increment(1);
+        let mut text = self.prompt.words(&self.service, &caller).await.to_string();
+        if self.guide {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            let tools = self.gate.listed(Visit::of(cx)?, cx.server().tool_names());
+            text.push_str(&instructions::guide(&tools, &prompts::names()));
+        }
+        watch.stop(Ok(()));
+        Ok(text)
+    }
 }

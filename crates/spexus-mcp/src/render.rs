@@ -2,14 +2,23 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
+use spexus_domain::link::Link;
 use spexus_domain::query::Page;
+use spexus_domain::search::Hit;
+use spexus_domain::tree::Tree;
 use spexus_domain::{Ruled, nearest, text};
 
 /// Titles in one-line rows are cut here, so that a row stays below 60 tokens.
 const ROW_TITLE_CHARS: usize = 100;
 /// The beginning of a description in a summary.
 const EXCERPT_CHARS: usize = 240;
+
+/// How much of the text around a match is shown.
+const HIT_SNIPPET_CHARS: usize = 80;
+/// An outline larger than this is cut; a part of the tree can be asked for instead.
+const MAX_OUTLINE_BYTES: usize = 40_000;
 
 /// What a tool answers: a sentence and the payload.
 pub(crate) struct Answer {
@@ -121,6 +130,70 @@ pub(crate) fn rows_of(noun: &str, rows: Vec<Value>, total: i64, next_cursor: Opt
     Answer { text, value }
 }
 
+/// `REQ-012 [Draft] P2: Title — where the words stand`.
+pub(crate) fn hit_line(hit: &Hit) -> String {
+    let mut line = hit.reference_id.to_string();
+    if let Some(status) = &hit.status {
+        line.push_str(&format!(" [{status}]"));
+    }
+    if let Some(priority) = hit.priority {
+        line.push_str(&format!(" P{}", priority.number()));
+    }
+    line.push_str(&format!(": {}", text::excerpt(&hit.title, ROW_TITLE_CHARS)));
+    let snippet = text::excerpt(&hit.snippet, HIT_SNIPPET_CHARS);
+    let place = if hit.comment_id.is_some() {
+        " — in a comment: "
+    } else {
+        " — "
+    };
+    if !snippet.is_empty() && snippet != text::excerpt(&hit.title, HIT_SNIPPET_CHARS) {
+        line.push_str(place);
+        line.push_str(&snippet);
+    }
+    line
+}
+
+/// `REQ-001 depends_on REQ-002 (suspect)`.
+pub(crate) fn link_line(link: &Link) -> String {
+    let mark = if link.suspect { " (suspect)" } else { "" };
+    format!(
+        "{} {} {}{mark}",
+        link.source.reference_id, link.link_type, link.target.reference_id
+    )
+}
+
+/// A change: who did what to what, and which fields.
+pub(crate) fn change(change: &Change) -> Value {
+    let fields: Vec<&str> = change.fields.iter().map(|field| field.field.as_str()).collect();
+    let mut value = json!({
+        "seq": change.seq, "at": change.at, "user": change.user, "what": format!("{} {}", change.action.name(), change.label),
+        "rev": change.rev, "fields": fields,
+    });
+    if change.entity != Entity::Item {
+        value["entity"] = json!(change.entity);
+    }
+    if !change.client.is_empty() {
+        value["client"] = json!(change.client);
+    }
+    value
+}
+
+/// A tree as an indented outline, and whether it had to be cut to stay readable.
+pub(crate) fn outline(tree: &Tree) -> (String, bool) {
+    let mut text = String::new();
+    let mut waiting = vec![(tree, 0_usize)];
+    while let Some((node, depth)) = waiting.pop() {
+        if text.len() > MAX_OUTLINE_BYTES {
+            return (text, true);
+        }
+        text.push_str(&"  ".repeat(depth));
+        text.push_str(&line(&node.item));
+        text.push('\n');
+        waiting.extend(node.children.iter().rev().map(|child| (child, depth + 1)));
+    }
+    (text, false)
+}
+
 /// An item's fields without what only the database needs.
 fn known(item: &Item) -> Map<String, Value> {
     let mut fields = match serde_json::to_value(item) {
@@ -159,7 +232,7 @@ pub(crate) fn visible(value: &mut Value) {
 }
 
 /// Characters that take no place and mean nothing by themselves. The joiners of scripts and emoji are not among them.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00AD}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}'
         | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')

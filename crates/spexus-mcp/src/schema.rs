@@ -6,6 +6,11 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Field(&'static str, Value, bool);
 
 impl Field {
+    /// What it is called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.0
+    }
+
     /// It must be given.
     pub(crate) fn required(self) -> Self {
         Self(self.0, self.1, true)

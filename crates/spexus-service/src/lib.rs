@@ -22,6 +22,7 @@ pub mod link;
 mod people;
 pub mod project;
 pub mod prompt;
+pub mod report;
 pub mod search;
 pub mod settings;
 mod setup;

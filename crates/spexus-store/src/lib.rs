@@ -30,6 +30,7 @@ mod pool;
 pub mod projects;
 pub mod prompts;
 mod pulse;
+pub mod report;
 mod schema;
 pub mod search;
 pub mod settings;
@@ -47,6 +48,7 @@ pub use tx::{Actor, Tx};
 use futures_util::future::BoxFuture;
 use spexus_domain::Timestamp;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 /// Where the time comes from; tests bring their own.
@@ -95,6 +97,7 @@ pub struct Store {
     pulse: Arc<pulse::Pulse>,
     clock: Clock,
     location: Location,
+    reads: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -122,6 +125,7 @@ impl Store {
                 pulse,
                 clock,
                 location: location.clone(),
+                reads: Arc::default(),
             },
             fresh,
         ))
@@ -129,7 +133,13 @@ impl Store {
 
     /// A connection for reading.
     pub async fn read(&self) -> Result<Conn> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.readers.acquire().await
+    }
+
+    /// How often a connection for reading was asked for: what is answered from memory leaves it as it is.
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes

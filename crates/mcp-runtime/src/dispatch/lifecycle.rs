@@ -26,7 +26,7 @@ pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, R
         (Some(_), _) | (None, VersionMismatch::Negotiate) => Version::NEWEST_HANDSHAKE,
         (None, VersionMismatch::Reject) => {
             return Ok(Step::Last(
-                Err(RpcError::unknown_version(&asked)),
+                Err(unknown_version(&asked)),
                 Ending::VersionRefused,
             ));
         }
@@ -124,4 +124,15 @@ fn capabilities(core: &Core, version: Version) -> Value {
         all["experimental"][family] = json!({ "version": version });
     }
     all
+}
+
+/// Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
+fn unknown_version(asked: &str) -> RpcError {
+    metrics::counter!("mcp_version_refusals_total").increment(1);
+    let shown: String = asked.chars().filter(|c| !c.is_control()).take(40).collect();
+    tracing::warn!(
+        version = shown,
+        "a client asked for a version that is not supported"
+    );
+    RpcError::unknown_version(asked)
 }

@@ -150,6 +150,10 @@ impl Post<'_> {
                 Ok(self.dispatch(&Arc::new(session)).await)
             }
             None => {
+                // What is no message is told so, whoever sends it.
+                if let Ok(envelope::Frame::Single(_)) | Err(_) = envelope::frame(self.text) {
+                    self.serve_other()?;
+                }
                 let refusal = Refusal::new(Code::ServerUninitialized, "the header mcp-session-id is missing");
                 Err(RpcError::from(refusal).status(400))
             }

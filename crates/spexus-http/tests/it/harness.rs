@@ -83,6 +83,11 @@ impl Server {
         Some(Self::start(Location::parse(&url).unwrap(), options, None).await)
     }
 
+    /// Another server on the same database.
+    pub(crate) async fn second_node(first: &Server, options: HttpOptions) -> Self {
+        Self::start(first.location.clone(), options, None).await
+    }
+
     async fn start(location: Location, options: HttpOptions, folder: Option<tempfile::TempDir>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
         let tick = clock.clone();

@@ -38,6 +38,18 @@ impl<S: tracing::Subscriber> Layer<S> for Recorder {
 //# No log line, at any level, MUST hold a token, a password, the secret of a session or a text of a body.
 #[test]
 fn nothing_secret_is_logged() {
+    let (written, secrets) = recorded(story());
+    assert!(
+        written.contains("login_failed") && written.contains("route=") && written.contains("status="),
+        "{written}"
+    );
+    for secret in secrets {
+        assert!(!written.contains(&secret), "{secret:?} is in the log:\n{written}");
+    }
+}
+
+/// Everything our crates log while a story is told, and what the story gives.
+pub(crate) fn recorded<T: Send + 'static>(story: impl Future<Output = T> + Send + 'static) -> (String, T) {
     let recorder = Recorder::default();
     let subscriber = Registry::default().with(recorder.clone());
     // With only one subscriber in the process, tracing asks the thread that meets a line first whether anyone wants it, and
@@ -51,16 +63,10 @@ fn nothing_secret_is_logged() {
         .on_thread_start(move || std::mem::forget(tracing::dispatcher::set_default(&dispatch)))
         .build()
         .unwrap();
-    let secrets = runtime.block_on(async { tokio::spawn(story()).await.unwrap() });
+    let told = runtime.block_on(async { tokio::spawn(story).await.unwrap() });
     drop(runtime);
     let written = recorder.0.lock().unwrap().clone();
-    assert!(
-        written.contains("login_failed") && written.contains("route=") && written.contains("status="),
-        "{written}"
-    );
-    for secret in secrets {
-        assert!(!written.contains(&secret), "{secret:?} is in the log:\n{written}");
-    }
+    (written, told)
 }
 
 /// Does a bit of everything; tells what must not be in the log.

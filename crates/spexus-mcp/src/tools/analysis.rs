@@ -19,8 +19,10 @@ pub(super) fn tools() -> Vec<Spec> {
 
 fn status_report() -> Spec {
     let description = "Counts items by kind, status, type and assignee: of the project, or below one item.";
-    Spec::new("status_report", "Status report", description, run_status)
-        .takes(object([text("under", "any id"), project()]), answer(&[("total_count", "integer"), ("kinds", "object")]))
+    Spec::new("status_report", "Status report", description, run_status).takes(
+        object([text("under", "any id"), project()]),
+        answer(&[("total_count", "integer"), ("kinds", "object")]),
+    )
 }
 
 async fn run_status(work: Work, arguments: Arguments) -> Ruled<Answer> {
@@ -31,8 +33,16 @@ async fn run_status(work: Work, arguments: Arguments) -> Ruled<Answer> {
 
 fn analyze_hierarchy() -> Spec {
     let description = "Finds gaps in the project or below one item: epics without stories, stories without criteria or requirements, criteria nobody serves, requirements without links, suspect links and cycles.";
-    Spec::new("analyze_hierarchy", "Analyze a hierarchy", description, run_analysis)
-        .takes(object([text("under", "any id"), project()]), answer(&[("total_count", "integer"), ("findings", "object")]))
+    Spec::new(
+        "analyze_hierarchy",
+        "Analyze a hierarchy",
+        description,
+        run_analysis,
+    )
+    .takes(
+        object([text("under", "any id"), project()]),
+        answer(&[("total_count", "integer"), ("findings", "object")]),
+    )
 }
 
 async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
@@ -40,7 +50,11 @@ async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let found = report::analysis(&work.service, &work.caller, project, under).await?;
     let mut total = 0;
     let mut findings = json!(found);
-    for finding in findings.as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
+    for finding in findings
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|all| all.values_mut())
+    {
         let list = finding.as_array_mut().map(std::mem::take).unwrap_or_default();
         total += list.len();
         let shown: Vec<Value> = list.iter().take(MAX_SHOWN).cloned().collect();
@@ -50,5 +64,8 @@ async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
         0 => "No gaps found.".to_owned(),
         total => format!("{total} findings."),
     };
-    Ok(Answer::new(text, json!({ "total_count": total, "findings": findings })))
+    Ok(Answer::new(
+        text,
+        json!({ "total_count": total, "findings": findings }),
+    ))
 }

@@ -18,7 +18,8 @@ pub(super) fn tools() -> Vec<Spec> {
 
 fn apply_changes() -> Spec {
     let description = "Does many operations in one transaction, all or nothing. Each is {op: create|update|move|delete|restore|link|unlink|comment, …fields}; `ref` names what it makes, and later operations use it as \"@name\" wherever an id goes. Example: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,epic_id:@e,title:With a passkey}].";
-    let operations = json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": 1000 });
+    let operations =
+        json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": 1000 });
     Spec::new("apply_changes", "Apply many changes", description, run_batch)
         .does(Effect::Remove, Operation::CreateItem)
         .takes(
@@ -38,7 +39,10 @@ async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let input: BatchInput = read(arguments)?;
     let done = batch::run(&work.service, &work.caller, input, key.as_deref()).await?;
     let text = match done.dry_run {
-        true => format!("{} operation(s) would be applied; nothing was kept.", done.results.len()),
+        true => format!(
+            "{} operation(s) would be applied; nothing was kept.",
+            done.results.len()
+        ),
         false => format!("Applied {} operation(s).", done.results.len()),
     };
     let mut value = json!(done);
@@ -56,7 +60,11 @@ async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
 fn changes_since() -> Spec {
     let description = "Tells what changed in the project after a cursor, oldest first. Without one it gives the cursor of now.";
     Spec::new("changes_since", "Changes since", description, run_changes).takes(
-        object([number("since", "next_since of the last answer"), number("limit", "1-200, default 50"), project()]),
+        object([
+            number("since", "next_since of the last answer"),
+            number("limit", "1-200, default 50"),
+            project(),
+        ]),
         answer(&[("changes", "array"), ("next_since", "integer")]),
     )
 }
@@ -65,7 +73,10 @@ async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let Some(since) = arguments.get("since").and_then(Value::as_i64) else {
         let head = changes::head(&work.service, &work.caller).await?;
         let value = json!({ "changes": [], "next_since": head });
-        return Ok(Answer::new(format!("Now is {head}; ask again with since."), value));
+        return Ok(Answer::new(
+            format!("Now is {head}; ask again with since."),
+            value,
+        ));
     };
     let limit = arguments.get("limit").and_then(Value::as_u64);
     let limit = limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));

@@ -34,12 +34,20 @@ fn list() -> Spec {
 }
 
 async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let resolved = arguments.get("resolved").and_then(Value::as_bool);
     let page = page_request(&arguments)?;
     let found = comment::list(&work.service, &work.caller, project, None, id, resolved, page).await?;
     let rows = found.data.iter().map(shown).collect();
-    Ok(rows_of("comments", rows, found.total_count, found.next_cursor.as_deref()))
+    Ok(rows_of(
+        "comments",
+        rows,
+        found.total_count,
+        found.next_cursor.as_deref(),
+    ))
 }
 
 fn add() -> Spec {
@@ -59,14 +67,23 @@ fn add() -> Spec {
 }
 
 async fn run_add(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let parent_id = arguments.text("reply_to").map(|id| uuid("reply_to", id)).transpose()?;
-    let anchor = arguments.text("quote").map(|quote| NewAnchor { quote: quote.to_owned(), start: None });
+    let parent_id = arguments
+        .text("reply_to")
+        .map(|id| uuid("reply_to", id))
+        .transpose()?;
+    let anchor = arguments.text("quote").map(|quote| NewAnchor {
+        quote: quote.to_owned(),
+        start: None,
+    });
     let input = NewComment {
         content: arguments.text("content").unwrap_or_default().to_owned(),
         parent_id,
         anchor,
     };
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let made = comment::create(&work.service, &work.caller, project, None, id, input).await?;
     Ok(told("Commented on", &made))
 }
@@ -89,7 +106,10 @@ fn update() -> Spec {
 
 async fn run_update(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
-    let id = uuid("comment_id", &take(&mut arguments, "comment_id").unwrap_or_default())?;
+    let id = uuid(
+        "comment_id",
+        &take(&mut arguments, "comment_id").unwrap_or_default(),
+    )?;
     let patch: CommentPatch = read(arguments)?;
     let changed = comment::update(&work.service, &work.caller, id, patch).await?;
     Ok(told("Changed a comment on", &changed))
@@ -114,7 +134,10 @@ fn written() -> Value {
 }
 
 fn told(verb: &str, comment: &Comment) -> Answer {
-    Answer::new(format!("{verb} {}.", comment.item), json!({ "comment": shown(comment) }))
+    Answer::new(
+        format!("{verb} {}.", comment.item),
+        json!({ "comment": shown(comment) }),
+    )
 }
 
 /// A comment without what a reader of the thread knows already.

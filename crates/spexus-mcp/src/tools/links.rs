@@ -20,8 +20,18 @@ pub(super) fn tools() -> Vec<Spec> {
     vec![
         create(),
         list(),
-        by_id("confirm_relationship", "Confirm a relationship", "Says that a suspect relationship still holds after an end changed.", Effect::Set),
-        by_id("delete_relationship", "Delete a relationship", "Ends a relationship.", Effect::Remove),
+        by_id(
+            "confirm_relationship",
+            "Confirm a relationship",
+            "Says that a suspect relationship still holds after an end changed.",
+            Effect::Set,
+        ),
+        by_id(
+            "delete_relationship",
+            "Delete a relationship",
+            "Ends a relationship.",
+            Effect::Remove,
+        ),
         steering_of_epic(),
         follow(),
         unfollow(),
@@ -52,56 +62,115 @@ async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
 }
 
 fn list() -> Spec {
-    let description = "Lists the relationships of an item in both directions, with their ids; suspect ones are marked.";
-    Spec::new("list_relationships", "List relationships", description, run_list)
-        .takes(object([text("id", "any id").required(), text("type", "type or its inverse name"), project()]), rows())
+    let description =
+        "Lists the relationships of an item in both directions, with their ids; suspect ones are marked.";
+    Spec::new("list_relationships", "List relationships", description, run_list).takes(
+        object([
+            text("id", "any id").required(),
+            text("type", "type or its inverse name"),
+            project(),
+        ]),
+        rows(),
+    )
 }
 
 async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
-    let found = link::list(&work.service, &work.caller, project, None, id, arguments.text("type")).await?;
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
+    let found = link::list(
+        &work.service,
+        &work.caller,
+        project,
+        None,
+        id,
+        arguments.text("type"),
+    )
+    .await?;
     Ok(page("relationships", &found.data))
 }
 
 fn by_id(name: &'static str, title: &'static str, description: &str, effect: Effect) -> Spec {
-    Spec::new(name, title, description, move |work, arguments| run_by_id(work, arguments, effect))
-        .does(effect, Operation::Link)
-        .set(Toolset::Author)
-        .takes(object([text("relationship_id", "UUID from list_relationships").required()]), linked())
+    Spec::new(name, title, description, move |work, arguments| {
+        run_by_id(work, arguments, effect)
+    })
+    .does(effect, Operation::Link)
+    .set(Toolset::Author)
+    .takes(
+        object([text("relationship_id", "UUID from list_relationships").required()]),
+        linked(),
+    )
 }
 
 async fn run_by_id(work: Work, arguments: Arguments, effect: Effect) -> Ruled<Answer> {
-    let id = uuid("relationship_id", arguments.text("relationship_id").unwrap_or_default())?;
+    let id = uuid(
+        "relationship_id",
+        arguments.text("relationship_id").unwrap_or_default(),
+    )?;
     match effect {
-        Effect::Remove => Ok(told("Ended", &link::delete(&work.service, &work.caller, id).await?)),
-        _ => Ok(told("Confirmed", &link::confirm(&work.service, &work.caller, id).await?)),
+        Effect::Remove => Ok(told(
+            "Ended",
+            &link::delete(&work.service, &work.caller, id).await?,
+        )),
+        _ => Ok(told(
+            "Confirmed",
+            &link::confirm(&work.service, &work.caller, id).await?,
+        )),
     }
 }
 
 fn steering_of_epic() -> Spec {
     let description = "Lists the steering documents an epic follows.";
-    Spec::new("get_epic_steering_documents", "Steering documents of an epic", description, run_steering)
-        .set(Toolset::Author)
-        .takes(object([text("epic_id", "EP-001 or UUID").required(), project()]), rows())
+    Spec::new(
+        "get_epic_steering_documents",
+        "Steering documents of an epic",
+        description,
+        run_steering,
+    )
+    .set(Toolset::Author)
+    .takes(
+        object([text("epic_id", "EP-001 or UUID").required(), project()]),
+        rows(),
+    )
 }
 
 async fn run_steering(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (epic, project) = (arguments.text("epic_id").unwrap_or_default(), arguments.text("project"));
-    let found = link::list(&work.service, &work.caller, project, Some(Kind::Epic), epic, Some(GUIDES[1])).await?;
+    let (epic, project) = (
+        arguments.text("epic_id").unwrap_or_default(),
+        arguments.text("project"),
+    );
+    let found = link::list(
+        &work.service,
+        &work.caller,
+        project,
+        Some(Kind::Epic),
+        epic,
+        Some(GUIDES[1]),
+    )
+    .await?;
     Ok(page("steering documents", &found.data))
 }
 
 fn follow() -> Spec {
     let description = "Lets an epic follow a steering document.";
-    Spec::new("link_steering_to_epic", "Follow a steering document", description, run_follow)
-        .does(Effect::Add, Operation::Link)
-        .set(Toolset::Author)
-        .takes(steering_and_epic(), linked())
+    Spec::new(
+        "link_steering_to_epic",
+        "Follow a steering document",
+        description,
+        run_follow,
+    )
+    .does(Effect::Add, Operation::Link)
+    .set(Toolset::Author)
+    .takes(steering_and_epic(), linked())
 }
 
 async fn run_follow(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let input = NewLink {
-        source: arguments.text("steering_document_id").unwrap_or_default().to_owned(),
+        source: arguments
+            .text("steering_document_id")
+            .unwrap_or_default()
+            .to_owned(),
         target: arguments.text("epic_id").unwrap_or_default().to_owned(),
         link_type: GUIDES[0].to_owned(),
     };
@@ -111,22 +180,34 @@ async fn run_follow(work: Work, arguments: Arguments) -> Ruled<Answer> {
 
 fn unfollow() -> Spec {
     let description = "Lets an epic no longer follow a steering document.";
-    Spec::new("unlink_steering_from_epic", "Stop following a steering document", description, run_unfollow)
-        .does(Effect::Remove, Operation::Link)
-        .set(Toolset::Author)
-        .takes(steering_and_epic(), linked())
+    Spec::new(
+        "unlink_steering_from_epic",
+        "Stop following a steering document",
+        description,
+        run_unfollow,
+    )
+    .does(Effect::Remove, Operation::Link)
+    .set(Toolset::Author)
+    .takes(steering_and_epic(), linked())
 }
 
 async fn run_unfollow(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (epic, project) = (arguments.text("epic_id").unwrap_or_default(), arguments.text("project"));
+    let (epic, project) = (
+        arguments.text("epic_id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let document = arguments.text("steering_document_id").unwrap_or_default();
     let (service, caller) = (&work.service, &work.caller);
     let document = item::get(service, caller, project, Some(Kind::SteeringDocument), document).await?;
     let links = link::list(service, caller, project, Some(Kind::Epic), epic, Some(GUIDES[1])).await?;
-    let found = links.data.iter().find(|link| link.source.id == document.id).ok_or_else(|| {
-        let message = format!("{epic} does not follow {}", document.reference_id);
-        Refusal::new(Code::ResourceNotFound, message)
-    })?;
+    let found = links
+        .data
+        .iter()
+        .find(|link| link.source.id == document.id)
+        .ok_or_else(|| {
+            let message = format!("{epic} does not follow {}", document.reference_id);
+            Refusal::new(Code::ResourceNotFound, message)
+        })?;
     Ok(told("Ended", &link::delete(service, caller, found.id).await?))
 }
 

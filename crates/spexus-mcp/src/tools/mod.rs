@@ -1,11 +1,34 @@
 //! The tools: this file is their table of contents. A tool is a row; nothing registers itself elsewhere.
 
+mod admin;
+mod analysis;
+mod baselines;
+mod batch;
+mod comments;
 mod items;
+mod links;
+mod prompts;
+mod search;
 mod spec;
+mod structure;
+mod vocabulary;
 
-pub(crate) use spec::Spec;
+pub(crate) use spec::{Effect, Spec};
 
 /// Every tool, in the order they are listed.
 pub(crate) fn all() -> Vec<Spec> {
-    [items::tools()].into_iter().flatten().collect()
+    let families = [
+        search::tools(),
+        items::tools(),
+        structure::tools(),
+        links::tools(),
+        comments::tools(),
+        batch::tools(),
+        analysis::tools(),
+        vocabulary::tools(),
+        baselines::tools(),
+        prompts::tools(),
+        admin::tools(),
+    ];
+    families.into_iter().flatten().collect()
 }

@@ -2,6 +2,7 @@
 
 use super::spec::{Effect, Spec, Work, read, take};
 use crate::Toolset;
+use crate::prompts::declare;
 use crate::render::{Answer, rows_of};
 use crate::schema::{answer, field, number, object, text};
 use mcp_runtime::Arguments;
@@ -17,51 +18,92 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 fn list() -> Spec {
-    reads("list_prompts", "List prompts", "Lists the stored prompts; the active one is marked.", |work, _| async move {
-        let found = prompt::list(&work.service, &work.caller).await?;
-        let rows = found.data.iter().map(|one| json!(line(one))).collect();
-        Ok(rows_of("prompts", rows, found.total_count, None))
-    })
+    reads(
+        "list_prompts",
+        "List prompts",
+        "Lists the stored prompts; the active one is marked.",
+        |work, _| async move {
+            let found = prompt::list(&work.service, &work.caller).await?;
+            let rows = found.data.iter().map(|one| json!(line(one))).collect();
+            Ok(rows_of("prompts", rows, found.total_count, None))
+        },
+    )
     .takes(object([]), super::items::rows())
 }
 
 fn active() -> Spec {
-    reads("get_active_prompt", "Get the active prompt", "Reads the prompt agents are given when they connect.", |work, _| async move {
-        match prompt::active(&work.service, &work.caller).await? {
-            Some(one) => Ok(shown(&one)),
-            None => Err(Refusal::new(Code::PromptNotFound, "no prompt is active").hint("Activate one with activate_prompt.")),
-        }
-    })
+    reads(
+        "get_active_prompt",
+        "Get the active prompt",
+        "Reads the prompt agents are given when they connect.",
+        |work, _| async move {
+            match prompt::active(&work.service, &work.caller).await? {
+                Some(one) => Ok(shown(&one)),
+                None => Err(Refusal::new(Code::PromptNotFound, "no prompt is active")
+                    .hint("Activate one with activate_prompt.")),
+            }
+        },
+    )
     .takes(object([]), answer(&[("prompt", "object")]))
 }
 
 fn get() -> Spec {
-    reads("get_prompt", "Get a prompt", "Reads one stored prompt.", |work, arguments| async move {
-        Ok(shown(&prompt::get(&work.service, &work.caller, id(&arguments)).await?))
-    })
+    reads(
+        "get_prompt",
+        "Get a prompt",
+        "Reads one stored prompt.",
+        |work, arguments| async move {
+            Ok(shown(
+                &prompt::get(&work.service, &work.caller, id(&arguments)).await?,
+            ))
+        },
+    )
     .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
 }
 
 fn create() -> Spec {
-    let description = "Stores a prompt. Give content for one message, or messages; {{name}} in a text is an argument.";
-    writes("create_prompt", "Create a prompt", description, Effect::Add, |work, arguments| async move {
-        let input: NewPrompt = read(with_messages(arguments.0))?;
-        Ok(shown(&prompt::create(&work.service, &work.caller, input).await?))
-    })
+    let description =
+        "Stores a prompt. Give content for one message, or messages; {{name}} in a text is an argument.";
+    writes(
+        "create_prompt",
+        "Create a prompt",
+        description,
+        Effect::Add,
+        |work, arguments| async move {
+            let mut input: NewPrompt = read(with_messages(arguments.0))?;
+            declare(&mut input);
+            Ok(shown(&prompt::create(&work.service, &work.caller, input).await?))
+        },
+    )
     .takes(
-        object([text("name", "").required(), text("title", ""), text("description", ""), text("content", ""), messages(), arguments_schema()]),
+        object([
+            text("name", "").required(),
+            text("title", ""),
+            text("description", ""),
+            text("content", ""),
+            messages(),
+            arguments_schema(),
+        ]),
         answer(&[("prompt", "object")]),
     )
 }
 
 fn update() -> Spec {
     let description = "Changes a stored prompt; fields left out stay.";
-    writes("update_prompt", "Update a prompt", description, Effect::Set, |work, arguments| async move {
-        let mut arguments = arguments.0;
-        let id = take(&mut arguments, "prompt_id").unwrap_or_default();
-        let patch: PromptPatch = read(with_messages(arguments))?;
-        Ok(shown(&prompt::update(&work.service, &work.caller, &id, patch).await?))
-    })
+    writes(
+        "update_prompt",
+        "Update a prompt",
+        description,
+        Effect::Set,
+        |work, arguments| async move {
+            let mut arguments = arguments.0;
+            let id = take(&mut arguments, "prompt_id").unwrap_or_default();
+            let patch: PromptPatch = read(with_messages(arguments))?;
+            Ok(shown(
+                &prompt::update(&work.service, &work.caller, &id, patch).await?,
+            ))
+        },
+    )
     .takes(
         object([
             prompt_id(),
@@ -78,16 +120,32 @@ fn update() -> Spec {
 
 fn activate() -> Spec {
     let description = "Makes a stored prompt the one agents are given when they connect.";
-    writes("activate_prompt", "Activate a prompt", description, Effect::Set, |work, arguments| async move {
-        Ok(shown(&prompt::activate(&work.service, &work.caller, id(&arguments), true).await?))
-    })
+    writes(
+        "activate_prompt",
+        "Activate a prompt",
+        description,
+        Effect::Set,
+        |work, arguments| async move {
+            Ok(shown(
+                &prompt::activate(&work.service, &work.caller, id(&arguments), true).await?,
+            ))
+        },
+    )
     .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
 }
 
 fn delete() -> Spec {
-    writes("delete_prompt", "Delete a prompt", "Removes a stored prompt.", Effect::Remove, |work, arguments| async move {
-        Ok(shown(&prompt::delete(&work.service, &work.caller, id(&arguments)).await?))
-    })
+    writes(
+        "delete_prompt",
+        "Delete a prompt",
+        "Removes a stored prompt.",
+        Effect::Remove,
+        |work, arguments| async move {
+            Ok(shown(
+                &prompt::delete(&work.service, &work.caller, id(&arguments)).await?,
+            ))
+        },
+    )
     .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
 }
 
@@ -145,5 +203,8 @@ fn line(prompt: &Prompt) -> String {
 }
 
 fn shown(prompt: &Prompt) -> Answer {
-    Answer::new(format!("{} (rev {}).", line(prompt), prompt.rev), json!({ "prompt": prompt }))
+    Answer::new(
+        format!("{} (rev {}).", line(prompt), prompt.rev),
+        json!({ "prompt": prompt }),
+    )
 }

@@ -20,14 +20,22 @@ fn search_global() -> Spec {
     let description = "Finds items of all kinds and their comments by words, beginnings of words, \"phrases\" or a reference id; best first.";
     let mut fields = vec![
         text("query", "").required(),
-        text("kinds", "epic, user_story, acceptance_criterion, requirement, steering_document; by commas"),
+        text(
+            "kinds",
+            "epic, user_story, acceptance_criterion, requirement, steering_document; by commas",
+        ),
         text("status", ""),
         text("assignee", "user name, me or none"),
         text("under", "only inside this container"),
     ];
     fields.extend(short_paging());
-    Spec::new("search_global", "Search everything", description, |work, arguments| run(work, arguments, None))
-        .takes(object(fields), rows())
+    Spec::new(
+        "search_global",
+        "Search everything",
+        description,
+        |work, arguments| run(work, arguments, None),
+    )
+    .takes(object(fields), rows())
 }
 
 fn search_requirements() -> Spec {
@@ -47,7 +55,9 @@ fn search_requirements() -> Spec {
 
 /// Hits have one form; what chooses another one is left out.
 fn short_paging() -> impl Iterator<Item = Field> {
-    paging().into_iter().filter(|field| !matches!(field.name(), "detail" | "fields"))
+    paging()
+        .into_iter()
+        .filter(|field| !matches!(field.name(), "detail" | "fields"))
 }
 
 async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answer> {
@@ -57,7 +67,12 @@ async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answ
     //= specs/spexus-mcp.md#tools
     //# A search for nothing at all MUST be refused with the name of the argument.
     if only.is_none() && query.as_deref().is_none_or(|query| query.trim().is_empty()) {
-        return Err(Refusal::field(Code::InvalidParams, "query", "is empty", "words or a reference id"));
+        return Err(Refusal::field(
+            Code::InvalidParams,
+            "query",
+            "is empty",
+            "words or a reference id",
+        ));
     }
     let wanted = SearchQuery {
         query: query.unwrap_or_default(),
@@ -66,7 +81,12 @@ async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answ
     let filters: ItemQuery = read(arguments)?;
     let found = search(&work.service, &work.caller, &wanted, &filters).await?;
     let rows = found.data.iter().map(row).collect();
-    Ok(rows_of("matches", rows, found.total_count, found.next_cursor.as_deref()))
+    Ok(rows_of(
+        "matches",
+        rows,
+        found.total_count,
+        found.next_cursor.as_deref(),
+    ))
 }
 
 /// A hit in an item is one line; one in a comment says which.

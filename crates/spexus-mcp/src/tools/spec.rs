@@ -143,8 +143,16 @@ fn result(mut answer: Answer) -> ToolResult {
     ToolResult::brief(answer.text, answer.value)
 }
 
+/// Takes one text out of the arguments.
+pub(super) fn take(arguments: &mut Map<String, Value>, name: &str) -> Option<String> {
+    match arguments.remove(name)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// Reads checked arguments into a type; what a schema cannot say is told by field all the same.
-pub(crate) fn read<T: DeserializeOwned>(arguments: impl Into<Map<String, Value>>) -> Ruled<T> {
+pub(super) fn read<T: DeserializeOwned>(arguments: impl Into<Map<String, Value>>) -> Ruled<T> {
     serde_json::from_value(Value::Object(arguments.into()))
         .map_err(|error| complaint::refusal("", &error.to_string()))
 }

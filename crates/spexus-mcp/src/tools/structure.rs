@@ -28,43 +28,72 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 fn hierarchy() -> Spec {
-    let description = "Shows the whole tree below an epic (or any item) as an indented outline, one line for each item.";
+    let description =
+        "Shows the whole tree below an epic (or any item) as an indented outline, one line for each item.";
     Spec::new("epic_hierarchy", "Show a hierarchy", description, run_hierarchy).takes(
-        object([text("epic", "EP-001 or any id").required(), number("depth", "levels; all when left out"), project()]),
-        answer(&[("outline", "string"), ("total_count", "integer"), ("truncated", "boolean")]),
+        object([
+            text("epic", "EP-001 or any id").required(),
+            number("depth", "levels; all when left out"),
+            project(),
+        ]),
+        answer(&[
+            ("outline", "string"),
+            ("total_count", "integer"),
+            ("truncated", "boolean"),
+        ]),
     )
 }
 
 async fn run_hierarchy(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let depth = arguments.get("depth").and_then(Value::as_u64).map(|depth| u32::try_from(depth).unwrap_or(u32::MAX));
-    let (id, project) = (arguments.text("epic").unwrap_or_default(), arguments.text("project"));
+    let depth = arguments
+        .get("depth")
+        .and_then(Value::as_u64)
+        .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX));
+    let (id, project) = (
+        arguments.text("epic").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let tree = item::hierarchy(&work.service, &work.caller, project, id, depth).await?;
     let (outline, cut) = outline(&tree.root);
-    let value = json!({ "outline": outline, "total_count": tree.total_count, "truncated": tree.truncated || cut });
+    let value =
+        json!({ "outline": outline, "total_count": tree.total_count, "truncated": tree.truncated || cut });
     Ok(Answer::new(format!("{} items.", tree.total_count), value))
 }
 
 fn story_requirements() -> Spec {
     let description = "Lists the requirements of a user story in their order, one line each.";
-    Spec::new("get_user_story_requirements", "Requirements of a story", description, run_story_requirements)
-        .set(Toolset::Author)
-        .takes(
-            object([
-                text("user_story", "US-001 or UUID").required(),
-                number("limit", "1-200, default 50"),
-                text("cursor", ""),
-                project(),
-            ]),
-            super::items::rows(),
-        )
+    Spec::new(
+        "get_user_story_requirements",
+        "Requirements of a story",
+        description,
+        run_story_requirements,
+    )
+    .set(Toolset::Author)
+    .takes(
+        object([
+            text("user_story", "US-001 or UUID").required(),
+            number("limit", "1-200, default 50"),
+            text("cursor", ""),
+            project(),
+        ]),
+        super::items::rows(),
+    )
 }
 
 async fn run_story_requirements(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("user_story").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("user_story").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let page = page_request(&arguments)?;
     let (story, kinds) = (Some(Kind::UserStory), vec![Kind::Requirement]);
     let found = item::children(&work.service, &work.caller, project, story, id, kinds, page).await?;
-    Ok(crate::render::page("requirements", &found, Default::default(), &[]))
+    Ok(crate::render::page(
+        "requirements",
+        &found,
+        Default::default(),
+        &[],
+    ))
 }
 
 fn history() -> Spec {
@@ -83,11 +112,19 @@ fn history() -> Spec {
 }
 
 async fn run_history(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let page = page_request(&arguments)?;
     let found = item::history(&work.service, &work.caller, project, None, id, page).await?;
     let rows = found.data.iter().map(crate::render::change).collect();
-    Ok(rows_of("changes", rows, found.total_count, found.next_cursor.as_deref()))
+    Ok(rows_of(
+        "changes",
+        rows,
+        found.total_count,
+        found.next_cursor.as_deref(),
+    ))
 }
 
 fn move_item() -> Spec {
@@ -125,12 +162,23 @@ fn preview_deletion() -> Spec {
 }
 
 async fn run_preview(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let preview = item::preview(&work.service, &work.caller, project, None, id).await?;
     let text = match (preview.can_delete, preview.forbidden) {
         (true, _) => format!("{} can be deleted.", preview.reference_id),
-        (false, false) => format!("{} needs force: {}.", preview.reference_id, preview.reasons.join("; ")),
-        (false, true) => format!("{} cannot be deleted: {}.", preview.reference_id, preview.reasons.join("; ")),
+        (false, false) => format!(
+            "{} needs force: {}.",
+            preview.reference_id,
+            preview.reasons.join("; ")
+        ),
+        (false, true) => format!(
+            "{} cannot be deleted: {}.",
+            preview.reference_id,
+            preview.reasons.join("; ")
+        ),
     };
     Ok(Answer::new(text, fallen(&preview)))
 }
@@ -141,17 +189,29 @@ fn delete_item() -> Spec {
         .does(Effect::Remove, Operation::DeleteItem)
         .set(Toolset::Author)
         .takes(
-            object([text("id", "any id").required(), flag("force", ""), number("expect_rev", ""), project()]),
+            object([
+                text("id", "any id").required(),
+                flag("force", ""),
+                number("expect_rev", ""),
+                project(),
+            ]),
             deletion(),
         )
 }
 
 async fn run_delete(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let force = arguments.get("force").and_then(Value::as_bool).unwrap_or(false);
     let rev = arguments.get("expect_rev").and_then(Value::as_i64);
     let gone = item::delete(&work.service, &work.caller, project, None, id, force, rev).await?;
-    let text = format!("Deleted {} and {} item(s) with it.", gone.reference_id, gone.items.len());
+    let text = format!(
+        "Deleted {} and {} item(s) with it.",
+        gone.reference_id,
+        gone.items.len()
+    );
     Ok(Answer::new(text, fallen(&gone)))
 }
 
@@ -164,7 +224,10 @@ fn restore_item() -> Spec {
 }
 
 async fn run_restore(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (id, project) = (arguments.text("id").unwrap_or_default(), arguments.text("project"));
+    let (id, project) = (
+        arguments.text("id").unwrap_or_default(),
+        arguments.text("project"),
+    );
     let back = item::restore(&work.service, &work.caller, project, None, id).await?;
     Ok(told("Restored", &back))
 }
@@ -177,7 +240,11 @@ pub(super) fn page_request(arguments: &Arguments) -> Ruled<PageRequest> {
 }
 
 fn deletion() -> Value {
-    answer(&[("can_delete", "boolean"), ("reasons", "array"), ("items", "array")])
+    answer(&[
+        ("can_delete", "boolean"),
+        ("reasons", "array"),
+        ("items", "array"),
+    ])
 }
 
 /// What falls, by reference id: a preview may name thousands.

@@ -13,7 +13,13 @@ use spexus_service::{project, settings};
 /// The one tool of names.
 pub(super) fn tools() -> Vec<Spec> {
     let description = "Tells the names arguments take: statuses with their transitions, requirement types, relationship types, users and projects.";
-    let output = answer(&[("statuses", "object"), ("types", "array"), ("relationship_types", "array"), ("users", "array"), ("projects", "array")]);
+    let output = answer(&[
+        ("statuses", "object"),
+        ("types", "array"),
+        ("relationship_types", "array"),
+        ("users", "array"),
+        ("projects", "array"),
+    ]);
     vec![
         Spec::new("list_vocabulary", "List names", description, run)
             .does(super::spec::Effect::Read, Operation::ReadSettings)
@@ -27,7 +33,11 @@ async fn run(work: Work, _: Arguments) -> Ruled<Answer> {
     for workflow in settings::workflows(service, caller).await?.data {
         let mut next: Map<String, Value> = Map::new();
         for status in &workflow.statuses {
-            let to = workflow.transitions.iter().filter(|step| step.from == status.name).map(|step| &step.to);
+            let to = workflow
+                .transitions
+                .iter()
+                .filter(|step| step.from == status.name)
+                .map(|step| &step.to);
             next.insert(status.name.clone(), json!(to.collect::<Vec<_>>()));
         }
         statuses.insert(workflow.kind.name().to_owned(), next.into());

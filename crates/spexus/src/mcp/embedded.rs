@@ -10,7 +10,7 @@ use crate::telemetry;
 use mcp_runtime::lines::Ended;
 use mcp_runtime::stdio;
 use spexus_bridge::NAME;
-use spexus_mcp::{Mcp, McpOptions, Toolset, Visit};
+use spexus_mcp::{Mcp, McpOptions, Toolset};
 use spexus_service::account::login;
 
 pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sources) -> Outcome {
@@ -60,9 +60,7 @@ async fn serve(config: &crate::config::Config, user: Option<&str>, options: McpO
         stop.await;
         server.stop();
     });
-    let mut extensions = http::Extensions::new();
-    Visit::new(caller, mcp.options()).attach(&mut extensions);
-    let ended = stdio::serve(mcp.server(), extensions).await;
+    let ended = stdio::serve(mcp.server(), mcp.visit(caller)).await;
     stopping.abort();
     drop(mcp);
     service.close().await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A client with a session.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     client: reqwest::Client,
     url: String,
     token: String,
@@ -18,52 +18,79 @@ pub(super) struct Agent {
     headers: Vec<(&'static str, String)>,
     next_id: AtomicU64,
     /// The answer to `initialize`.
-    pub(super) hello: Value,
+    pub(crate) hello: Value,
 }
 
 /// An answer with its status.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: reqwest::header::HeaderMap,
-    pub(super) body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) body: Value,
 }
 
 impl Agent {
     /// An agent of the administrator, on the version most hosts speak.
-    pub(super) async fn connect(server: &Server) -> Self {
+    pub(crate) async fn connect(server: &Server) -> Self {
         Self::with(server, &server.token, "2025-06-18", &[]).await
     }
 
-    pub(super) async fn with(
+    pub(crate) async fn with(
         server: &Server,
         token: &str,
         version: &str,
         headers: &[(&'static str, &str)],
     ) -> Self {
-        let mut agent = Self {
+        let mut agent = Self::fresh(server).with_token(token);
+        let owned = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        agent.headers = owned.collect();
+        agent.greet(&hello(version)).await
+    }
+
+    /// An agent that introduces itself in its own words.
+    pub(crate) async fn introduced(server: &Server, token: &str, hello: &Value) -> Self {
+        Self::fresh(server).with_token(token).greet(hello).await
+    }
+
+    /// An agent of the administrator that has not said hello yet.
+    pub(crate) fn fresh(server: &Server) -> Self {
+        Self {
             client: server.client.clone(),
             url: format!("{}/api/v1/mcp", server.url),
-            token: token.to_owned(),
+            token: server.token.clone(),
             session: String::new(),
-            headers: headers
-                .iter()
-                .map(|(name, value)| (*name, (*value).to_owned()))
-                .collect(),
+            headers: Vec::new(),
             next_id: AtomicU64::new(1),
             hello: Value::Null,
-        };
-        let answer = agent.send(&hello(version)).await;
+        }
+    }
+
+    /// The same session with another token.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self {
+            client: self.client.clone(),
+            url: self.url.clone(),
+            token: token.to_owned(),
+            session: self.session.clone(),
+            headers: self.headers.clone(),
+            next_id: AtomicU64::new(1),
+            hello: Value::Null,
+        }
+    }
+
+    async fn greet(mut self, hello: &Value) -> Self {
+        let agent = &mut self;
+        let answer = agent.send(hello).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         agent.session = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
         agent.hello = answer.body;
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(agent.send(&ready).await.status, 202);
-        agent
+        self
     }
 
     /// One message, and what comes back.
-    pub(super) async fn send(&self, message: &Value) -> Answer {
+    pub(crate) async fn send(&self, message: &Value) -> Answer {
         let sent = self.request_to(Method::POST).json(message).send();
         let mut response = tokio::time::timeout(PATIENCE, sent)
             .await
@@ -93,7 +120,7 @@ impl Agent {
     }
 
     /// A request; gives the whole answer.
-    pub(super) async fn request(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Value {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let answer = self
             .send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
@@ -108,21 +135,21 @@ impl Agent {
     }
 
     /// A request that succeeds; gives its result.
-    pub(super) async fn ask(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn ask(&self, method: &str, params: Value) -> Value {
         let mut answer = self.request(method, params).await;
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].take()
     }
 
     /// A request that is refused; gives its error.
-    pub(super) async fn refused(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn refused(&self, method: &str, params: Value) -> Value {
         let mut answer = self.request(method, params).await;
         assert!(answer.get("result").is_none(), "{method}: {answer}");
         answer["error"].take()
     }
 
     /// Calls a tool that can do it; gives the structured result.
-    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
         let mut result = self
             .ask("tools/call", json!({ "name": tool, "arguments": arguments }))
             .await;
@@ -131,7 +158,7 @@ impl Agent {
     }
 
     /// Calls a tool that cannot do it; gives the error it tells.
-    pub(super) async fn fails(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn fails(&self, tool: &str, arguments: Value) -> Value {
         let mut result = self
             .ask("tools/call", json!({ "name": tool, "arguments": arguments }))
             .await;
@@ -140,21 +167,21 @@ impl Agent {
     }
 
     /// Reads a resource as JSON.
-    pub(super) async fn read(&self, uri: &str) -> Value {
+    pub(crate) async fn read(&self, uri: &str) -> Value {
         let result = self.ask("resources/read", json!({ "uri": uri })).await;
         assert_eq!(result["contents"][0]["uri"], uri);
         serde_json::from_str(result["contents"][0]["text"].as_str().unwrap()).unwrap()
     }
 
     /// The names of the tools this agent sees.
-    pub(super) async fn tools(&self) -> Vec<String> {
+    pub(crate) async fn tools(&self) -> Vec<String> {
         let listed = self.ask("tools/list", json!({})).await;
         let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
         listed["tools"].as_array().unwrap().iter().map(name).collect()
     }
 
     /// A request of this agent without a body.
-    pub(super) fn request_to(&self, method: Method) -> RequestBuilder {
+    pub(crate) fn request_to(&self, method: Method) -> RequestBuilder {
         let mut request = self
             .client
             .request(method, &self.url)
@@ -173,8 +200,48 @@ impl Agent {
     }
 }
 
+/// The stream of notifications of a session.
+pub(crate) struct Notices {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Notices {
+    /// The next notification of a method, whatever else comes before; `None` when the stream ended.
+    pub(crate) async fn next(&mut self, method: &str) -> Option<Value> {
+        loop {
+            while let Some((event, rest)) = self.text.split_once("\n\n") {
+                let data = event
+                    .lines()
+                    .find_map(|line| line.strip_prefix("data: "))
+                    .unwrap_or("null");
+                let notice: Value = serde_json::from_str(data).unwrap_or_default();
+                self.text = rest.to_owned();
+                if notice["method"] == method {
+                    return Some(notice["params"].clone());
+                }
+            }
+            let arrived = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = arrived.expect("nothing came in half a minute").ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+}
+
+impl Agent {
+    /// Opens the stream of notifications.
+    pub(crate) async fn listen(&self) -> Notices {
+        let response = self.request_to(Method::GET).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        Notices {
+            response,
+            text: String::new(),
+        }
+    }
+}
+
 /// The first message of a client.
-pub(super) fn hello(version: &str) -> Value {
+pub(crate) fn hello(version: &str) -> Value {
     json!({
         "jsonrpc": "2.0", "id": "hello", "method": "initialize",
         "params": {
@@ -192,6 +259,6 @@ fn last_event(text: &str) -> Value {
             .find_map(|line| line.strip_prefix("data: "))
             .map(str::to_owned)
     };
-    let last = text.split("\n\n").filter_map(data).next_back().unwrap();
+    let last = text.split("\n\n").filter_map(data).last().unwrap();
     serde_json::from_str(&last).unwrap()
 }

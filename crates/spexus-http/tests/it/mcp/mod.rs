@@ -3,5 +3,12 @@
 mod client;
 mod door;
 mod hello;
+mod prompts;
+mod quiet;
+mod resources;
+mod search;
+mod subscriptions;
+mod tools;
+mod toolsets;
 
-use client::Agent;
+pub(crate) use client::{Agent, hello};

@@ -1,0 +1,110 @@
+//! Subscriptions: a change by anyone reaches those who watch.
+
+use super::Agent;
+use crate::harness::{Server, on_both};
+use reqwest::Method;
+use serde_json::{Value, json};
+use spexus_http::HttpOptions;
+
+const UPDATED: &str = "notifications/resources/updated";
+
+async fn watching(server: &Server, uris: &[&str]) -> (Agent, super::client::Notices) {
+    let agent = Agent::connect(server).await;
+    let notices = agent.listen().await;
+    for uri in uris {
+        agent.ask("resources/subscribe", json!({ "uri": uri })).await;
+    }
+    (agent, notices)
+}
+
+on_both! {
+    // proves 003 R3.6
+    //= specs/spexus-mcp.md#changes
+    //= type=test
+    //# A change by anyone MUST be told to those who watch a resource it concerns.
+    async fn a_change_by_rest_or_another_agent_reaches_a_watcher(server) {
+        server.seed().await;
+        let (_agent, mut notices) = watching(server, &["requirement://REQ-001", "epic://EP-001/hierarchy", "requirement://REQ-001/comments"]).await;
+        server.patch("/api/v1/requirements/REQ-001", json!({ "title": "Changed" })).await.ok();
+        let mut told: Vec<Value> = Vec::new();
+        for _ in 0..2 {
+            told.push(notices.next(UPDATED).await.unwrap());
+        }
+        let uris: Vec<&str> = told.iter().map(|notice| notice["uri"].as_str().unwrap()).collect();
+        assert!(uris.contains(&"requirement://REQ-001") && uris.contains(&"epic://EP-001/hierarchy"), "{uris:?}");
+        assert_eq!(told[0]["change_type"], "updated");
+        assert!(told[0]["timestamp"].is_string() && told[0]["resource_uri"].is_string());
+        let other = Agent::connect(server).await;
+        other.call("add_comment", json!({ "id": "REQ-001", "content": "Seen." })).await;
+        assert_eq!(notices.next(UPDATED).await.unwrap()["uri"], "requirement://REQ-001/comments");
+        server.delete("/api/v1/requirements/REQ-001?force=true").await.ok();
+        loop {
+            let notice = notices.next(UPDATED).await.unwrap();
+            if notice["uri"] == "requirement://REQ-001" {
+                assert_eq!(notice["change_type"], "deleted");
+                break;
+            }
+        }
+        assert!(notices.next("notifications/resources/list_changed").await.is_some());
+        server.post("/api/v1/prompts", json!({ "name": "p", "messages": [{ "role": "user", "text": "x" }] })).await.created();
+        assert!(notices.next("notifications/prompts/list_changed").await.is_some());
+        assert_eq!(notices.next("notifications/capabilities/changed").await.unwrap()["changed"], json!(["prompts"]));
+    }
+
+    //= specs/spexus-mcp.md#rights
+    //= type=test
+    //# A stream MUST end when its token does.
+    async fn a_stream_ends_with_its_token(server) {
+        server.seed().await;
+        let made = server.post("/api/v1/tokens", json!({ "name": "short" })).await.created();
+        let agent = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[]).await;
+        let mut notices = agent.listen().await;
+        server.delete(&format!("/api/v1/tokens/{}", made["id"].as_str().unwrap())).await.ok();
+        assert!(notices.next(UPDATED).await.is_none());
+    }
+
+    // proves 000 R3.5
+    async fn what_watches_nothing_real_is_refused(server) {
+        let agent = Agent::connect(server).await;
+        let error = agent.refused("resources/subscribe", json!({ "uri": "chapter://1" })).await;
+        assert_eq!(error["code"], -32002);
+        // Another role sees other tools, and is told so.
+        server.user("ann", "User").await;
+        let made = server.post("/api/v1/tokens?user=ann", json!({ "name": "more" })).await.created();
+        let ann = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
+        let mut notices = ann.listen().await;
+        let before = ann.tools().await;
+        server.patch("/api/v1/users/ann", json!({ "role": "Administrator" })).await.ok();
+        assert!(notices.next("notifications/tools/list_changed").await.is_some());
+        let after = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
+        assert!(after.tools().await.len() > before.len());
+        let words = after.hello["result"]["instructions"].as_str().unwrap();
+        assert!(words.contains("put_workflow") && !ann.hello["result"]["instructions"].as_str().unwrap().contains("put_workflow"));
+    }
+}
+
+/// Two nodes on one PostgreSQL, a subscriber on each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_on_one_node_reaches_subscribers_of_both() {
+    let Some(one) = Server::on_postgres().await else {
+        return;
+    };
+    let two = Server::second_node(&one, HttpOptions::default()).await;
+    one.seed().await;
+    let (_first, mut on_one) = watching(&one, &["epic://EP-001"]).await;
+    let (_second, mut on_two) = watching(&two, &["epic://EP-001"]).await;
+    let (status, _) = two
+        .as_token(
+            &one.token,
+            Method::PATCH,
+            "/api/v1/epics/EP-001",
+            Some(json!({ "title": "From the second" })),
+        )
+        .await;
+    assert_eq!(status, 200);
+    assert_eq!(on_one.next(UPDATED).await.unwrap()["uri"], "epic://EP-001");
+    assert_eq!(on_two.next(UPDATED).await.unwrap()["uri"], "epic://EP-001");
+    drop((on_one, on_two));
+    two.stop().await;
+    one.stop().await;
+}

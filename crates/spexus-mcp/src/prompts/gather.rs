@@ -1,0 +1,130 @@
+//! The context of a prompt: the item, what contains it, its neighbours, what it contains, its links, and the guidance
+//! its epic follows.
+
+use crate::render::{line, link_line, outline};
+use crate::resources::scheme_of;
+use serde_json::json;
+use spexus_domain::account::Caller;
+use spexus_domain::item::Item;
+use spexus_domain::query::PageRequest;
+use spexus_domain::{Kind, Ruled, text};
+use spexus_service::{Service, item, link};
+use std::fmt::Write;
+
+/// Characters of an ancestor's or steering document's text.
+const MAX_TEXT_CHARS: usize = 2_000;
+/// Steering documents read in full.
+const MAX_DOCUMENTS: usize = 5;
+
+/// What a prompt knows of its subject.
+pub(super) struct Gathered {
+    /// `REQ-001 "Title"`.
+    pub(super) subject: String,
+    /// Everything, as text.
+    pub(super) text: String,
+    /// Where the subject can be read again.
+    pub(super) uri: String,
+    /// The subject as that address gives it.
+    pub(super) json: String,
+}
+
+//= specs/spexus-mcp.md#prompts
+//# A prompt about an item MUST carry the item, what contains it, its siblings, what it contains, its links and the steering documents of its epic.
+pub(super) async fn gather(service: &Service, caller: &Caller, kind: Kind, id: &str) -> Ruled<Gathered> {
+    let subject = item::get(service, caller, None, Some(kind), id).await?;
+    let own_id = subject.id.to_string();
+    let mut text = String::new();
+    let path = item::path(service, caller, None, &own_id).await?.data;
+    for container in path.iter().filter(|one| one.id != subject.id) {
+        whole(&mut text, "Contained in", container);
+    }
+    whole(&mut text, "Subject", &subject);
+    let tree = item::hierarchy(service, caller, None, &own_id, None).await?;
+    if !tree.root.children.is_empty() {
+        let _ = writeln!(text, "## Contains\n{}", outline(&tree.root).0);
+        contained(&mut text, &tree.root);
+    }
+    siblings(&mut text, service, caller, &subject).await?;
+    let links = link::list(service, caller, None, None, &own_id, None).await?.data;
+    if !links.is_empty() {
+        let rows: Vec<String> = links
+            .iter()
+            .map(|one| {
+                format!(
+                    "- {} ({} / {})",
+                    link_line(one),
+                    one.source.title,
+                    one.target.title
+                )
+            })
+            .collect();
+        let _ = writeln!(text, "## Links\n{}\n", rows.join("\n"));
+    }
+    if let Some(epic) = path.first().filter(|one| one.kind == Kind::Epic) {
+        guidance(&mut text, service, caller, epic).await?;
+    }
+    Ok(Gathered {
+        subject: format!("{} {:?}", subject.reference_id, subject.heading()),
+        text,
+        uri: format!("{}://{}", scheme_of(kind), subject.reference_id),
+        json: json!(subject).to_string(),
+    })
+}
+
+fn whole(text: &mut String, label: &str, item: &Item) {
+    let description = text::excerpt(&item.description, MAX_TEXT_CHARS);
+    let _ = writeln!(
+        text,
+        "## {label}: {} (rev {})\n{description}\n",
+        line(item),
+        item.rev
+    );
+}
+
+/// The words of criteria and requirements: their titles alone do not say enough.
+fn contained(text: &mut String, tree: &spexus_domain::tree::Tree) {
+    for child in &tree.children {
+        if matches!(child.item.kind, Kind::AcceptanceCriterion | Kind::Requirement)
+            && !child.item.title.is_empty()
+        {
+            let words = text::excerpt(&child.item.description, MAX_TEXT_CHARS / 4);
+            if !words.is_empty() {
+                let _ = writeln!(text, "{}: {words}", child.item.reference_id);
+            }
+        }
+        contained(text, child);
+    }
+}
+
+async fn siblings(text: &mut String, service: &Service, caller: &Caller, subject: &Item) -> Ruled<()> {
+    let Some(parent) = &subject.parent else {
+        return Ok(());
+    };
+    let page = PageRequest::new(Some(100), None)?;
+    let parent = parent.id.to_string();
+    let found = item::children(service, caller, None, None, &parent, Vec::new(), page)
+        .await?
+        .data;
+    let rows: Vec<String> = found
+        .iter()
+        .filter(|one| one.id != subject.id)
+        .map(|one| format!("- {}", line(one)))
+        .collect();
+    if !rows.is_empty() {
+        let _ = writeln!(text, "## Siblings\n{}\n", rows.join("\n"));
+    }
+    Ok(())
+}
+
+async fn guidance(text: &mut String, service: &Service, caller: &Caller, epic: &Item) -> Ruled<()> {
+    let epic = epic.id.to_string();
+    let links = link::list(service, caller, None, None, &epic, Some("is_guided_by"))
+        .await?
+        .data;
+    for link in links.iter().take(MAX_DOCUMENTS) {
+        let id = link.source.id.to_string();
+        let document = item::get(service, caller, None, None, &id).await?;
+        whole(text, "Steering document", &document);
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Resources: everything that can be read by address. One function reads them all; templates only tell of them.
+
+mod address;
+mod catalogue;
+mod read;
+
+pub(crate) use address::{SCHEMES, scheme_of};
+pub(crate) use catalogue::{COLLECTIONS, Form, forms};
+
+use crate::audit::{self, Watch};
+use crate::complete::completer;
+use address::Address;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_runtime::{
+    Context, Listing, ReadRequest, Resource, ResourceContents, ResourceSource, ResourceTemplate, Stop,
+};
+use spexus_domain::item::Item;
+use spexus_domain::{Refusal, Ruled};
+use spexus_service::Service;
+use spexus_service::item::{self, ItemQuery};
+
+const JSON: &str = "application/json";
+
+/// The patterns of addresses.
+pub(crate) fn templates(service: &Service) -> Vec<ResourceTemplate> {
+    let template = |form: Form| {
+        let reader = service.clone();
+        let read = move |cx: Context, request: ReadRequest| {
+            let service = reader.clone();
+            async move { existing(&cx, &service, &request.uri).await }
+        };
+        let mut template = ResourceTemplate::new(form.template, form.name, form.description, read);
+        template.mime_type = Some(JSON.to_owned());
+        template.completer = Some(completer(service, form.kind));
+        template
+    };
+    forms().into_iter().map(template).collect()
+}
+
+/// The collections that are always there.
+pub(crate) fn collections(service: &Service) -> Vec<Resource> {
+    let collection = |(uri, name, description): (&'static str, &'static str, &'static str)| {
+        let reader = service.clone();
+        let read = move |cx: Context, request: ReadRequest| {
+            let service = reader.clone();
+            async move { existing(&cx, &service, &request.uri).await }
+        };
+        Resource::new(uri, name, description, JSON, read)
+    };
+    COLLECTIONS.into_iter().map(collection).collect()
+}
+
+/// The items of the database.
+pub(crate) struct Items(pub(crate) Service);
+
+impl ResourceSource for Items {
+    //= specs/spexus-mcp.md#resources
+    //# A list of resources MUST come in pages and name each thing once.
+    fn list<'a>(
+        &'a self,
+        cx: &'a Context,
+        from: &'a str,
+        under: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing<Resource>, Refusal>> {
+        async move {
+            let caller = audit::caller(cx)?;
+            let query = ItemQuery {
+                order_by: Some("created_at".to_owned()),
+                limit: Some(100),
+                cursor: Some(from.to_owned()).filter(|from| !from.is_empty()),
+                ..ItemQuery::default()
+            };
+            let kind = under
+                .and_then(|under| under.split_once("://"))
+                .and_then(|(scheme, _)| address::kind_of(scheme));
+            let page = item::list(&self.0, &caller, kind, &query).await?;
+            let inside = |one: &Resource| under.is_none_or(|under| one.uri.starts_with(under));
+            let entries = page
+                .data
+                .iter()
+                .map(|item| self.entry(item))
+                .filter(inside)
+                .collect();
+            Ok(Listing {
+                entries,
+                next: page.next_cursor,
+            })
+        }
+        .boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        cx: &'a Context,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, Stop>> {
+        read(cx, &self.0, uri).boxed()
+    }
+}
+
+impl Items {
+    fn entry(&self, item: &Item) -> Resource {
+        let service = self.0.clone();
+        let read = move |cx: Context, request: ReadRequest| {
+            let service = service.clone();
+            async move { existing(&cx, &service, &request.uri).await }
+        };
+        let uri = format!("{}://{}", scheme_of(item.kind), item.reference_id);
+        let label = item.kind.rules().label;
+        let description = match &item.status {
+            Some(status) => format!("{label}, {status}"),
+            None => label.to_owned(),
+        };
+        let name = format!(
+            "{}: {}",
+            item.reference_id,
+            spexus_domain::text::excerpt(&item.heading(), 80)
+        );
+        Resource::new(uri, name, description, JSON, read)
+    }
+}
+
+/// What stands at an address that must be one of ours.
+async fn existing(cx: &Context, service: &Service, uri: &str) -> Result<Vec<ResourceContents>, Stop> {
+    let found = read(cx, service, uri).await?;
+    found.ok_or_else(|| missing(uri).into())
+}
+
+/// What stands at an address; `None` when nothing of ours can.
+async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<ResourceContents>>, Stop> {
+    let caller = audit::caller(cx)?;
+    let Some(address) = Address::parse(uri)? else {
+        return Ok(None);
+    };
+    let watch = Watch::start(service, &caller, "resources/read", address.form());
+    let found = read::read(service, &caller, &address).await;
+    watch.stop(found.as_ref().map(drop));
+    let mut value = found?;
+    crate::render::visible(&mut value);
+    Ok(Some(vec![ResourceContents::text(uri, JSON, value.to_string())]))
+}
+
+fn missing(uri: &str) -> Refusal {
+    let problem = format!("there is nothing at {:?}", spexus_domain::text::excerpt(uri, 100));
+    Refusal::new(spexus_domain::Code::ResourceNotFound, problem)
+}
+
+/// Checks an address for those who only want to hear of it.
+pub(crate) fn check(uri: &str) -> Ruled<()> {
+    match Address::parse(uri)? {
+        Some(_) => Ok(()),
+        None => Err(missing(uri)),
+    }
+}

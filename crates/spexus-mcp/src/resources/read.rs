@@ -1,0 +1,117 @@
+//! Reading: each address calls one function of the service.
+
+use super::address::{Address, Part};
+use serde::Serialize;
+use serde_json::{Value, json};
+use spexus_domain::account::Caller;
+use spexus_domain::limits::MAX_PAGE_ROWS;
+use spexus_domain::query::{Page, PageRequest};
+use spexus_domain::{Code, Kind, Refusal, Ruled};
+use spexus_service::account::user;
+use spexus_service::{Service, comment, item, link, prompt, search, settings};
+
+/// What stands at an address.
+pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) -> Ruled<Value> {
+    match address {
+        Address::Item(kind, id, part) => about(service, caller, *kind, id, *part).await,
+        Address::List(kind, query) => {
+            let page = item::list(service, caller, Some(*kind), query).await?;
+            Ok(list(kind.rules().path, &page))
+        }
+        Address::Search(wanted, filters) => Ok(list(
+            "requirements",
+            &search::search(service, caller, wanted, filters).await?,
+        )),
+        Address::Prompt(id) => Ok(json!(
+            prompt::get(service, caller, id).await.map_err(no_resource)?
+        )),
+        Address::Prompts => Ok(list("prompts", &prompt::list(service, caller).await?)),
+        Address::ActivePrompt => match prompt::active(service, caller).await? {
+            Some(active) => Ok(json!(active)),
+            None => Err(Refusal::new(Code::ResourceNotFound, "no prompt is active")),
+        },
+        Address::Types => Ok(list(
+            "requirement types",
+            &settings::requirement_types(service, caller).await?,
+        )),
+        Address::LinkTypes => Ok(list(
+            "relationship types",
+            &settings::link_types(service, caller).await?,
+        )),
+        Address::Workflows => Ok(list("workflows", &settings::workflows(service, caller).await?)),
+        Address::Users => Ok(list("users", &user::names(service, caller).await?)),
+    }
+}
+
+async fn about(service: &Service, caller: &Caller, kind: Kind, id: &str, part: Part) -> Ruled<Value> {
+    let page = PageRequest::new(Some(MAX_PAGE_ROWS), None)?;
+    let of_kind = Some(kind);
+    Ok(match part {
+        Part::Itself => json!(
+            item::get(service, caller, None, of_kind, id)
+                .await
+                .map_err(no_resource)?
+        ),
+        Part::Hierarchy => {
+            // Of another kind means it does not stand here.
+            let root = item::get(service, caller, None, of_kind, id)
+                .await
+                .map_err(no_resource)?;
+            json!(item::hierarchy(service, caller, None, &root.id.to_string(), None).await?)
+        }
+        Part::Children(child) => {
+            let found = item::children(service, caller, None, of_kind, id, vec![child], page)
+                .await
+                .map_err(no_resource)?;
+            list(child.rules().path, &found)
+        }
+        Part::Relationships => list(
+            "relationships",
+            &link::list(service, caller, None, of_kind, id, None)
+                .await
+                .map_err(no_resource)?,
+        ),
+        Part::Comments => list(
+            "comments",
+            &comment::list(service, caller, None, of_kind, id, None, page)
+                .await
+                .map_err(no_resource)?,
+        ),
+        Part::History => list(
+            "changes",
+            &item::history(service, caller, None, of_kind, id, page)
+                .await
+                .map_err(no_resource)?,
+        ),
+    })
+}
+
+/// Rows with their total; an empty list says so in words.
+//= specs/spexus-mcp.md#resources
+//# An empty list MUST be an empty array with a sentence.
+fn list<T: Serialize>(noun: &str, page: &Page<T>) -> Value {
+    let mut value = json!(page);
+    if page.data.is_empty() {
+        value["message"] = json!(format!("No {noun} found."));
+    }
+    value
+}
+
+/// A thing that is named by an address and not there is a missing resource, whatever it is missing as. An id that is
+/// none names nothing either.
+//= specs/spexus-mcp.md#resources
+//# An address of nothing MUST be refused with -32002.
+fn no_resource(refusal: Refusal) -> Refusal {
+    let of_id = refusal.faults.iter().any(|fault| fault.field == "id");
+    match refusal.code {
+        Code::PromptNotFound => Refusal {
+            code: Code::ResourceNotFound,
+            ..refusal
+        },
+        Code::InvalidParams if of_id => Refusal {
+            code: Code::ResourceNotFound,
+            ..refusal
+        },
+        _ => refusal,
+    }
+}

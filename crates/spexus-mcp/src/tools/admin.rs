@@ -1,0 +1,380 @@
+//! Running the installation: people, tokens, projects, types, workflows and the audit trail.
+
+use super::items::rows;
+use super::links::uuid;
+use super::spec::{Effect, Spec, Work, read, take};
+use super::structure::page_request;
+use crate::Toolset;
+use crate::render::{Answer, rows_of};
+use crate::schema::{Field, answer, choice, field, flag, number, object, text};
+use mcp_runtime::Arguments;
+use serde_json::{Value, json};
+use spexus_domain::account::UserPatch;
+use spexus_domain::permission::Operation;
+use spexus_domain::project::{NewProject, ProjectPatch};
+use spexus_domain::{Kind, Ruled};
+use spexus_service::account::{token, user};
+use spexus_service::{audit, project, settings};
+
+/// The tools of administrators.
+pub(super) fn tools() -> Vec<Spec> {
+    let read = Operation::ReadSettings;
+    vec![
+        row(
+            "list_users",
+            "List users",
+            "Lists the users with their roles.",
+            Effect::Read,
+            read,
+            [],
+            rows(),
+            list_users,
+        ),
+        row(
+            "update_user",
+            "Update a user",
+            "Changes a user's role or e-mail address, or disables the account.",
+            Effect::Set,
+            Operation::ManageUsers,
+            [
+                name("user"),
+                choice("role", &["Administrator", "User", "Commenter"], ""),
+                text("email", ""),
+                flag("active", ""),
+                number("expect_rev", ""),
+            ],
+            done(),
+            update_user,
+        ),
+        row(
+            "list_tokens",
+            "List tokens",
+            "Lists tokens without their secrets: one's own, or a user's.",
+            Effect::Read,
+            Operation::OwnAccount,
+            [text("user", "")],
+            rows(),
+            list_tokens,
+        ),
+        row(
+            "revoke_token",
+            "Revoke a token",
+            "Ends a token at once.",
+            Effect::Remove,
+            Operation::OwnAccount,
+            [text("token_id", "UUID").required()],
+            done(),
+            revoke_token,
+        ),
+        row(
+            "list_projects",
+            "List projects",
+            "Lists the projects.",
+            Effect::Read,
+            read,
+            [],
+            rows(),
+            list_projects,
+        ),
+        row(
+            "create_project",
+            "Create a project",
+            "Makes a project.",
+            Effect::Add,
+            Operation::ManageProjects,
+            [
+                text("key", "lower-case letters, digits, dashes").required(),
+                text("name", ""),
+                text("description", ""),
+                attributes(),
+            ],
+            done(),
+            create_project,
+        ),
+        row(
+            "update_project",
+            "Update a project",
+            "Changes a project; fields left out stay.",
+            Effect::Set,
+            Operation::ManageProjects,
+            [
+                name("key"),
+                text("name", ""),
+                text("description", ""),
+                attributes(),
+                number("expect_rev", ""),
+            ],
+            done(),
+            update_project,
+        ),
+        row(
+            "put_requirement_type",
+            "Set a requirement type",
+            "Makes a requirement type or changes what it means.",
+            Effect::Set,
+            Operation::ManageSettings,
+            [name("name"), text("description", "")],
+            done(),
+            put_type,
+        ),
+        row(
+            "delete_requirement_type",
+            "Delete a requirement type",
+            "Removes a requirement type nothing uses.",
+            Effect::Remove,
+            Operation::ManageSettings,
+            [name("name")],
+            done(),
+            delete_type,
+        ),
+        row(
+            "put_relationship_type",
+            "Set a relationship type",
+            "Makes a relationship type or changes its rules.",
+            Effect::Set,
+            Operation::ManageSettings,
+            [
+                name("name"),
+                name("inverse"),
+                text("description", ""),
+                kinds("sources"),
+                kinds("targets"),
+                flag("acyclic", ""),
+            ],
+            done(),
+            put_link_type,
+        ),
+        row(
+            "delete_relationship_type",
+            "Delete a relationship type",
+            "Removes a relationship type nothing uses.",
+            Effect::Remove,
+            Operation::ManageSettings,
+            [name("name")],
+            done(),
+            delete_link_type,
+        ),
+        row(
+            "put_workflow",
+            "Set a workflow",
+            "Replaces the statuses and transitions of a kind.",
+            Effect::Set,
+            Operation::ManageSettings,
+            [
+                name("kind"),
+                objects("statuses", "{name, initial, final}"),
+                objects("transitions", "{from, to}"),
+                number("expect_rev", ""),
+            ],
+            done(),
+            put_workflow,
+        ),
+        row(
+            "list_audit_events",
+            "List audit events",
+            "Lists logins, tokens used and operations of agents, newest first.",
+            Effect::Read,
+            Operation::Audit,
+            [number("limit", "1-200, default 50"), text("cursor", "")],
+            rows(),
+            list_events,
+        ),
+        row(
+            "verify_history",
+            "Verify the history",
+            "Checks that nobody altered the history.",
+            Effect::Read,
+            Operation::Audit,
+            [],
+            done(),
+            verify,
+        ),
+    ]
+}
+
+#[allow(clippy::too_many_arguments, reason = "one row of a table")]
+fn row<F, Fut>(
+    tool: &'static str,
+    title: &'static str,
+    description: &str,
+    effect: Effect,
+    right: Operation,
+    fields: impl IntoIterator<Item = Field>,
+    output: Value,
+    run: F,
+) -> Spec
+where
+    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Ruled<Answer>> + Send + 'static,
+{
+    Spec::new(tool, title, description, run)
+        .does(effect, right)
+        .set(Toolset::Admin)
+        .takes(object(fields), output)
+}
+
+async fn list_users(work: Work, _: Arguments) -> Ruled<Answer> {
+    let found = user::names(&work.service, &work.caller).await?;
+    let row = |one: &user::Profile| {
+        let mark = if one.active { "" } else { " (disabled)" };
+        json!(format!("{} {}{mark}", one.username, one.role.name()))
+    };
+    Ok(rows_of(
+        "users",
+        found.data.iter().map(row).collect(),
+        found.total_count,
+        None,
+    ))
+}
+
+async fn update_user(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let mut arguments = arguments.0;
+    let wanted = take(&mut arguments, "user").unwrap_or_default();
+    let patch: UserPatch = read(arguments)?;
+    let changed = user::update(&work.service, &work.caller, &wanted, patch).await?;
+    Ok(Answer::new(
+        format!("Updated {}.", changed.username),
+        json!({ "done": changed }),
+    ))
+}
+
+async fn list_tokens(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let found = token::list(&work.service, &work.caller, arguments.text("user")).await?;
+    Ok(rows_of(
+        "tokens",
+        found.data.iter().map(|one| json!(one)).collect(),
+        found.total_count,
+        None,
+    ))
+}
+
+async fn revoke_token(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let id = uuid("token_id", arguments.text("token_id").unwrap_or_default())?;
+    let gone = token::revoke(&work.service, &work.caller, id).await?;
+    Ok(Answer::new(
+        format!("Revoked {} of {}.", gone.name, gone.user),
+        json!({ "done": gone }),
+    ))
+}
+
+async fn list_projects(work: Work, _: Arguments) -> Ruled<Answer> {
+    let found = project::list(&work.service, &work.caller).await?;
+    let rows = found
+        .data
+        .iter()
+        .map(|one| json!(format!("{}: {}", one.key, one.name)));
+    Ok(rows_of("projects", rows.collect(), found.total_count, None))
+}
+
+async fn create_project(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let input: NewProject = read(arguments.0)?;
+    let made = project::create(&work.service, &work.caller, input).await?;
+    Ok(Answer::new(
+        format!("Created the project {}.", made.key),
+        json!({ "done": made }),
+    ))
+}
+
+async fn update_project(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let mut arguments = arguments.0;
+    let key = take(&mut arguments, "key").unwrap_or_default();
+    let patch: ProjectPatch = read(arguments)?;
+    let changed = project::update(&work.service, &work.caller, &key, patch).await?;
+    Ok(Answer::new(
+        format!("Updated the project {}.", changed.key),
+        json!({ "done": changed }),
+    ))
+}
+
+async fn put_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let kept = settings::put_requirement_type(&work.service, &work.caller, read(arguments.0)?).await?;
+    Ok(Answer::new(
+        format!("{} is a requirement type.", kept.name),
+        json!({ "done": kept }),
+    ))
+}
+
+async fn delete_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let wanted = arguments.text("name").unwrap_or_default();
+    let gone = settings::delete_requirement_type(&work.service, &work.caller, wanted).await?;
+    Ok(Answer::new(
+        format!("{} is no requirement type any more.", gone.name),
+        json!({ "done": gone }),
+    ))
+}
+
+async fn put_link_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let kept = settings::put_link_type(&work.service, &work.caller, read(arguments.0)?).await?;
+    Ok(Answer::new(
+        format!("{} is a relationship type.", kept.name),
+        json!({ "done": kept }),
+    ))
+}
+
+async fn delete_link_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let wanted = arguments.text("name").unwrap_or_default();
+    let gone = settings::delete_link_type(&work.service, &work.caller, wanted).await?;
+    Ok(Answer::new(
+        format!("{} is no relationship type any more.", gone.name),
+        json!({ "done": gone }),
+    ))
+}
+
+async fn put_workflow(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let mut arguments = arguments.0;
+    let kind = Kind::parse("kind", &take(&mut arguments, "kind").unwrap_or_default())?;
+    let kept = settings::put_workflow(&work.service, &work.caller, kind, read(arguments)?).await?;
+    Ok(Answer::new(
+        format!("{} has a new workflow.", kind.rules().label),
+        json!({ "done": kept }),
+    ))
+}
+
+async fn list_events(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let found = audit::list(&work.service, &work.caller, page_request(&arguments)?).await?;
+    let rows = found.data.iter().map(|one| json!(one)).collect();
+    Ok(rows_of(
+        "events",
+        rows,
+        found.total_count,
+        found.next_cursor.as_deref(),
+    ))
+}
+
+async fn verify(work: Work, _: Arguments) -> Ruled<Answer> {
+    let verdict = audit::verify(&work.service, &work.caller).await?;
+    Ok(Answer::new(
+        "The verdict on the history.",
+        json!({ "done": verdict }),
+    ))
+}
+
+fn name(field: &'static str) -> Field {
+    text(field, "").required()
+}
+
+fn kinds(field_name: &'static str) -> Field {
+    field(
+        field_name,
+        json!({ "type": "array", "items": { "enum": Kind::ALL.map(Kind::name) } }),
+    )
+}
+
+fn objects(field_name: &'static str, description: &str) -> Field {
+    field(
+        field_name,
+        json!({ "type": "array", "items": { "type": "object" }, "description": description }),
+    )
+    .required()
+}
+
+fn attributes() -> Field {
+    field(
+        "attributes",
+        json!({ "type": "array", "items": { "type": "object" } }),
+    )
+}
+
+fn done() -> Value {
+    answer(&[("done", "object")])
+}

@@ -1,0 +1,98 @@
+//! Baselines: naming a moment, and telling what changed since.
+
+use super::items::{project, rows};
+use super::spec::{Effect, Spec, Work, read};
+use crate::Toolset;
+use crate::render::{Answer, rows_of};
+use crate::schema::{answer, object, text};
+use mcp_runtime::Arguments;
+use serde_json::json;
+use spexus_domain::Ruled;
+use spexus_domain::baseline::{ItemDifference, NewBaseline};
+use spexus_domain::permission::Operation;
+use spexus_service::baseline;
+
+/// Differences shown in one answer; the count is always told.
+const MAX_SHOWN: usize = 200;
+
+/// The tools of baselines.
+pub(super) fn tools() -> Vec<Spec> {
+    vec![
+        Spec::new(
+            "list_baselines",
+            "List baselines",
+            "Lists the named moments of the project.",
+            run_list,
+        )
+        .set(Toolset::Author)
+        .takes(object([project()]), rows()),
+        Spec::new(
+            "create_baseline",
+            "Create a baseline",
+            "Names this moment, to compare with later.",
+            run_create,
+        )
+        .does(Effect::Add, Operation::CreateBaseline)
+        .set(Toolset::Author)
+        .takes(
+            object([text("name", "").required(), text("description", ""), project()]),
+            answer(&[("baseline", "object")]),
+        ),
+        Spec::new(
+            "diff_baselines",
+            "Compare baselines",
+            "Tells which items were added, removed or changed between two baselines.",
+            run_diff,
+        )
+        .set(Toolset::Author)
+        .takes(
+            object([
+                text("from", "name").required(),
+                text("to", "name; now when left out"),
+                project(),
+            ]),
+            rows(),
+        ),
+    ]
+}
+
+async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let found = baseline::list(&work.service, &work.caller, arguments.text("project")).await?;
+    let rows = found.data.iter().map(|one| {
+        json!(format!(
+            "{} at {} by {}",
+            one.name, one.created_at, one.created_by
+        ))
+    });
+    Ok(rows_of("baselines", rows.collect(), found.total_count, None))
+}
+
+async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let input: NewBaseline = read(arguments.0)?;
+    let made = baseline::create(&work.service, &work.caller, input).await?;
+    Ok(Answer::new(
+        format!("Created the baseline {}.", made.name),
+        json!({ "baseline": made }),
+    ))
+}
+
+async fn run_diff(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let (from, to) = (
+        arguments.text("from").unwrap_or_default(),
+        arguments.text("to").unwrap_or("now"),
+    );
+    let found =
+        baseline::difference(&work.service, &work.caller, arguments.text("project"), from, to).await?;
+    let row = |one: &ItemDifference| {
+        let fields: Vec<&str> = one.fields.iter().map(|field| field.field.as_str()).collect();
+        json!({ "item": one.reference_id, "title": one.title, "difference": one.difference, "fields": fields })
+    };
+    let mut answer = rows_of(
+        "differences",
+        found.data.iter().take(MAX_SHOWN).map(row).collect(),
+        found.total_count,
+        None,
+    );
+    answer.value["truncated"] = json!(found.data.len() > MAX_SHOWN);
+    Ok(answer)
+}
