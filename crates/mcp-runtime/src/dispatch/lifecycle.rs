@@ -25,10 +25,7 @@ pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, R
         // A version without a handshake cannot be agreed on in one; the newest that can is the next best.
         (Some(_), _) | (None, VersionMismatch::Negotiate) => Version::NEWEST_HANDSHAKE,
         (None, VersionMismatch::Reject) => {
-            return Ok(Step::Last(
-                Err(unknown_version(&asked)),
-                Ending::VersionRefused,
-            ));
+            return Ok(Step::Last(Err(unknown_version(&asked)), Ending::VersionRefused));
         }
     };
     let info: Option<Value> = fields.decode("clientInfo")?;
