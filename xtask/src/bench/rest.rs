@@ -1,8 +1,8 @@
 //! The requirements system from outside: the release binary as a process of its own, driven over real sockets, beside a
 //! bare axum route and a bare transaction that run in the same minute on the same disk.
 
-mod client;
-mod process;
+pub(super) mod client;
+pub(super) mod process;
 
 use super::row::{Row, Target};
 use super::sample::{self, Sample};
