@@ -67,6 +67,7 @@ where
         ended
     });
     reporting.abort();
+    vitals::log(&bridge);
     if let Some(ear) = bridge.lock_ear().take() {
         ear.abort();
     }

@@ -30,16 +30,21 @@ pub(crate) async fn report(bridge: Arc<Bridge>) {
     let every = Duration::from_millis(bridge.settings.limits.vitals_every_ms);
     loop {
         tokio::time::sleep(every).await;
-        let vitals = &bridge.vitals;
-        tracing::info!(
-            in_flight = bridge.flights.len(),
-            requests = vitals.requests.load(Ordering::Relaxed),
-            retries = vitals.retries.load(Ordering::Relaxed),
-            failures = vitals.failures.load(Ordering::Relaxed),
-            resident_kb = resident_kb(),
-            "vitals"
-        );
+        log(&bridge);
     }
+}
+
+/// Logs once.
+pub(crate) fn log(bridge: &Bridge) {
+    let vitals = &bridge.vitals;
+    tracing::info!(
+        in_flight = bridge.flights.len(),
+        requests = vitals.requests.load(Ordering::Relaxed),
+        retries = vitals.retries.load(Ordering::Relaxed),
+        failures = vitals.failures.load(Ordering::Relaxed),
+        resident_kb = resident_kb(),
+        "vitals"
+    );
 }
 
 /// Memory held by this process, where the system tells it.

@@ -5,7 +5,7 @@ use mcp_runtime::Change;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
-// proves 003 R6.3, 003 R6.10, 003 R16.4
+// proves 003 R6.3, 003 R6.10, 003 R16.4, 003 R15.3: what is known of the tools outlives the backend
 //= specs/spexus-bridge.md#calling-the-backend
 //= type=test
 //# Arguments MUST be checked against the tool's schema before the backend is called, and every wrong field MUST be named.

@@ -69,6 +69,11 @@ pub(crate) fn start_stdio(level: &str) -> Outcome {
     let filter = Targets::from_str(level).map_err(|error| {
         Failure::configuration(crate::config::refused("log_level", error.to_string(), "a level"))
     })?;
+    // What libraries tell in detail is about statements and connections, which belongs in no log of a host.
+    let chatty = ["hyper", "hyper_util", "rustls", "sqlx"];
+    let filter = chatty.into_iter().fold(filter, |filter, library| {
+        filter.with_target(library, tracing::Level::WARN)
+    });
     let terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer()
         .with_writer(redact::stderr)

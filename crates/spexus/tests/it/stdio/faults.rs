@@ -4,6 +4,8 @@ use super::host::{Backend, both_modes, serve};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -133,7 +135,40 @@ fn a_token_that_is_revoked_stops_working_at_once() {
     assert_eq!(host.end().code, Some(0));
 }
 
-// proves 003 R13.9, 003 R15.5
+// proves 003 R13.9
+#[test]
+fn a_host_that_can_no_longer_be_written_to_ends_the_process() {
+    let world = World::new();
+    let backend = Backend::start(&world);
+    let mut command = super::host::bare(&world);
+    command
+        .env("BACKEND_API_URL", format!("http://127.0.0.1:{}", backend.port))
+        .env("MCP_PAT_TOKEN", &backend.token);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(
+        stdin,
+        "{}",
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })
+    )
+    .unwrap();
+    // Its input stays open: the process must end by itself.
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(74), "{log}");
+    assert!(
+        log.contains("ERROR") && log.contains("cannot be written to"),
+        "{log}"
+    );
+}
+
+// proves 003 R15.5
 #[test]
 fn nonsense_between_good_lines_costs_only_itself() {
     let world = World::new();

@@ -52,7 +52,7 @@ fn a_host_works_on_requirements_over_pipes() {
             let title = format!("Sign in with a passkey ({mode})");
             let made = host.tool("create_epic", json!({ "title": title, "priority": 2 }));
             let id = reference(done(&made), "EP-");
-            let shown = world.json(&["item", "show", &id]);
+            let shown = world.json(&["item", "get", &id]);
             assert_eq!(shown["title"], title, "{mode}: it is in the database");
             let read = host.call("resources/read", json!({ "uri": format!("epic://{id}") }));
             assert!(
@@ -68,7 +68,7 @@ fn a_host_works_on_requirements_over_pipes() {
             );
             let story = reference(done(&story), "US-");
             assert_eq!(
-                world.json(&["item", "show", &story])["title"],
+                world.json(&["item", "get", &story])["title"],
                 "As a user I sign in",
                 "{mode}"
             );
@@ -128,7 +128,7 @@ fn the_newest_era_needs_no_handshake() {
             json!({ "_meta": meta, "name": "create_epic", "arguments": { "title": mode } }),
         );
         assert_eq!(
-            world.json(&["item", "show", &reference(done(&made), "EP-")])["title"],
+            world.json(&["item", "get", &reference(done(&made), "EP-")])["title"],
             mode
         );
         assert_eq!(host.end().code, Some(0), "{mode}");
@@ -190,7 +190,7 @@ fn the_system_inside_makes_its_database() {
     let ended = host.end();
     assert_eq!(ended.code, Some(0));
     assert!(ended.log.contains("one-time password"), "{}", ended.log);
-    assert_eq!(world.json(&["item", "show", "EP-001"])["title"], "First");
+    assert_eq!(world.json(&["item", "get", "EP-001"])["title"], "First");
 }
 
 // proves 003 R13.1, 003 R13.2, 003 R13.3
@@ -209,7 +209,7 @@ fn logs_say_when_how_bad_and_which_request_and_give_nothing_away() {
         .env("LOG_LEVEL", "debug");
     let mut host = Host::start(command);
     host.greet("2025-06-18");
-    host.tool("create_epic", json!({ "title": token }));
+    host.tool("create_epic", json!({ "title": "Something" }));
     drop(server);
     let id = host.ask(
         "tools/call",
@@ -218,6 +218,24 @@ fn logs_say_when_how_bad_and_which_request_and_give_nothing_away() {
     let refused = host.until(|message| message["id"] == id);
     assert_eq!(refused["error"]["code"], 1080, "{refused}");
     let ended = host.end();
+    // proves 003 R15.9
+    //= specs/spexus-bridge.md#logs
+    //= type=test
+    //# The bridge MUST log from time to time how much memory it holds and how many requests run, were tried again and failed.
+    let vitals = ended
+        .log
+        .lines()
+        .find(|line| line.contains("vitals"))
+        .expect("the bridge tells how it is");
+    for figure in [
+        "resident_kb=",
+        "in_flight=0",
+        "requests=3",
+        "failures=1",
+        "retries=0",
+    ] {
+        assert!(vitals.contains(figure), "{figure} in {vitals}");
+    }
     let line = ended
         .log
         .lines()
