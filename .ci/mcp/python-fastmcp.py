@@ -1,4 +1,4 @@
-"""FastMCP's client over stdio and HTTP."""
+"""FastMCP's client over stdio and HTTP, with a handshake and without."""
 
 import asyncio
 import sys
@@ -7,17 +7,19 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 
-async def check(server, tool, arguments, expect):
-    async with Client(server) as client:
+async def check(server, mode, tool, arguments, expect):
+    async with Client(server, mode=mode) as client:
         assert tool in [t.name for t in await client.list_tools()]
         result = await client.call_tool(tool, arguments)
         assert expect in result.content[0].text, result
 
 
 async def main(command, url):
-    await check(StdioTransport(command=command, args=[]), "echo_task", {"text": "hello"}, "hello")
-    await check(url, "test_simple_text", {}, "simple text")
-    print("ok: FastMCP over stdio and HTTP")
+    for mode in ("legacy", "2026-07-28"):
+        pipe = StdioTransport(command=command, args=[])
+        await check(pipe, mode, "echo_task", {"text": "hello"}, "hello")
+        await check(url, mode, "test_simple_text", {}, "simple text")
+        print(f"ok: FastMCP, {mode}, over stdio and HTTP")
 
 
 asyncio.run(main(*sys.argv[1:]))

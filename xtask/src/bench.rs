@@ -5,6 +5,7 @@
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
 mod bridge;
+mod duvet;
 mod rest;
 mod row;
 mod sample;
@@ -44,6 +45,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "bridge",
         run: bridge::suite,
+    },
+    Suite {
+        name: "duvet",
+        run: duvet::suite,
     },
 ];
 

@@ -4,6 +4,7 @@
 //! the files, `gen --check` fails when one would change, and CI runs the latter.
 
 mod catalogue;
+mod mcp;
 mod refusals;
 
 use std::fs;
@@ -24,6 +25,11 @@ const GENERATORS: &[Generator] = &[
         name: "catalogue",
         path: "docs/catalogue.md",
         make: catalogue::make,
+    },
+    Generator {
+        name: "mcp",
+        path: "docs/mcp-reference.md",
+        make: mcp::make,
     },
     Generator {
         name: "refusals",

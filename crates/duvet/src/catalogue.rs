@@ -80,9 +80,28 @@ pub struct RequirementStatus {
     /// MUST, SHOULD, MAY or AUTO.
     pub level: &'static str,
     /// Bytes of the text by what covers them.
-    pub coverage: crate::status::Coverage,
+    pub coverage: CoveredBytes,
     /// Citations that touch it, as `file:line`.
     pub citations: Vec<String>,
+}
+
+/// Bytes of a requirement by what covers them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CoveredBytes {
+    /// All of it.
+    pub spec: usize,
+    /// By nothing that counts.
+    pub incomplete: usize,
+    /// By implementations.
+    pub citation: usize,
+    /// By implications.
+    pub implication: usize,
+    /// By tests.
+    pub test: usize,
+    /// By exceptions.
+    pub exception: usize,
+    /// By todos.
+    pub todo: usize,
 }
 
 /// One row of `get_prioritized_requirements`.
@@ -96,10 +115,6 @@ pub struct PrioritizedRequirement {
     pub status: &'static str,
     /// Todos that touch it.
     pub todo_count: usize,
-    /// Canonical id.
-    pub identifier: String,
-    /// Its words.
-    pub text: String,
 }
 
 /// One of `/citations`.
@@ -109,6 +124,23 @@ pub struct CitationEntry {
     pub full_path: String,
     /// `file:line`.
     pub id: String,
+    /// Its place among the snapshot's annotations.
+    #[serde(skip)]
+    pub annotation: u32,
+}
+
+impl CoveredBytes {
+    fn of(coverage: &crate::status::Coverage) -> Self {
+        Self {
+            spec: coverage.spec,
+            incomplete: coverage.incomplete,
+            citation: coverage.citation,
+            implication: coverage.implication,
+            test: coverage.test,
+            exception: coverage.exception,
+            todo: coverage.todo,
+        }
+    }
 }
 
 impl<'a> Catalogue<'a> {
@@ -240,31 +272,35 @@ impl<'a> Catalogue<'a> {
 
     /// `list_uncited_requirements`: no annotation of any kind, todos included.
     pub fn list_uncited_requirements(&self) -> Vec<RequirementEntry> {
+        self.uncited().map(|index| self.requirement(index)).collect()
+    }
+
+    /// Indices of requirements without an annotation of any kind.
+    pub fn uncited(&self) -> impl Iterator<Item = usize> {
         let requirements = self.snapshot.analysis.requirements.iter().enumerate();
         requirements
             .filter(|(_, r)| r.coverage.is_uncited())
-            .map(|(index, _)| self.requirement(index))
-            .collect()
+            .map(|(index, _)| index)
     }
 
     /// `get_prioritized_requirements`
     pub fn get_prioritized_requirements(&self) -> Vec<PrioritizedRequirement> {
-        let row = |index: usize| {
-            let requirement = &self.snapshot.analysis.requirements[index];
-            let entry = self.requirement(index);
-            PrioritizedRequirement {
-                full_path: entry.full_path,
-                level: requirement.level.name(),
-                status: requirement.coverage.status().name(),
-                todo_count: self.snapshot.todos(requirement),
-                identifier: entry.identifier,
-                text: entry.text,
-            }
-        };
-        self.snapshot.by_priority().into_iter().map(row).collect()
+        let order = self.snapshot.by_priority().into_iter();
+        order.map(|index| self.prioritized(index)).collect()
     }
 
-    /// `/citations`: every citation below each requirement it touches; one that touches none stands below its section.
+    /// One row of `get_prioritized_requirements`.
+    pub fn prioritized(&self, index: usize) -> PrioritizedRequirement {
+        let requirement = &self.snapshot.analysis.requirements[index];
+        PrioritizedRequirement {
+            full_path: self.requirement_path(index),
+            level: requirement.level.name(),
+            status: requirement.coverage.status().name(),
+            todo_count: self.snapshot.todos(requirement),
+        }
+    }
+
+    /// `/citations`: every citation below each requirement it touches; one that touches none stands by itself.
     pub fn citations(&self) -> Vec<CitationEntry> {
         let analysis = &self.snapshot.analysis;
         let mut rows = Vec::new();
@@ -277,20 +313,24 @@ impl<'a> Catalogue<'a> {
                 rows.push(CitationEntry {
                     full_path: format!("{path}/citations/{place}"),
                     id: place,
+                    annotation: *id,
                 });
             }
         }
-        for (id, entry) in analysis.citations().filter(|(id, _)| !placed[*id as usize]) {
+        for (id, _) in analysis.citations().filter(|(id, _)| !placed[*id as usize]) {
             let place = self.place(id);
-            let target = &entry.annotation().target;
-            let specification = self
-                .find_specification(&target.specification)
-                .map_or("", |i| self.ids[i].as_str());
-            let section = target.section.as_deref().unwrap_or_default();
-            let full_path = format!("/specifications/{specification}/sections/{section}/citations/{place}");
-            rows.push(CitationEntry { full_path, id: place });
+            rows.push(CitationEntry {
+                full_path: format!("/citations/{place}"),
+                id: place,
+                annotation: id,
+            });
         }
         rows
+    }
+
+    /// The id of a specification.
+    pub fn specification_id(&self, index: usize) -> &str {
+        &self.ids[index]
     }
 
     /// `…/requirements/{req_identifier}/citations`
@@ -327,7 +367,8 @@ impl<'a> Catalogue<'a> {
         format!("/specifications/{specification}/sections/{section}/requirements/{id}")
     }
 
-    fn status(&self, index: usize) -> RequirementStatus {
+    /// One requirement with its state, by index.
+    pub fn status(&self, index: usize) -> RequirementStatus {
         let requirement = &self.snapshot.analysis.requirements[index];
         let entry = self.requirement(index);
         RequirementStatus {
@@ -337,7 +378,7 @@ impl<'a> Catalogue<'a> {
             status: requirement.coverage.label(),
             machine_status: requirement.coverage.status().name(),
             level: requirement.level.name(),
-            coverage: requirement.coverage.clone(),
+            coverage: CoveredBytes::of(&requirement.coverage),
             citations: self.requirement_citations(index),
         }
     }
@@ -351,7 +392,8 @@ impl<'a> Catalogue<'a> {
         }
     }
 
-    fn place(&self, id: u32) -> String {
+    /// `file:line` of an annotation.
+    pub fn place(&self, id: u32) -> String {
         let annotation = self.snapshot.analysis.annotation(id);
         format!("{}:{}", annotation.source, annotation.line)
     }

@@ -31,6 +31,8 @@ pub struct Engine {
 
 /// A configuration file that is read again when it changes.
 struct Configuration {
+    /// What findings call it.
+    name: String,
     path: PathBuf,
     variables: Box<Variables>,
     stamp: Option<Stamp>,
@@ -83,6 +85,7 @@ impl Engine {
     pub fn of_folder(root: PathBuf, variables: Box<Variables>, clock: fn() -> SystemTime) -> Self {
         let path = root.join(CONFIG_PATH);
         let configuration = Configuration {
+            name: CONFIG_PATH.to_owned(),
             path,
             variables,
             stamp: None,
@@ -97,6 +100,16 @@ impl Engine {
             configuration: Some(configuration),
             ..Self::new(project, clock)
         }
+    }
+
+    /// Takes the settings from another configuration file than the usual one.
+    #[must_use]
+    pub fn configured_by(mut self, path: PathBuf) -> Self {
+        if let Some(configuration) = &mut self.configuration {
+            configuration.name = path.display().to_string();
+            configuration.path = self.project.root.join(path);
+        }
+        self
     }
 
     /// The project as it is set up now.
@@ -153,7 +166,8 @@ impl Engine {
         self.project.config = match std::fs::read(&configuration.path) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
-                let (config, diagnostics) = config::parse(CONFIG_PATH, &text, &configuration.variables);
+                let (config, diagnostics) =
+                    config::parse(&configuration.name, &text, &configuration.variables);
                 configuration.diagnostics = diagnostics;
                 config
             }

@@ -32,6 +32,8 @@ pub mod init;
 pub mod interval;
 pub mod library;
 pub mod matching;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod merge;
 pub mod nearest;
 pub mod paths;

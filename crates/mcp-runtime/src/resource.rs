@@ -51,6 +51,8 @@ pub struct Resource {
     pub icons: Vec<Icon>,
     /// Facts for programs.
     pub meta: Map<String, Value>,
+    /// Further members of its list entry; the protocol's own names keep their meaning.
+    pub extra: Map<String, Value>,
     /// Whether what was read may be kept until a change is told.
     pub cached: bool,
     read: Arc<Read>,
@@ -80,6 +82,7 @@ impl Resource {
             annotations: None,
             icons: Vec::new(),
             meta: Map::new(),
+            extra: Map::new(),
             cached: false,
             read: Arc::new(move |cx, request| read(cx, request).map(|r| r.map_err(Into::into)).boxed()),
         }
@@ -113,6 +116,11 @@ impl Resource {
         }
         if !self.meta.is_empty() {
             entry["_meta"] = json!(self.meta);
+        }
+        if let Value::Object(members) = &mut entry {
+            for (name, value) in &self.extra {
+                members.entry(name).or_insert_with(|| value.clone());
+            }
         }
         entry
     }
@@ -382,6 +390,15 @@ mod tests {
                 .collect()
         });
         assert_eq!(found, expect, "{template} on {uri}");
+    }
+
+    #[test]
+    fn further_members_of_an_entry_never_replace_the_protocols_own() {
+        let nothing = |_cx: Context, _request| async { Ok::<_, Refusal>(Vec::new()) };
+        let mut resource = Resource::new("x:///a", "a", "one", "text/plain", nothing);
+        resource.extra = Map::from_iter([("id".to_owned(), json!(7)), ("uri".to_owned(), json!("y:///b"))]);
+        let entry = resource.entry();
+        assert_eq!((&entry["id"], &entry["uri"]), (&json!(7), &json!("x:///a")));
     }
 
     #[test]

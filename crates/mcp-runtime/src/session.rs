@@ -44,6 +44,8 @@ pub(crate) struct Terms {
     pub(crate) log_level: Option<Level>,
 }
 
+//= specs/mcp-runtime.md#sessions
+//# An idle session SHOULD take no more than 2 KB.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: Box<str>,

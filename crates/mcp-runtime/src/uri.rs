@@ -212,6 +212,16 @@ fn normal_escapes(text: &str) -> Result<String, Refusal> {
     String::from_utf8(out).map_err(|_| Refusal::new(Code::InvalidUri, "the URI is not UTF-8"))
 }
 
+/// The text behind an address's escapes.
+pub fn unescape(text: &str) -> Result<String, Refusal> {
+    String::from_utf8(decode(text.as_bytes())).map_err(|_| {
+        Refusal::new(
+            Code::InvalidUri,
+            format!("{text:?} is not UTF-8 behind its escapes"),
+        )
+    })
+}
+
 /// The bytes behind a text's escapes; broken ones stay as they are.
 pub(crate) fn decode(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -303,6 +313,12 @@ mod tests {
         ] {
             assert_eq!(refused(uri), Code::PathTraversalDetected, "{uri}");
         }
+    }
+
+    #[test]
+    fn escapes_are_taken_off() {
+        assert_eq!(unescape("a%20b%D1%8F/c").unwrap(), "a bя/c");
+        assert_eq!(unescape("%ff").unwrap_err().code, Code::InvalidUri);
     }
 
     #[test]

@@ -193,6 +193,8 @@ pub struct Caller {
 }
 
 /// Reads when a token stops working: a point in time, or a length counted from `now`. The past is refused.
+//= specs/spexus-service.md#tokens
+//# A token MUST NOT be made with an expiry that has passed.
 pub fn expiry(field: &str, text: &str, now: Timestamp) -> Ruled<Timestamp> {
     let at = match length_seconds(text) {
         Some(seconds) => now.plus_seconds(seconds),

@@ -80,6 +80,8 @@ pub struct Indexed {
 }
 
 /// Prepares a text for the index.
+//= specs/spexus-service.md#search
+//# Search MUST find words in any of their forms, in English and in Russian, and beginnings of words.
 pub fn index(text: &str) -> Indexed {
     let (mut folded, mut stems) = (
         String::with_capacity(text.len()),

@@ -4,6 +4,8 @@
 use crate::{Code, Refusal, text};
 
 /// A refusal from the path a decoder was at and its sentence.
+//= specs/spexus-http.md#refusals
+//# Input that does not fit MUST be refused with the name of the field and what is allowed.
 pub fn refusal(path: &str, sentence: &str) -> Refusal {
     let (complaint, place) = match sentence.rsplit_once(" at line ") {
         Some((complaint, place)) if place.contains(" column ") => (complaint, place),
@@ -19,6 +21,8 @@ pub fn refusal(path: &str, sentence: &str) -> Refusal {
             "a value".to_owned(),
             quoted,
         ),
+        //= specs/spexus-http.md#refusals
+        //# An unknown field of a body and an unknown parameter of a query MUST be refused, not ignored.
         _ if problem.starts_with("unknown field") => (
             Code::InvalidParams,
             "is not a field here".to_owned(),

@@ -11,6 +11,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// An item as it is now.
+//= specs/spexus-http.md#answers
+//# An item MUST have the same shape in every answer that holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Item {
     /// Its id, for programs.

@@ -93,6 +93,8 @@ impl Caller {
     pub fn may(&self, operation: Operation) -> Ruled<()> {
         //= specs/spexus-service.md#permissions
         //# A caller MUST have both the role and the scope of an operation.
+        //= specs/spexus-http.md#permissions
+        //# Every operation MUST refuse a caller whose role or scope is below the least one of that operation.
         if self.role < operation.role() {
             let message = format!(
                 "{} may not do this: it needs the role {}, and {} has {}",

@@ -174,6 +174,8 @@ impl PageRequest {
 }
 
 /// One page of a list: the one envelope every list comes in.
+//= specs/spexus-http.md#answers
+//# Every list MUST come in one envelope with `data`, `total_count` and, where there is a next page, `next_cursor`.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Page<T> {
     /// The rows.

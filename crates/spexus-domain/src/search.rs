@@ -31,6 +31,8 @@ pub enum Term {
 
 impl Query {
     /// Understands a text. Quotes make phrases; everything else that is not a letter or digit only separates words.
+    //= specs/spexus-service.md#search
+    //# No text MUST ever make a search fail.
     pub fn parse(text: &str) -> Self {
         let text: String = text.chars().take(limits::MAX_QUERY_CHARS).collect();
         let mut terms = Vec::new();

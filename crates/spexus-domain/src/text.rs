@@ -160,6 +160,8 @@ fn paragraphs(field: &str, text: &str, max: usize) -> Ruled<String> {
     }
 }
 
+//= specs/spexus-http.md#refusals
+//# Every text MUST be accepted up to its limit in characters and refused beyond it.
 fn at_most(field: &str, text: &str, max: usize) -> Ruled<()> {
     let chars = text.chars().count();
     if chars <= max {

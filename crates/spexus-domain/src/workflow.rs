@@ -161,6 +161,8 @@ impl Workflow {
     }
 
     /// The status after a step, or the refusal that names the steps allowed from here. Staying is always allowed.
+    //= specs/spexus-service.md#rules
+    //# A status MUST change only along the workflow of the kind.
     pub fn step(&self, from: &str, wanted: &str) -> Ruled<String> {
         let to = self.status(wanted)?;
         if to.name == from

@@ -43,6 +43,8 @@ pub(crate) async fn log_in(
     } else {
         ""
     };
+    //= specs/spexus-http.md#sessions
+    //# The cookie of a session MUST be hidden from scripts and never sent along from other sites.
     let cookie = format!(
         "{SESSION_COOKIE}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
         session.token

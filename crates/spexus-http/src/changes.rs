@@ -61,6 +61,8 @@ pub(crate) async fn list_changes(
         params.limit,
     )
     .await?;
+    //= specs/spexus-http.md#feed
+    //# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
     let next_since = data.last().map_or(since, |last| last.seq);
     Ok(Json(Feed { data, next_since }))
 }

@@ -40,6 +40,8 @@ where
         let body =
             match tokio::time::timeout(limit, read(request.into_body(), app.options.max_body_bytes)).await {
                 Ok(body) => body?,
+                //= specs/spexus-http.md#limits
+                //# A body that does not arrive in its time MUST be refused, and nothing of it written.
                 Err(_) => {
                     let message = format!(
                         "the body did not arrive within {} ms",
@@ -318,6 +320,8 @@ pub(crate) async fn admit(app: &App, parts: &Parts) -> Ruled<Caller> {
     }
 }
 
+//= specs/spexus-http.md#permissions
+//# A request without a valid token or session MUST be answered 401, except for logging in, health and metrics.
 async fn authenticate(app: &App, parts: &Parts, origin: &Origin) -> Ruled<Caller> {
     match secret(&parts.headers) {
         Some(Secret::Header(secret)) => token::authenticate(&app.service, secret, origin).await,

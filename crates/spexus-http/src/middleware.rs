@@ -25,6 +25,8 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         .extensions()
         .get::<MatchedPath>()
         .map_or("none".into(), |path| path.as_str().to_owned());
+    //= specs/spexus-http.md#logs
+    //# No log line, at any level, MUST hold a token, a password, the secret of a session or a text of a body.
     let span = tracing::info_span!("request", id = %id, %method, route);
     let started = Instant::now();
     let mut response = answer(&app, request, next).instrument(span.clone()).await;
@@ -66,6 +68,8 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
             "the server could not finish this request",
         ))
         .into_response(),
+        //= specs/spexus-http.md#limits
+        //# A request that takes longer than its time MUST be answered 504.
         Err(_) => {
             let message = format!(
                 "the request took longer than {} ms",

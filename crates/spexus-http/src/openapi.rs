@@ -102,6 +102,8 @@ use utoipa::openapi::{OpenApi, Paths};
 struct Api;
 
 /// The description, complete.
+//= specs/spexus-http.md#description
+//# Every route of the router MUST stand in the OpenAPI document.
 pub fn openapi() -> OpenApi {
     let mut api = <Api as utoipa::OpenApi>::openapi();
     let written = std::mem::replace(&mut api.paths, Paths::new());

@@ -10,6 +10,8 @@ use axum::routing::{any, delete, get, patch, post, put};
 use spexus_domain::{Code, Kind, Refusal};
 
 /// All routes, behind the middleware.
+//= specs/spexus-http.md#description
+//# Every operation of the OpenAPI document MUST be answered by the server.
 pub(crate) fn router(app: App) -> Router {
     let mut api = Router::new()
         .route("/items/{id}", get(item::get_any_item))

@@ -77,6 +77,8 @@ pub async fn serve(
         tokio::join!(mcp.server().drain(), graceful.shutdown());
     })
     .await;
+    //= specs/spexus-http.md#stopping
+    //# A server that is told to stop SHOULD end after the drain limit, whatever its clients do.
     if drained.is_err() {
         tracing::warn!(
             drain_timeout_ms = options.drain_timeout_ms,
@@ -106,6 +108,8 @@ fn connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(options.read_timeout_ms))
+        //= specs/spexus-http.md#limits
+        //# A head larger than the limit MUST be answered 431.
         .max_buf_size(options.max_header_bytes.max(8_192))
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);

@@ -18,6 +18,7 @@ mod guard;
 mod instructions;
 mod options;
 mod prompts;
+pub mod reference;
 mod render;
 mod resources;
 mod schema;

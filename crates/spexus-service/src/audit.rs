@@ -133,6 +133,8 @@ impl AuditTrail {
     }
 
     /// Notes an event. Never waits, never fails the request it is about.
+    //= specs/spexus-service.md#audit
+    //# Logins, failed logins, logouts, uses of tokens and refused tokens MUST be noted with name, address and program.
     pub(crate) fn note(
         &self,
         what: Happening,

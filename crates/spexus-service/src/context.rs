@@ -97,6 +97,8 @@ impl Context {
     }
 
     /// An item by any id, deleted or not. A token bound to a project does not see the others.
+    //= specs/spexus-http.md#permissions
+    //# A token bound to a project MUST show and change nothing of another project.
     pub(crate) async fn any_item(&self, conn: &mut Conn, id: &AnyId) -> Result<Item> {
         let item = items::by_any_id(conn, self.project.id, id).await?;
         let visible = |item: &Item| {

@@ -35,6 +35,8 @@ impl Key {
 }
 
 /// The answer given before, if there was one.
+//= specs/spexus-service.md#writing-once
+//# A request with an idempotency key MUST be carried out once and answered alike every time.
 pub(crate) async fn recall(tx: &mut Tx, key: Option<&Key>) -> Result<Option<Value>> {
     let Some(key) = key else { return Ok(None) };
     let kept = idempotency::recall(tx, &key.key, key.request).await?;

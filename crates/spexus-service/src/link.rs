@@ -122,6 +122,8 @@ pub(crate) async fn create_in(
             .fact("link_id", known)
             .into());
     }
+    //= specs/spexus-service.md#rules
+    //# Links of a type that forbids cycles MUST NOT form one.
     if link_type.acyclic && links::leads_to(&mut tx.conn, &link_type.name, target.id, source.id).await? {
         return Err(link_type.cycle(&source.reference_id, &target.reference_id).into());
     }

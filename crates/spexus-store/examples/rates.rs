@@ -17,7 +17,6 @@ use spexus_domain::{Kind, Reference, Timestamp, Uuid};
 use spexus_store::{
     Actor, Location, Result, Store, StoreOptions, Tx, accounts, items, listing, projects, search, tree,
 };
-use sqlx::Connection as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,7 +48,7 @@ async fn main() {
         .unwrap();
     let room = furnish(store).await;
 
-    let bare = bare(&folder.path().join("bare.db")).await;
+    let bare = bare(&folder.path().join("bare.db"));
     println!("bare transaction        {bare:9.0} /s");
     let one = creates(&room, 1, 500).await;
     println!(
@@ -144,23 +143,17 @@ async fn time(what: &str, work: impl AsyncFn()) {
     println!("{what:32} p50 {:8.3} ms   p99 {:8.3} ms", show(50), show(98));
 }
 
-async fn bare(file: &std::path::Path) -> f64 {
-    let options = sqlx::sqlite::SqliteConnectOptions::new()
-        .filename(file)
-        .create_if_missing(true)
-        .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
-        .synchronous(sqlx::sqlite::SqliteSynchronous::Full);
-    let mut conn = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql("CREATE TABLE bare (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
-        .execute(&mut conn)
-        .await
+fn bare(file: &std::path::Path) -> f64 {
+    let conn = rusqlite::Connection::open(file).unwrap();
+    conn.pragma_update(None, "journal_mode", "WAL").unwrap();
+    conn.pragma_update(None, "synchronous", "FULL").unwrap();
+    conn.execute_batch("CREATE TABLE bare (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
         .unwrap();
     let start = Instant::now();
     for _ in 0..500 {
-        sqlx::query("INSERT INTO bare (text) VALUES ($1)")
-            .bind("a title of usual length, and a bit of text behind it")
-            .execute(&mut conn)
-            .await
+        conn.prepare_cached("INSERT INTO bare (text) VALUES (?1)")
+            .unwrap()
+            .execute(["a title of usual length, and a bit of text behind it"])
             .unwrap();
     }
     rate(500, start.elapsed())
@@ -200,9 +193,8 @@ async fn create(
     parent: Option<Pointer>,
     n: u32,
 ) -> Result<Pointer> {
-    let number = items::next_number(&mut tx.conn, project.id, kind.rules().prefix).await?;
     let above = parent.as_ref().map(|parent| parent.id);
-    let position = items::last_position(&mut tx.conn, project.id, kind, above).await?;
+    let (number, position) = items::next_place(&mut tx.conn, project.id, kind, above).await?;
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     let pick = |at: u32| words[(n.wrapping_mul(2_654_435_761) >> (at % 24)) as usize % words.len()];
     let title = format!("{} {} n{}", pick(1), pick(5), n % 5_000);

@@ -35,9 +35,10 @@ pub struct ChainFault {
 }
 
 impl Head {
+    pub(crate) const SELECT: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
+
     pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
-        let sql = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
-        Self::of(conn.optional(sql, params![]).await?.as_ref())
+        Self::of(conn.optional(Self::SELECT, params![]).await?.as_ref())
     }
 
     /// The end of a chain whose last row this is; without one, the beginning.

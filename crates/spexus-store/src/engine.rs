@@ -4,12 +4,16 @@
 //! types; UUIDs are 16 bytes in SQLite and `UUID` in PostgreSQL, times and flags are integers in both.
 
 use crate::error::{Error, Result};
+use crate::shelf::Loan;
+use crate::sqlite::{self, Effort, SqliteRow, here};
+use rusqlite::types::Value as Held;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, Sqlite, ValueRef};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, ValueRef};
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::collections::HashMap;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The two engines.
@@ -27,8 +31,8 @@ pub struct Conn {
     link: Link,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
-    /// Statements nobody needs an answer of, which go to SQLite with the next one.
-    posted: Vec<(&'static str, Vec<Param>)>,
+    /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
+    settled: Option<HashMap<(&'static str, Vec<Param>), Arc<[Row]>>>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -36,12 +40,12 @@ pub struct Conn {
 
 #[derive(Debug)]
 pub(crate) enum Link {
-    Sqlite(PoolConnection<Sqlite>),
+    Sqlite(Loan),
     Postgres(PoolConnection<Postgres>),
 }
 
 /// A value bound to a statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Param {
     Int(Option<i64>),
     Text(Option<String>),
@@ -56,10 +60,14 @@ macro_rules! params {
 pub(crate) use params;
 
 /// A row of an answer.
+#[derive(Debug)]
 pub(crate) enum Row {
-    Sqlite(sqlx::sqlite::SqliteRow),
+    Sqlite(SqliteRow),
     Postgres(sqlx::postgres::PgRow),
 }
+
+/// Answers kept at most; more are asked again.
+const MAX_SETTLED: usize = 256;
 
 /// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
 type Sql = Cow<'static, str>;
@@ -69,7 +77,7 @@ impl Conn {
         Self {
             link,
             failed: false,
-            posted: Vec::new(),
+            settled: None,
             #[cfg(test)]
             asked: Vec::new(),
         }
@@ -84,41 +92,68 @@ impl Conn {
     }
 
     pub(crate) async fn all(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Row>> {
-        let sql = sql.into();
+        self.fetch(sql.into(), params, usize::MAX, Effort::Open).await
+    }
+
+    pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
+        let rows = self.fetch(sql.into(), params, 1, Effort::Small).await?;
+        Ok(rows.into_iter().next())
+    }
+
+    async fn fetch(
+        &mut self,
+        sql: Sql,
+        params: Vec<Param>,
+        limit: usize,
+        effort: Effort,
+    ) -> Result<Vec<Row>> {
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
-        let (sql, params) = self.behind_posted(sql, params);
-        let sql = AssertSqlSafe(sql);
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_all(&mut **conn)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
-            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
-                .fetch_all(&mut **conn)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+            Link::Sqlite(loan) => {
+                let conn = loan.conn()?;
+                let rows = here(effort, || sqlite::rows(conn, &sql, &params, limit));
+                rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
+            }
+            Link::Postgres(conn) => {
+                let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
+                let rows = match limit {
+                    1 => query.fetch_optional(&mut **conn).await.map(Vec::from_iter),
+                    _ => query.fetch_all(&mut **conn).await,
+                };
+                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
+                    .map_err(Error::from)
+            }
         };
         self.noted(rows)
     }
 
-    pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
-        let sql = sql.into();
-        #[cfg(test)]
-        self.asked.push((sql.to_string(), params.clone()));
-        let (sql, params) = self.behind_posted(sql, params);
-        let sql = AssertSqlSafe(sql);
-        let row = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
-                .fetch_optional(&mut **conn)
-                .await
-                .map(|row| row.map(Row::Sqlite)),
-            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
-                .fetch_optional(&mut **conn)
-                .await
-                .map(|row| row.map(Row::Postgres)),
-        };
-        self.noted(row)
+    /// Begins to keep answers of `settled`. Whoever does so says when they are no longer true.
+    pub(crate) fn keep_settled(&mut self) {
+        self.settled = Some(HashMap::new());
+    }
+
+    /// Forgets what was kept: a setting or a project has changed, or may have.
+    pub(crate) fn forget_settled(&mut self) {
+        if let Some(kept) = &mut self.settled {
+            kept.clear();
+        }
+    }
+
+    /// Like `all`, for settings and projects, which are read by every write and hardly ever change.
+    pub(crate) async fn settled(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
+        let key = (sql, params);
+        if let Some(rows) = self.settled.as_ref().and_then(|kept| kept.get(&key)) {
+            return Ok(rows.clone());
+        }
+        let rows: Arc<[Row]> = self.all(sql, key.1.clone()).await?.into();
+        if let Some(kept) = &mut self.settled {
+            if kept.len() == MAX_SETTLED {
+                kept.clear();
+            }
+            kept.insert(key, rows.clone());
+        }
+        Ok(rows)
     }
 
     pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {
@@ -129,102 +164,47 @@ impl Conn {
 
     /// Runs a statement and tells how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
-        self.flush().await?;
-        self.run_now(sql.into(), params).await
-    }
-
-    async fn run_now(&mut self, sql: Sql, params: Vec<Param>) -> Result<u64> {
-        let sql = AssertSqlSafe(sql);
+        let sql = sql.into();
         let touched = match &mut self.link {
-            Link::Sqlite(conn) => bind_sqlite(sqlx::query(sql), params)
+            Link::Sqlite(loan) => {
+                let conn = loan.conn()?;
+                here(Effort::Open, || sqlite::run(conn, &sql, &params))
+            }
+            Link::Postgres(conn) => bind_postgres(sqlx::query(AssertSqlSafe(sql)), params)
                 .execute(&mut **conn)
                 .await
-                .map(|done| done.rows_affected()),
-            Link::Postgres(conn) => bind_postgres(sqlx::query(sql), params)
-                .execute(&mut **conn)
-                .await
-                .map(|done| done.rows_affected()),
+                .map(|done| done.rows_affected())
+                .map_err(Error::from),
         };
         self.noted(touched)
     }
 
-    /// Runs a statement nobody needs an answer of. SQLite gets it together with the next one, because the trip to its
-    /// thread and back is most of what a small statement costs; a fault shows there, or when the job ends.
-    pub(crate) async fn post(&mut self, sql: &'static str, params: Vec<Param>) -> Result<()> {
-        match self.engine() {
-            Engine::Sqlite => self.posted.push((sql, params)),
-            Engine::Postgres => {
-                self.run_now(sql.into(), params).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs what was posted.
-    pub(crate) async fn flush(&mut self) -> Result<()> {
-        if self.posted.is_empty() {
-            return Ok(());
-        }
-        let (sql, params) = self.behind_posted("".into(), vec![]);
-        self.run_now(sql, params).await.map(drop)
-    }
-
-    /// Runs what was posted and a last statement without parameters, in one trip.
-    pub(crate) async fn flush_and(&mut self, last: String) -> Result<()> {
-        if self.posted.is_empty() {
-            return self.script(last).await;
-        }
-        let (sql, params) = self.behind_posted(last.into(), vec![]);
-        self.run_now(sql, params).await.map(drop)
-    }
-
-    /// Forgets what was posted, and tells which of these statements was among it and so never ran.
-    pub(crate) fn forget_posted(&mut self, statements: &[&'static str]) -> Option<&'static str> {
-        let posted = std::mem::take(&mut self.posted);
-        let found = posted.iter().find(|(sql, _)| statements.contains(sql));
-        found.map(|(sql, _)| *sql)
-    }
-
-    /// One text of what was posted and a statement behind it, its parameters counted behind theirs.
-    fn behind_posted(&mut self, sql: Sql, params: Vec<Param>) -> (Sql, Vec<Param>) {
-        if self.posted.is_empty() {
-            return (sql, params);
-        }
-        let (mut text, mut all) = (String::new(), Vec::new());
-        for (posted, params) in self.posted.drain(..) {
-            renumber(&mut text, posted, all.len());
-            text.push(';');
-            all.extend(params);
-        }
-        renumber(&mut text, &sql, all.len());
-        all.extend(params);
-        (text.into(), all)
-    }
-
     /// Runs several statements without parameters.
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
-        self.flush().await?;
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+        let sql = sql.into();
         let done = match &mut self.link {
-            Link::Sqlite(conn) => conn.execute(sql).await.map(drop),
-            Link::Postgres(conn) => conn.execute(sql).await.map(drop),
+            Link::Sqlite(loan) => {
+                let conn = loan.conn()?;
+                here(Effort::Open, || conn.execute_batch(&sql)).map_err(Error::from)
+            }
+            Link::Postgres(conn) => conn
+                .execute(sqlx::raw_sql(AssertSqlSafe(sql)))
+                .await
+                .map(drop)
+                .map_err(Error::from),
         };
         self.noted(done)
     }
 
-    /// Runs several statements without parameters and returns the rows of all of them.
-    pub(crate) async fn script_rows(&mut self, sql: impl Into<Sql>) -> Result<Vec<Row>> {
-        self.flush().await?;
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+    /// Runs several statements without parameters on a server, in one trip, and returns the rows of all of them.
+    pub(crate) async fn script_rows(&mut self, sql: String) -> Result<Vec<Row>> {
         let rows = match &mut self.link {
-            Link::Sqlite(conn) => conn
-                .fetch_all(sql)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+            Link::Sqlite(_) => Err(Error::Broken("a file has no trips to save".into())),
             Link::Postgres(conn) => conn
-                .fetch_all(sql)
+                .fetch_all(sqlx::raw_sql(AssertSqlSafe(sql)))
                 .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect())
+                .map_err(Error::from),
         };
         self.noted(rows)
     }
@@ -237,7 +217,7 @@ impl Conn {
     /// Whether the database still answers on it.
     pub(crate) async fn is_alive(&mut self) -> bool {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.ping().await.is_ok(),
+            Link::Sqlite(loan) => loan.conn().is_ok(),
             Link::Postgres(conn) => conn.ping().await.is_ok(),
         }
     }
@@ -245,14 +225,14 @@ impl Conn {
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
         match &mut self.link {
-            Link::Sqlite(conn) => conn.close_on_drop(),
+            Link::Sqlite(loan) => loan.discard(),
             Link::Postgres(conn) => conn.close_on_drop(),
         }
     }
 
-    fn noted<T>(&mut self, result: std::result::Result<T, sqlx::Error>) -> Result<T> {
+    fn noted<T>(&mut self, result: Result<T>) -> Result<T> {
         self.failed |= result.is_err();
-        Ok(result?)
+        result
     }
 }
 
@@ -260,7 +240,7 @@ impl Row {
     /// Whether there is such a column.
     pub(crate) fn has(&self, name: &str) -> bool {
         match self {
-            Self::Sqlite(row) => row.try_column(name).is_ok(),
+            Self::Sqlite(row) => row.find(name).is_some(),
             Self::Postgres(row) => row.try_column(name).is_ok(),
         }
     }
@@ -271,7 +251,10 @@ impl Row {
 
     pub(crate) fn opt_int(&self, name: &str) -> Result<Option<i64>> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Sqlite(row) => row.get(name, |value| match value {
+                Held::Integer(number) => Some(*number),
+                _ => None,
+            })?,
             Self::Postgres(row) => row.try_get(name)?,
         })
     }
@@ -290,7 +273,14 @@ impl Row {
 
     pub(crate) fn float(&self, name: &str) -> Result<f64> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Sqlite(row) => row
+                .get(name, |value| match value {
+                    Held::Real(number) => Some(*number),
+                    // A whole number is kept as one; the exact ones are more than any score needs.
+                    Held::Integer(number) => Some(*number as f64),
+                    _ => None,
+                })?
+                .ok_or_else(|| null(name))?,
             Self::Postgres(row) => row.try_get(name)?,
         })
     }
@@ -301,7 +291,10 @@ impl Row {
 
     pub(crate) fn opt_text(&self, name: &str) -> Result<Option<String>> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Sqlite(row) => row.get(name, |value| match value {
+                Held::Text(text) => Some(text.clone()),
+                _ => None,
+            })?,
             Self::Postgres(row) => row.try_get(name)?,
         })
     }
@@ -312,14 +305,22 @@ impl Row {
 
     pub(crate) fn opt_id(&self, name: &str) -> Result<Option<Uuid>> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Sqlite(row) => row.get(name, |value| match value {
+                Held::Blob(bytes) => Uuid::from_slice(bytes).ok(),
+                _ => None,
+            })?,
             Self::Postgres(row) => row.try_get(name)?,
         })
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(name)?,
+            Self::Sqlite(row) => row
+                .get(name, |value| match value {
+                    Held::Blob(bytes) => Some(bytes.clone()),
+                    _ => None,
+                })?
+                .ok_or_else(|| null(name))?,
             Self::Postgres(row) => row.try_get(name)?,
         })
     }
@@ -353,7 +354,7 @@ impl Row {
 
     fn is_null(&self, name: &str) -> Result<bool> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get_raw(name)?.is_null(),
+            Self::Sqlite(row) => row.get(name, |_| Some(()))?.is_none(),
             Self::Postgres(row) => row.try_get_raw(name)?.is_null(),
         })
     }
@@ -403,33 +404,7 @@ from! {
     [u8; 32] => Bytes, value => value.to_vec();
 }
 
-type SqliteQuery<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
 type PostgresQuery<'q> = sqlx::query::Query<'q, Postgres, sqlx::postgres::PgArguments>;
-
-/// Writes a statement behind others, with its parameters counted behind theirs. A `$` stands for nothing else in the
-/// statements of this crate.
-fn renumber(text: &mut String, sql: &str, behind: usize) {
-    let mut parts = sql.split('$');
-    text.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let number: usize = part[..digits].parse().unwrap_or_default();
-        // Writing to a string cannot fail.
-        let _ = write!(text, "${}{}", number + behind, &part[digits..]);
-    }
-}
-
-fn bind_sqlite(mut query: SqliteQuery<'_>, params: Vec<Param>) -> SqliteQuery<'_> {
-    for param in params {
-        query = match param {
-            Param::Int(value) => query.bind(value),
-            Param::Text(value) => query.bind(value),
-            Param::Id(value) => query.bind(value),
-            Param::Bytes(value) => query.bind(value),
-        };
-    }
-    query
-}
 
 fn bind_postgres(mut query: PostgresQuery<'_>, params: Vec<Param>) -> PostgresQuery<'_> {
     for param in params {
@@ -441,21 +416,4 @@ fn bind_postgres(mut query: PostgresQuery<'_>, params: Vec<Param>) -> PostgresQu
         };
     }
     query
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_are_counted_on() {
-        let mut text = String::new();
-        renumber(&mut text, "INSERT INTO a VALUES ($1, $2, $1)", 0);
-        text.push(';');
-        renumber(&mut text, "UPDATE a SET b = $10 WHERE c = $1", 2);
-        assert_eq!(
-            text,
-            "INSERT INTO a VALUES ($1, $2, $1);UPDATE a SET b = $12 WHERE c = $3"
-        );
-    }
 }

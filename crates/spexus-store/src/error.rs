@@ -56,8 +56,7 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => Error::Unavailable(error.to_string()),
+            | sqlx::Error::PoolClosed => Error::Unavailable(error.to_string()),
             sqlx::Error::Database(inner) => match (refused_by_database(inner.as_ref()), inner.code()) {
                 (Some(refusal), _) => Error::Refused(refusal),
                 (None, code) if is_passing(code.as_deref()) => Error::Unavailable(error.to_string()),
@@ -68,18 +67,36 @@ impl From<sqlx::Error> for Error {
     }
 }
 
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
+            return Error::Broken(error.to_string());
+        };
+        match code {
+            // SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE
+            1_555 | 2_067 => Error::Refused(duplicate()),
+            // SQLITE_NOTADB
+            26 => Error::Refused(
+                Refusal::new(Code::ServiceUnavailable, "the file is not a database")
+                    .hint("Name a file that does not exist yet, or one that spexus made."),
+            ),
+            code if may_pass(code) => Error::Unavailable(error.to_string()),
+            _ => Error::Broken(error.to_string()),
+        }
+    }
+}
+
+fn duplicate() -> Refusal {
+    let message = "something with the same name or id exists already";
+    Refusal::new(Code::EntityDuplicate, message)
+}
+
 /// What a person can do something about.
 fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
     if error.is_unique_violation() {
-        let message = "something with the same name or id exists already";
-        return Some(Refusal::new(Code::EntityDuplicate, message));
+        return Some(duplicate());
     }
     match error.code()?.as_ref() {
-        // SQLITE_NOTADB
-        "26" => Some(
-            Refusal::new(Code::ServiceUnavailable, "the file is not a database")
-                .hint("Name a file that does not exist yet, or one that spexus made."),
-        ),
         // character_not_in_repertoire: PostgreSQL keeps no NUL, SQLite does; whoever asks for one asks for nothing.
         "22021" => Some(Refusal::new(
             Code::InvalidParams,
@@ -89,18 +106,20 @@ fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
     }
 }
 
-/// Busy, locked, read-only, disk full, cannot-open and I/O errors of SQLite; connection, shutdown, resource, time limit
-/// and conflict classes of PostgreSQL.
+/// Connection, shutdown, resource, time limit and conflict classes of PostgreSQL.
 fn is_passing(code: Option<&str>) -> bool {
     let Some(code) = code else { return false };
     match code.len() {
         5 => ["08", "53", "57", "40", "55P03", "25006", "25P03"]
             .iter()
             .any(|class| code.starts_with(class)),
-        _ => code
-            .parse::<i32>()
-            .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14)),
+        _ => false,
     }
+}
+
+/// Busy, locked, read-only, I/O, disk full and cannot-open errors of SQLite.
+fn may_pass(code: i32) -> bool {
+    matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14)
 }
 
 #[cfg(test)]
@@ -122,13 +141,16 @@ mod tests {
 
     #[test]
     fn what_may_pass_is_told_from_what_is_broken() {
-        for passing in [
-            "5", "517", "6", "8", "10", "266", "13", "14", "08006", "53300", "57P01", "57014", "40001",
-            "55P03", "25P03",
-        ] {
+        for passing in [5, 517, 6, 8, 10, 266, 13, 14] {
+            assert!(may_pass(passing), "{passing}");
+        }
+        for broken in [1, 11, 19, 787, 2_067] {
+            assert!(!may_pass(broken), "{broken}");
+        }
+        for passing in ["08006", "53300", "57P01", "57014", "40001", "55P03", "25P03"] {
             assert!(is_passing(Some(passing)), "{passing}");
         }
-        for broken in ["1", "11", "19", "787", "2067", "23503", "42P01", "XX000"] {
+        for broken in ["23503", "42P01", "XX000"] {
             assert!(!is_passing(Some(broken)), "{broken}");
         }
         assert!(!is_passing(None));

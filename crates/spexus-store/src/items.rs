@@ -73,6 +73,30 @@ pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Res
     conn.one(sql, params![project_id, prefix]).await?.int("last")
 }
 
+/// The number of a new item and its place, behind its siblings, in one trip.
+pub async fn next_place(
+    conn: &mut Conn,
+    project_id: Uuid,
+    kind: Kind,
+    parent_id: Option<Uuid>,
+) -> Result<(i64, i64)> {
+    let prefix = kind.rules().prefix;
+    let Some(parent_id) = parent_id else {
+        let number = next_number(conn, project_id, prefix).await?;
+        return Ok((number, root_position(number)));
+    };
+    let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
+               ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 \
+               RETURNING last, (SELECT position FROM item WHERE parent_id = $3 ORDER BY position DESC LIMIT 1) AS position";
+    let row = conn.one(sql, params![project_id, prefix, parent_id]).await?;
+    Ok((row.int("last")?, row.opt_int("position")?.unwrap_or(0) + GAP))
+}
+
+/// Roots are many; their number orders them without a look at the others.
+fn root_position(number: i64) -> i64 {
+    number.saturating_mul(GAP)
+}
+
 /// Makes sure that numbers up to `number` are not given out again, for imported items that bring their own.
 pub async fn reserve_number(conn: &mut Conn, project_id: Uuid, prefix: &str, number: i64) -> Result<()> {
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, $3) ON CONFLICT (project_id, prefix) \
@@ -106,7 +130,7 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.created_at,
         item.updated_at,
     ];
-    tx.conn.post(sql, values).await?;
+    tx.conn.run(sql, values).await?;
     count(&mut tx.conn, item, 1).await?;
     crate::search::index_new_item(tx, item).await
 }
@@ -132,7 +156,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         &item.content_hash,
         item.updated_at,
     ];
-    tx.conn.post(sql, values).await?;
+    tx.conn.run(sql, values).await?;
     if before.status != item.status {
         count(&mut tx.conn, before, -1).await?;
         count(&mut tx.conn, item, 1).await?;
@@ -199,7 +223,7 @@ pub async fn count_children(conn: &mut Conn, parent_id: Uuid, kind: Kind) -> Res
 /// The distance between neighbours when places are given out anew; leaves room for 20 insertions at one spot.
 const GAP: i64 = 1 << 20;
 
-/// Where a new item stands when nobody says: behind its siblings.
+/// Where an item comes to stand that moves in behind its new siblings.
 pub async fn last_position(
     conn: &mut Conn,
     project_id: Uuid,
@@ -214,17 +238,13 @@ pub async fn last_position(
                 .map(|row| row.int("position"))
                 .transpose()?
         }
-        // Roots are many; their number orders them without a look at the others.
         None => {
             let sql = "SELECT last FROM counter WHERE project_id = $1 AND prefix = $2";
             let row = conn
                 .optional(sql, params![project_id, kind.rules().prefix])
                 .await?;
-            return Ok(row
-                .map(|row| row.int("last"))
-                .transpose()?
-                .unwrap_or(1)
-                .saturating_mul(GAP));
+            let last = row.map(|row| row.int("last")).transpose()?;
+            return Ok(root_position(last.unwrap_or(1)));
         }
     };
     Ok(last.unwrap_or(0) + GAP)
@@ -309,8 +329,9 @@ async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
     let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
     let status = item.status.as_deref().unwrap_or("");
-    conn.post(sql, params![item.project_id, item.kind.name(), status, by])
+    conn.run(sql, params![item.project_id, item.kind.name(), status, by])
         .await
+        .map(drop)
 }
 
 fn attributes(item: &Item) -> String {

@@ -34,6 +34,8 @@ pub mod report;
 mod schema;
 pub mod search;
 pub mod settings;
+mod shelf;
+mod sqlite;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
@@ -116,7 +118,7 @@ impl Store {
             pulse.clone(),
             clock.clone(),
             options.max_queued_writes,
-        );
+        )?;
         Ok((
             Self {
                 readers,
@@ -144,6 +146,8 @@ impl Store {
 
     /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes
     /// nothing.
+    //= specs/spexus-http.md#refusals
+    //# A refused request MUST leave no trace in the data.
     pub async fn write<T, F>(&self, actor: Actor, job: F) -> Result<T>
     where
         T: Send + 'static,

@@ -106,6 +106,9 @@ async fn a_page_of_a_list_is_read_in_its_order() {
     }
 }
 
+//= specs/spexus-service.md#tokens
+//= type=test
+//# A token MUST be found by one indexed look-up of its hash, however many there are.
 #[tokio::test]
 async fn trees_links_comments_and_history_are_followed_by_index() {
     check("around an item", |conn| {

@@ -1,14 +1,16 @@
 //! Connections: opened with the settings the rest of the crate relies on.
 
+use crate::StoreOptions;
 use crate::engine::{Conn, Engine, Link};
 use crate::error::{Error, Result};
-use crate::{Durability, StoreOptions};
+use crate::shelf::Shelf;
+use crate::sqlite::{Access, File};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, Postgres, Sqlite};
-use std::path::PathBuf;
+use sqlx::{ConnectOptions, Connection as _, Postgres};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection may lie idle and still be used without asking it first.
@@ -20,7 +22,7 @@ const RETRY_CONNECT: Duration = Duration::from_millis(10);
 /// Connections to one database.
 #[derive(Clone)]
 pub(crate) enum Pool {
-    Sqlite(sqlx::Pool<Sqlite>),
+    Sqlite(Arc<Shelf>),
     Postgres(sqlx::Pool<Postgres>),
 }
 
@@ -65,11 +67,12 @@ impl Pool {
     /// Connections for reading.
     pub(crate) async fn for_reading(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => {
-                let connect = sqlite(path, options).pragma("query_only", "ON");
-                let pool = SqlitePoolOptions::new().max_connections(options.max_read_connections);
-                Ok(Self::Sqlite(keep_warm(pool, options).connect_lazy_with(connect)))
-            }
+            Location::File(path) => Ok(Self::sqlite(
+                path,
+                Access::Read,
+                options.max_read_connections,
+                options,
+            )),
             Location::Server(url) => {
                 let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
                 let pool = keep_warm(pool, options).before_acquire(|conn, about| {
@@ -90,11 +93,9 @@ impl Pool {
     pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
             Location::File(path) => {
-                let connect = sqlite(path, options)
-                    .create_if_missing(true)
-                    .journal_mode(SqliteJournalMode::Wal);
-                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
-                Ok(Self::Sqlite(connect_patiently(pool, connect, options).await?))
+                let pool = Self::sqlite(path, Access::Make, 1, options);
+                connect_patiently(&pool, path, options).await?;
+                Ok(pool)
             }
             Location::Server(url) => {
                 let pool = keep_warm(PgPoolOptions::new().max_connections(1), options);
@@ -106,17 +107,23 @@ impl Pool {
     /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
     pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => {
-                let pool = keep_warm(SqlitePoolOptions::new().max_connections(1), options);
-                Ok(Self::Sqlite(pool.connect_lazy_with(sqlite(path, options))))
-            }
+            Location::File(path) => Ok(Self::sqlite(path, Access::Write, 1, options)),
             Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
         }
     }
 
+    fn sqlite(path: &Path, access: Access, size: u32, options: &StoreOptions) -> Self {
+        let wait = Duration::from_millis(options.acquire_timeout_ms);
+        Self::Sqlite(Shelf::new(
+            File::new(path.to_owned(), access, options),
+            size,
+            wait,
+        ))
+    }
+
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
-            Self::Sqlite(pool) => Conn::new(Link::Sqlite(pool.acquire().await?)),
+            Self::Sqlite(shelf) => Conn::new(Link::Sqlite(shelf.lend().await?)),
             Self::Postgres(pool) => Conn::new(Link::Postgres(pool.acquire().await?)),
         })
     }
@@ -147,68 +154,38 @@ impl Pool {
     /// Waits until it is closed.
     pub(crate) async fn closed(&self) {
         match self {
-            Self::Sqlite(pool) => pool.close_event().await,
+            Self::Sqlite(shelf) => shelf.closed().await,
             Self::Postgres(pool) => pool.close_event().await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
-            Self::Sqlite(pool) => pool.close().await,
+            Self::Sqlite(shelf) => shelf.close().await,
             Self::Postgres(pool) => pool.close().await,
         }
     }
 }
 
 /// Turning a new file into a write-ahead one does not wait for another process that does the same; so we do.
-async fn connect_patiently(
-    pool: SqlitePoolOptions,
-    connect: SqliteConnectOptions,
-    options: &StoreOptions,
-) -> Result<sqlx::Pool<Sqlite>> {
+async fn connect_patiently(pool: &Pool, path: &Path, options: &StoreOptions) -> Result<()> {
     let deadline = tokio::time::Instant::now() + Duration::from_millis(options.acquire_timeout_ms);
     loop {
-        match pool
-            .clone()
-            .connect_with(connect.clone())
-            .await
-            .map_err(Error::from)
-        {
-            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && file_exists(&connect) => {
+        match pool.acquire().await {
+            // A file that could not even be made will not be made by waiting.
+            Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && path.exists() => {
                 tokio::time::sleep(RETRY_CONNECT).await;
             }
-            outcome => return outcome,
+            outcome => return outcome.map(drop),
         }
     }
 }
 
-/// A file that could not even be made will not be made by waiting.
-fn file_exists(connect: &SqliteConnectOptions) -> bool {
-    connect.get_filename().exists()
-}
-
-fn keep_warm<DB: sqlx::Database>(
-    pool: sqlx::pool::PoolOptions<DB>,
-    options: &StoreOptions,
-) -> sqlx::pool::PoolOptions<DB> {
+fn keep_warm(pool: PgPoolOptions, options: &StoreOptions) -> PgPoolOptions {
     pool.acquire_timeout(Duration::from_millis(options.acquire_timeout_ms))
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-}
-
-fn sqlite(path: &std::path::Path, options: &StoreOptions) -> SqliteConnectOptions {
-    let synchronous = match options.durability {
-        Durability::PowerLoss => SqliteSynchronous::Full,
-        Durability::ProcessCrash => SqliteSynchronous::Normal,
-    };
-    SqliteConnectOptions::new()
-        .filename(path)
-        .synchronous(synchronous)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_millis(options.acquire_timeout_ms))
-        .statement_cache_capacity(256)
-        .disable_statement_logging()
 }
 
 fn postgres(url: &str) -> Result<PgConnectOptions> {

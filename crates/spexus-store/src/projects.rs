@@ -8,18 +8,18 @@ use spexus_domain::project::Project;
 
 /// A project by its key.
 pub async fn by_key(conn: &mut Conn, key: &str) -> Result<Option<Project>> {
-    let row = conn
-        .optional("SELECT * FROM project WHERE key = $1", params![key])
+    let rows = conn
+        .settled("SELECT * FROM project WHERE key = $1", params![key])
         .await?;
-    row.map(|row| project(&row)).transpose()
+    rows.first().map(project).transpose()
 }
 
 /// A project by its id.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Project>> {
-    let row = conn
-        .optional("SELECT * FROM project WHERE id = $1", params![id])
+    let rows = conn
+        .settled("SELECT * FROM project WHERE id = $1", params![id])
         .await?;
-    row.map(|row| project(&row)).transpose()
+    rows.first().map(project).transpose()
 }
 
 /// All projects, by key.
@@ -33,6 +33,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Project>> {
 
 /// Writes a new project.
 pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
+    tx.conn.forget_settled();
     let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let values = params![
@@ -50,6 +51,7 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
 
 /// Writes a changed project over the one before.
 pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
+    tx.conn.forget_settled();
     let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6 WHERE id = $1";
     let values = params![
         project.id,

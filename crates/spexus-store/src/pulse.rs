@@ -71,6 +71,8 @@ impl Pulse {
 }
 
 /// Watches the chain for changes made by other processes until the store is closed or dropped.
+//= specs/spexus-http.md#feed
+//# A listener MUST hear of changes made by other processes on the same database.
 pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
     let weak = Arc::downgrade(&pulse);
     drop(pulse);

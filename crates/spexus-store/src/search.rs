@@ -291,6 +291,8 @@ fn hit(row: &Row, terms: &[Wanted]) -> Result<Hit> {
 //= specs/spexus-store.md#search
 //# A search MUST show every write from the moment it is acknowledged.
 /// Puts an item into the index, or writes it anew.
+//= specs/spexus-service.md#search
+//# Search MUST be current: what a write made, changed or deleted is found so by the next search.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
     put(tx, item.id, None, &item.title, &item.description).await
 }
@@ -364,11 +366,11 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
         let doc = row.int("doc")?;
         if tx.conn.engine() == Engine::Sqlite {
             tx.conn
-                .post("DELETE FROM search_text WHERE rowid = $1", params![doc])
+                .run("DELETE FROM search_text WHERE rowid = $1", params![doc])
                 .await?;
         }
         tx.conn
-            .post("DELETE FROM search_doc WHERE doc = $1", params![doc])
+            .run("DELETE FROM search_doc WHERE doc = $1", params![doc])
             .await?;
     }
     Ok(())
@@ -401,18 +403,18 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
         Engine::Sqlite => {
             let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind) \
                        SELECT id, $2, project_id, kind FROM item WHERE id = $1";
-            tx.conn.post(sql, params![item_id, comment_id]).await?;
+            tx.conn.run(sql, params![item_id, comment_id]).await?;
             let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
             tx.conn
-                .post(sql, params![&title.stems, &body.stems, words])
+                .run(sql, params![&title.stems, &body.stems, words])
                 .await?;
         }
         Engine::Postgres => {
             let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind, text) \
                        SELECT id, $2, project_id, kind, CAST($3 AS tsvector) FROM item WHERE id = $1";
             tx.conn
-                .post(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
                 .await?;
         }
     }

@@ -239,12 +239,9 @@ pub async fn count_outward_links(conn: &mut Conn, project_id: Uuid) -> Result<i6
 
 /// Writes a project over the one of the same id, its times included.
 pub async fn put_project(tx: &mut Tx, project: &Project) -> Result<()> {
-    crate::projects::update(tx, project).await?;
     let sql = "UPDATE project SET created_at = $2 WHERE id = $1";
-    tx.conn
-        .run(sql, params![project.id, project.created_at])
-        .await
-        .map(drop)
+    tx.conn.run(sql, params![project.id, project.created_at]).await?;
+    crate::projects::update(tx, project).await
 }
 
 /// Writes a link as it stood elsewhere.
@@ -268,6 +265,7 @@ pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Resul
 
 /// Removes the types and prompts an empty installation was shipped with, to make room for those of another.
 pub async fn clear_shipped(tx: &mut Tx) -> Result<()> {
+    tx.conn.forget_settled();
     for table in ["requirement_type", "link_type", "prompt"] {
         tx.conn.run(format!("DELETE FROM {table}"), params![]).await?;
     }

@@ -43,6 +43,8 @@ pub struct Tx {
     state: Mark,
     /// The number of the last change when the transaction began.
     base: i64,
+    /// The end of the chain as this connection last left it.
+    left: Option<Head>,
     discarded: bool,
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
@@ -57,7 +59,8 @@ pub(crate) struct Mark {
 }
 
 impl Tx {
-    pub(crate) fn new(conn: Conn) -> Self {
+    pub(crate) fn new(mut conn: Conn) -> Self {
+        conn.keep_settled();
         let actor = Actor {
             user_id: Uuid::nil(),
             username: String::new(),
@@ -77,6 +80,7 @@ impl Tx {
                 accounts: false,
             },
             base: 0,
+            left: None,
             discarded: false,
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
@@ -170,7 +174,7 @@ impl Tx {
         ];
         //= specs/spexus-store.md#history
         //# A change and its row in the chain MUST be committed in one transaction.
-        self.conn.post(INSERT_CHANGE, values).await?;
+        self.conn.run(INSERT_CHANGE, values).await?;
         self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
         self.state.head = head;
         Ok(head.seq)
@@ -187,12 +191,23 @@ impl Tx {
     }
 
     pub(crate) fn set_head(&mut self, head: Head) {
+        //= specs/spexus-store.md#several-processes
+        //# A write MUST see settings and projects as they are, whichever process changed them last.
+        // Every change of a setting or a project is in the chain, so what was read is true until somebody else adds to it.
+        if self.left != Some(head) {
+            self.conn.forget_settled();
+        }
         self.base = head.seq;
         self.words.begin();
         self.state = Mark {
             head,
             accounts: false,
         };
+    }
+
+    pub(crate) fn committed(&mut self) {
+        self.words.committed();
+        self.left = Some(self.state.head);
     }
 
     pub(crate) fn head(&self) -> Head {
@@ -213,6 +228,7 @@ impl Tx {
 
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.state = mark;
+        self.conn.forget_settled();
         self.words.begin();
     }
 }

@@ -43,15 +43,25 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
-    pub(crate) fn start(pool: Pool, pulse: Arc<Pulse>, clock: Clock, max_queued_writes: usize) -> Self {
+    pub(crate) fn start(
+        pool: Pool,
+        pulse: Arc<Pulse>,
+        clock: Clock,
+        max_queued_writes: usize,
+    ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel(max_queued_writes.max(1));
         let (stop, stopping) = watch::channel(false);
         let (running, stopped) = watch::channel(());
-        tokio::spawn(async move {
+        let engine = pool.engine();
+        let work = async move {
             run(jobs, stopping, pool, pulse, clock).await;
             drop(running);
-        });
-        Self { queue, stop, stopped }
+        };
+        match engine {
+            Engine::Sqlite => on_its_own_thread(work)?,
+            Engine::Postgres => drop(tokio::spawn(work)),
+        }
+        Ok(Self { queue, stop, stopped })
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
@@ -87,6 +97,20 @@ impl Writer {
         let mut stopped = self.stopped.clone();
         while stopped.changed().await.is_ok() {}
     }
+}
+
+/// SQLite works on the thread that asks, and a commit waits for the disk: no request may have to wait behind that.
+fn on_its_own_thread(work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    let unable = |error: std::io::Error| Error::Unavailable(format!("the writer cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(unable)?;
+    let thread = std::thread::Builder::new().name("spexus-writer".into());
+    thread
+        .spawn(move || runtime.block_on(work))
+        .map(drop)
+        .map_err(unable)
 }
 
 fn shutting_down() -> Refusal {
@@ -128,7 +152,6 @@ where
                 Ok(Ok(_)) if tx.conn.take_failed() => {
                     Err(Error::Broken("a write went on after a statement failed".into()))
                 }
-                Ok(Ok(value)) if tx.is_discarded() => tx.conn.flush().await.map(|()| value),
                 Ok(result) => result,
                 Err(_) => Err(Error::Broken("a write panicked".into())),
             };
@@ -268,11 +291,7 @@ impl<'t> Batch<'t> {
 
     /// Runs one job. An error means the transaction itself is lost.
     async fn run(&mut self, job: Box<dyn Job>, now: Timestamp) -> Result<()> {
-        let ready = match self.settle().await {
-            Ok(()) => self.protect().await,
-            lost => lost,
-        };
-        if let Err(error) = ready {
+        if let Err(error) = self.protect().await {
             job.refuse(error.clone());
             return Err(error);
         }
@@ -287,19 +306,6 @@ impl<'t> Batch<'t> {
         undone
     }
 
-    /// Runs what the last job has posted; a fault in it is that job's.
-    async fn settle(&mut self) -> Result<()> {
-        let Err(error) = self.tx.conn.flush().await else {
-            return Ok(());
-        };
-        let Some(done) = self.kept.pop() else {
-            return Err(error);
-        };
-        let undone = self.undo().await;
-        (done.answer)(Err(error));
-        undone
-    }
-
     /// Makes sure that the next job can be undone alone. The first one can without: there is nothing else to keep.
     async fn protect(&mut self) -> Result<()> {
         if self.kept.is_empty() {
@@ -307,10 +313,7 @@ impl<'t> Batch<'t> {
         }
         let sql = if self.protected { PROTECT_NEXT } else { PROTECT };
         self.protected = true;
-        match self.tx.conn.engine() {
-            Engine::Sqlite => self.tx.conn.post(sql, vec![]).await,
-            Engine::Postgres => self.tx.conn.script(sql).await,
-        }
+        self.tx.conn.script(sql).await
     }
 
     /// Undoes the last job, which is not among those kept.
@@ -318,11 +321,6 @@ impl<'t> Batch<'t> {
         //= specs/spexus-store.md#writes
         //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
         self.tx.reset(self.before);
-        if let Some(unused) = self.tx.conn.forget_posted(&[PROTECT, PROTECT_NEXT]) {
-            // The job never came so far as to change anything.
-            self.protected = unused == PROTECT_NEXT;
-            return Ok(());
-        }
         if !self.kept.is_empty() {
             return self.tx.conn.script("ROLLBACK TO SAVEPOINT job").await;
         }
@@ -332,10 +330,6 @@ impl<'t> Batch<'t> {
 
     /// Commits what is kept.
     async fn end(&mut self, pulse: &Pulse) -> Result<()> {
-        // A fault in what a lone job has posted may show in the commit; one among others must not cost theirs.
-        if self.kept.len() > 1 {
-            self.settle().await?;
-        }
         if self.kept.is_empty() {
             return self.tx.conn.script("ROLLBACK").await;
         }
@@ -349,36 +343,43 @@ async fn begin_in_time(tx: &mut Tx) -> Result<()> {
         .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
 }
 
-/// Begins, takes the lock and reads the end of the chain, in one round trip.
+/// Begins, takes the lock and reads the end of the chain, in one trip to a server.
 async fn begin(tx: &mut Tx) -> Result<()> {
-    const HEAD: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep one chain and one series of numbers.
-    let sql = match tx.conn.engine() {
-        Engine::Sqlite => format!("BEGIN IMMEDIATE; {HEAD}"),
+    let head = match tx.conn.engine() {
+        Engine::Sqlite => {
+            tx.conn.run("BEGIN IMMEDIATE", vec![]).await?;
+            Head::read(&mut tx.conn).await?
+        }
         // The isolation is said because a server may have another default, under which the end of the chain would be
         // read as it was before the lock was ours.
-        Engine::Postgres => format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
-             SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {HEAD}"
-        ),
+        Engine::Postgres => {
+            let sql = format!(
+                "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
+                 SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {}",
+                Head::SELECT
+            );
+            let rows = tx.conn.script_rows(sql).await?;
+            Head::of(rows.iter().find(|row| row.has("seq")))?
+        }
     };
-    let rows = tx.conn.script_rows(sql).await?;
-    let head = Head::of(rows.iter().find(|row| row.has("seq")))?;
     tx.set_head(head);
     Ok(())
 }
 
 /// Makes it durable and tells everyone.
 async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
-    let sql = match tx.conn.engine() {
-        Engine::Sqlite => "COMMIT".to_owned(),
+    match tx.conn.engine() {
+        Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop)?,
         // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
         // statement in front of it fails in that case and keeps us from saying "done".
-        Engine::Postgres => format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq),
-    };
-    tx.conn.flush_and(sql).await?;
-    tx.words.committed();
+        Engine::Postgres => {
+            let sql = format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
+            tx.conn.script(sql).await?;
+        }
+    }
+    tx.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }

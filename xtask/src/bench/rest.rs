@@ -1,5 +1,5 @@
 //! The requirements system from outside: the release binary as a process of its own, driven over real sockets, beside a
-//! bare axum route and a bare transaction that run in the same minute on the same disk.
+//! bare axum route and bare transactions on the same file that run in the same minute.
 
 pub(super) mod client;
 pub(super) mod process;
@@ -35,7 +35,7 @@ pub(super) fn suite() -> Result<Vec<Row>> {
 fn writes(bench: &Bench) -> Result<Vec<Row>> {
     let server = Server::start(bench, "writes.db")?;
     let create = |clients| client::rate(&server, clients, ROUND, "POST", "/api/v1/epics", Some(NEW_EPIC));
-    let one = sample::alternate(ROUNDS, || create(1), || bench.bare_transactions(ROUND))?;
+    let one = sample::alternate(ROUNDS, || create(1), || bench.bare_transactions(&server, ROUND))?;
     let many = sample::alternate(ROUNDS, || create(64), || create(1))?;
     Ok(vec![
         Row::ratio(

@@ -4,7 +4,7 @@ use super::{Catalogue, RequirementEntry};
 
 impl Catalogue<'_> {
     /// Indices of requirements that hold every word of the query, best first.
-    pub(super) fn ranked(&self, query: &str) -> Vec<usize> {
+    pub fn ranked(&self, query: &str) -> Vec<usize> {
         let phrases = phrases(query);
         if phrases.is_empty() {
             return Vec::new();

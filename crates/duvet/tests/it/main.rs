@@ -9,6 +9,7 @@
 mod catalogue;
 mod command;
 mod corpora;
+mod mcp;
 mod mutations;
 mod probes;
 mod resident;

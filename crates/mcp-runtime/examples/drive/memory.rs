@@ -29,6 +29,9 @@ pub(crate) fn measure() -> Result<Vec<Figure>, Box<dyn Error>> {
             "≤ 10",
         ),
         Figure::new("10,000 idle sessions", sessions, "MB", "≤ 20"),
+        //= specs/mcp-runtime.md#sessions
+        //= type=test
+        //# An idle session SHOULD take no more than 2 KB.
         Figure::new(
             "one idle session",
             sessions * 1_048_576.0 / SESSIONS as f64,

@@ -275,6 +275,9 @@ on_both! {
     //= specs/spexus-http.md#permissions
     //= type=test
     //# A request without a valid token or session MUST be answered 401, except for logging in, health and metrics.
+    //= specs/spexus-service.md#permissions
+    //= type=test
+    //# Every use case MUST ask for its right before it reads or writes anything.
     async fn every_operation_asks_for_its_role_and_scope(server) {
         let ids = Ids::seed(server).await;
         let mut callers = vec![(String::new(), String::from("anonymous"), None)];
@@ -471,6 +474,8 @@ fn every_handler_of_the_router_is_in_the_document() {
         "openapi::docs_page",
         "openapi::document",
         "middleware::around",
+        // Tells of itself, in its own protocol.
+        "mcp::endpoint",
     ];
     let missing: Vec<&String> = routed
         .difference(&described)

@@ -5,7 +5,7 @@ mod stored;
 mod table;
 
 pub(crate) use stored::{Stored, declare};
-use table::{ROWS, Row};
+pub(crate) use table::{ROWS, Row};
 
 use crate::audit::{self, Watch};
 use crate::complete::completer;

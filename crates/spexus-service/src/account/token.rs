@@ -110,6 +110,8 @@ async fn check(service: &Service, secret: &str) -> Ruled<Arc<Grant>> {
         return Err(Refusal::new(Code::AuthFailed, "the token is not one of ours"));
     }
     let hash = service.grants.hash(secret);
+    //= specs/spexus-http.md#permissions
+    //# A change of role, a disabled account, a revoked token and a changed password MUST bite on the next request.
     let generation = service.store.accounts_generation();
     let remembered = service
         .grants

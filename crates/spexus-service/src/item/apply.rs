@@ -27,6 +27,8 @@ pub(crate) async fn requirement_type(conn: &mut Conn, wanted: Option<&str>) -> R
 }
 
 /// The criterion a requirement serves: one of its own story.
+//= specs/spexus-service.md#rules
+//# The criterion a requirement serves MUST belong to the requirement's own story.
 pub(crate) async fn criterion(
     conn: &mut Conn,
     context: &Context,

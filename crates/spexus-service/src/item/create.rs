@@ -89,8 +89,7 @@ pub(crate) async fn create_in(
         None => None,
     };
     attribute::check(&project.attributes, kind, &input.attributes)?;
-    let number = items::next_number(&mut tx.conn, project.id, rules.prefix).await?;
-    let position = items::last_position(&mut tx.conn, project.id, kind, parent_id).await?;
+    let (number, position) = items::next_place(&mut tx.conn, project.id, kind, parent_id).await?;
     let title = input.title.trim().to_owned();
     let item = Item {
         id: tx.new_id(),

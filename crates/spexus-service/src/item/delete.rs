@@ -78,6 +78,8 @@ pub async fn restore(
 /// Deletes an item as part of a larger transaction.
 pub(crate) async fn delete_in(tx: &mut Tx, item: &Item, force: bool) -> Result<DeletionPreview> {
     let found = consequences(&mut tx.conn, item).await?;
+    //= specs/spexus-service.md#rules
+    //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
     found.preview.check(force)?;
     let deletion_id = tx.new_id();
     for link in &found.links {
@@ -124,6 +126,8 @@ pub(crate) async fn restore_in(
             .hint("There is nothing to restore.")
             .into());
     };
+    //= specs/spexus-service.md#rules
+    //# What was deleted together MUST come back together.
     let fallen = items::fallen_with(&mut tx.conn, deletion_id).await?;
     check_container(&mut tx.conn, &fallen).await?;
     for gone in &fallen {
@@ -195,6 +199,8 @@ async fn consequences(conn: &mut Conn, item: &Item) -> Result<Consequences> {
             );
         }
     }
+    //= specs/spexus-service.md#rules
+    //# The last criterion of a story MUST stay as long as the story does.
     let last_criterion = match (&item.parent, item.kind) {
         (Some(story), Kind::AcceptanceCriterion)
             if items::count_children(conn, story.id, item.kind).await? <= 1 =>

@@ -22,6 +22,8 @@ use spexus_domain::item::Item;
 use spexus_store::{Result, Tx};
 
 /// Writes a change of an item into the history; only what differs.
+//= specs/spexus-service.md#history
+//# Every change MUST be told in the history with who made it and what each field was before and after.
 pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, after: &Item) -> Result<()> {
     let change = NewChange::new(
         Entity::Item,

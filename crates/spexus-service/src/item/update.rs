@@ -46,6 +46,8 @@ pub(crate) async fn update_in(
     check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
     patch.check(before.kind)?;
     let mut item = patched(&mut tx.conn, context, locals, &before, patch).await?;
+    //= specs/spexus-service.md#history
+    //# A write that changes nothing SHOULD make no new revision.
     if item == before {
         return Ok(before);
     }
@@ -66,6 +68,8 @@ pub(crate) async fn update_in(
 }
 
 /// Refuses a stale revision: one fault for each field, telling who changed it, when, and to what.
+//= specs/spexus-http.md#answers
+//# A write with a stale `If-Match` MUST be refused with who changed what.
 pub(crate) async fn check_rev(conn: &mut Conn, item: &Item, expected: Option<i64>) -> Result<()> {
     let Some(expected) = expected.filter(|expected| *expected != item.rev) else {
         return Ok(());
@@ -153,6 +157,8 @@ fn merge(attributes: &mut Attributes, given: Attributes) {
 }
 
 /// Lets anchored comments follow their quote into the edited text.
+//= specs/spexus-service.md#comments
+//# The anchor of a comment MUST follow the words it quotes when the text around them changes.
 async fn follow_anchors(tx: &mut Tx, before: &Item, after: &Item) -> Result<()> {
     for (id, anchor) in comments::anchored(&mut tx.conn, after.id).await? {
         let moved = anchor.follow(&before.description, &after.description);

@@ -112,7 +112,7 @@ CREATE INDEX item_priority ON item (project_id, kind, coalesce(priority, 9), id)
 CREATE INDEX item_status ON item (project_id, kind, coalesce(status, ''), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_title ON item (project_id, kind, title, id) WHERE deleted_at IS NULL;
 CREATE INDEX item_position ON item (project_id, kind, position, id);
-CREATE INDEX item_parent ON item (parent_id, position, id);
+CREATE INDEX item_parent ON item (parent_id, position, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX item_criterion ON item (criterion_id) WHERE criterion_id IS NOT NULL;
 CREATE INDEX item_assignee ON item (assignee_id, created_at, id) WHERE assignee_id IS NOT NULL;
 CREATE INDEX item_deletion ON item (deletion_id) WHERE deletion_id IS NOT NULL;
@@ -242,11 +242,12 @@ CREATE TABLE audit (
 CREATE TABLE search_doc (
     doc {serial},
     item_id {id} NOT NULL REFERENCES item (id),
-    comment_id {id} UNIQUE REFERENCES comment (id),
+    comment_id {id} REFERENCES comment (id),
     project_id {id} NOT NULL,
     kind {text} NOT NULL
 ) {strict};
 CREATE INDEX search_doc_item ON search_doc (item_id);
+CREATE UNIQUE INDEX search_doc_comment ON search_doc (comment_id) WHERE comment_id IS NOT NULL;
 
 -- Every word in use under itself, and under each form of it or of its stem with one letter left out: how a misspelt word
 -- finds the right one.

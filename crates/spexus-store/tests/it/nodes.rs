@@ -2,7 +2,7 @@
 
 use crate::world::{Place, World, actor_of, both, create_in, of_user};
 use spexus_domain::Kind;
-use spexus_store::{Error, Store, StoreOptions, changes, items};
+use spexus_store::{Error, Store, StoreOptions, changes, items, projects};
 
 both![
     a_foreign_commit_wakes_those_who_follow,
@@ -11,6 +11,7 @@ both![
     an_own_change_of_accounts_is_noticed_at_once,
     writers_of_two_stores_interleave,
     one_connection_is_enough_to_read_and_to_follow,
+    a_write_sees_settings_as_they_are,
 ];
 
 async fn change_account(store: &Store, world: &World) {
@@ -109,6 +110,42 @@ async fn one_connection_is_enough_to_read_and_to_follow(world: World) {
     world.epic("news").await;
     following.wait_for(|seq| *seq >= 1).await.unwrap();
     other.ping().await.unwrap();
+}
+
+/// Names the project, and fails afterwards when told to. Answers the name the write found before.
+async fn rename(store: &Store, world: &World, name: &str, fail: bool) -> Result<String, Error> {
+    let (id, name, user) = (world.project.id, name.to_owned(), world.user.clone());
+    store
+        .write(world.actor(), move |tx| {
+            Box::pin(async move {
+                let mut project = projects::by_id(&mut tx.conn, id).await?.unwrap();
+                let before = std::mem::replace(&mut project.name, name.clone());
+                projects::update(tx, &project).await?;
+                let now = projects::by_id(&mut tx.conn, id).await?.unwrap().name;
+                assert_eq!(now, name, "a write sees what it wrote");
+                tx.record(of_user(&user)).await?;
+                match fail {
+                    true => Err(Error::Broken("on purpose".into())),
+                    false => Ok(before),
+                }
+            })
+        })
+        .await
+}
+
+//= specs/spexus-store.md#several-processes
+//= type=test
+//# A write MUST see settings and projects as they are, whichever process changed them last.
+async fn a_write_sees_settings_as_they_are(world: World) {
+    let (other, _) = world.place.open().await.unwrap();
+    rename(&world.store, &world, "one", false).await.unwrap();
+    assert_eq!(rename(&other, &world, "two", false).await.unwrap(), "one");
+    assert_eq!(rename(&world.store, &world, "three", false).await.unwrap(), "two");
+    rename(&world.store, &world, "undone", true).await.unwrap_err();
+    assert_eq!(
+        rename(&world.store, &world, "four", false).await.unwrap(),
+        "three"
+    );
 }
 
 async fn end_all_connections(place: &Place) {

@@ -107,14 +107,13 @@ impl Place {
 
     /// Does something behind the store's back, as an intruder or an accident would.
     pub(crate) async fn meddle(&self, sql: &str) {
-        let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
         match &self.location {
-            Location::File(_) => {
-                let mut raw = sqlx::SqliteConnection::connect(&self.url()).await.unwrap();
-                sql.execute(&mut raw).await.unwrap();
-                raw.close().await.unwrap();
-            }
+            Location::File(path) => rusqlite::Connection::open(path)
+                .unwrap()
+                .execute_batch(sql)
+                .unwrap(),
             Location::Server(url) => {
+                let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
                 let mut raw = sqlx::PgConnection::connect(url).await.unwrap();
                 sql.execute(&mut raw).await.unwrap();
                 raw.close().await.unwrap();
@@ -124,15 +123,13 @@ impl Place {
 
     /// One number straight from the database.
     pub(crate) async fn number(&self, sql: &str) -> i64 {
-        let sql = sqlx::AssertSqlSafe(sql.to_owned());
         match &self.location {
-            Location::File(_) => {
-                let mut raw = sqlx::SqliteConnection::connect(&self.url()).await.unwrap();
-                let found = sqlx::query_scalar(sql).fetch_one(&mut raw).await.unwrap();
-                raw.close().await.unwrap();
-                found
+            Location::File(path) => {
+                let raw = rusqlite::Connection::open(path).unwrap();
+                raw.query_row(sql, [], |row| row.get(0)).unwrap()
             }
             Location::Server(url) => {
+                let sql = sqlx::AssertSqlSafe(sql.to_owned());
                 let mut raw = sqlx::PgConnection::connect(url).await.unwrap();
                 let found = sqlx::query_scalar(sql).fetch_one(&mut raw).await.unwrap();
                 raw.close().await.unwrap();
@@ -143,13 +140,15 @@ impl Place {
 
     /// A column of texts straight from the database.
     pub(crate) async fn texts(&self, sql: &str) -> Vec<String> {
-        let sql = sqlx::AssertSqlSafe(sql.to_owned());
         match &self.location {
-            Location::File(_) => {
-                let mut raw = sqlx::SqliteConnection::connect(&self.url()).await.unwrap();
-                sqlx::query_scalar(sql).fetch_all(&mut raw).await.unwrap()
+            Location::File(path) => {
+                let raw = rusqlite::Connection::open(path).unwrap();
+                let mut asked = raw.prepare(sql).unwrap();
+                let texts = asked.query_map([], |row| row.get(0)).unwrap();
+                texts.map(|text| text.unwrap()).collect()
             }
             Location::Server(url) => {
+                let sql = sqlx::AssertSqlSafe(sql.to_owned());
                 let mut raw = sqlx::PgConnection::connect(url).await.unwrap();
                 sqlx::query_scalar(sql).fetch_all(&mut raw).await.unwrap()
             }
@@ -471,9 +470,8 @@ pub(crate) async fn create_in(store: &Store, actor: Actor, draft: Draft) -> Resu
 /// What the service layer does to create an item.
 pub(crate) async fn make(tx: &mut Tx, draft: &Draft) -> Result<Item> {
     let kind = draft.kind;
-    let number = items::next_number(&mut tx.conn, draft.project.id, kind.rules().prefix).await?;
     let parent = draft.parent.as_ref().map(|parent| parent.id);
-    let position = items::last_position(&mut tx.conn, draft.project.id, kind, parent).await?;
+    let (number, position) = items::next_place(&mut tx.conn, draft.project.id, kind, parent).await?;
     let created_at = draft.created_at.unwrap_or(tx.now());
     let mut item = Item {
         id: draft.id.unwrap_or_else(|| tx.new_id()),

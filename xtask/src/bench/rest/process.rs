@@ -40,11 +40,14 @@ impl Bench {
         })
     }
 
-    /// Bare one-row transactions a second on the same disk.
-    pub(super) fn bare_transactions(&self, length: Duration) -> Result<f64> {
-        let file = self.folder.join("bare.db");
+    /// Bare one-row transactions a second on the server's own file.
+    pub(super) fn bare_transactions(&self, server: &Server, length: Duration) -> Result<f64> {
         let mut program = Command::new(self.programs.join("examples/bare_transaction"));
-        figure(program.arg(file).arg(length.as_secs_f64().to_string()))
+        figure(
+            program
+                .arg(&server.database)
+                .arg(length.as_secs_f64().to_string()),
+        )
     }
 
     /// A server with one bare route.

@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Fix(Fix),
     /// Download specifications and lock their texts
     Fetch(Fetch),
+    /// Serve the project to an AI host: MCP over standard input and output
+    Mcp(Mcp),
 }
 
 #[derive(Debug, Args)]
@@ -280,6 +282,15 @@ pub(crate) struct Fetch {
     /// Fetch again what is already here
     #[arg(long)]
     pub(crate) update: bool,
+    #[command(flatten)]
+    pub(crate) project: ProjectFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Folder of the project, when it is not the current one
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) project: ProjectFlags,
 }

@@ -4,6 +4,7 @@ pub(crate) mod extract;
 pub(crate) mod fetch;
 pub(crate) mod fix;
 pub(crate) mod init;
+pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod query;
 pub(crate) mod report;

@@ -24,10 +24,20 @@ fn main() -> ExitCode {
         Command::Merge(flags) => commands::merge::run(flags),
         Command::Fix(flags) => commands::fix::run(flags),
         Command::Fetch(flags) => commands::fetch::run(flags),
+        Command::Mcp(flags) => return ended(commands::mcp::run(flags)),
     };
+    ended(result.map(|is_good| {
+        if is_good {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }))
+}
+
+fn ended(result: Result<ExitCode, String>) -> ExitCode {
     match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(problem) => {
             eprintln!("error: {problem}");
             ExitCode::FAILURE

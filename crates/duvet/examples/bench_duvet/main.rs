@@ -1,0 +1,178 @@
+//! The speed figures of the traceability engine, beside the public tool when it is given.
+//!
+//! ```text
+//! cargo run --release -p duvet --example bench_duvet -- --corpora DIR --duvet BIN [--public BIN] [--runs N]
+//! ```
+//!
+//! `cargo xtask bench duvet` runs it and sets the figures against their targets. Runs of both tools are interleaved, so
+//! that what else the machine does falls on both. Each line is a JSON object: a name, a unit, and every single figure.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench prints, and fails loudly"
+)]
+
+mod server;
+
+use duvet::analysis::Project;
+use duvet::config::{Config, source_pattern};
+use duvet::engine::Engine;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+const COPIES: usize = 10;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let option = |name: &str| {
+        arguments
+            .windows(2)
+            .find(|pair| pair[0] == name)
+            .map(|pair| pair[1].clone())
+    };
+    let folder = |name: &str, usual: &str| PathBuf::from(option(name).unwrap_or_else(|| usual.to_owned()));
+    let corpus = folder("--corpora", "../shared/corpora").join("s2n-quic");
+    let ours = absolute(&folder("--duvet", "target/release/duvet"));
+    let public = option("--public").map(|path| absolute(Path::new(&path)));
+    let runs = option("--runs").and_then(|runs| runs.parse().ok()).unwrap_or(15);
+    let scratch = tempfile::tempdir().unwrap();
+    let one = scratch.path().join("one");
+    copy(&corpus, &one);
+    compare("report --json", &one, &ours, public.as_deref(), runs);
+    multiply(&one);
+    compare(
+        "report --json, sources ten times over",
+        &one,
+        &ours,
+        public.as_deref(),
+        runs.min(7),
+    );
+    warm(&corpus, &scratch.path().join("warm"), &ours, runs);
+    resident(&corpus, &scratch.path().join("resident"), runs);
+    server::measure(&corpus, &ours, runs);
+}
+
+/// Times and memory of both tools, one run of each in turn.
+fn compare(name: &str, folder: &Path, ours: &Path, public: Option<&Path>, runs: usize) {
+    let mut both = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
+    for _ in 0..runs {
+        for ((times, peaks), tool) in both.iter_mut().zip([Some(ours), public]) {
+            if let Some(tool) = tool {
+                let (time, peak) = run(tool, folder);
+                times.push(time);
+                peaks.push(peak);
+            }
+        }
+    }
+    let [(times, peaks), (public_times, public_peaks)] = both;
+    line(name, "ms", &times, &public_times);
+    line(&format!("memory of {name}"), "MB", &peaks, &public_peaks);
+}
+
+/// One `report --json`: wall time, and peak memory as the kernel counts it.
+fn run(tool: &Path, folder: &Path) -> (f64, f64) {
+    let start = Instant::now();
+    let mut child = Command::new(tool)
+        .current_dir(folder)
+        .args([
+            "report",
+            "--spec-pattern",
+            "specs/**/*.toml",
+            "--source-pattern",
+            "quic*/**/*.rs",
+        ])
+        .args(["--require-tests", "false", "--no-cargo", "--json", "../out.json"])
+        .env("CI", "false")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut peak = 0.0f64;
+    while child.try_wait().unwrap().is_none() {
+        peak = peak.max(peak_mb(child.id()));
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    (milliseconds(start.elapsed()), peak)
+}
+
+fn peak_mb(process: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: Option<f64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").trim().parse().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
+
+/// A second run with nothing changed, from the cache on disk.
+fn warm(corpus: &Path, root: &Path, ours: &Path, runs: usize) {
+    copy(corpus, root);
+    std::fs::create_dir(root.join(".duvet")).unwrap();
+    run(ours, root);
+    let times: Vec<f64> = (0..runs).map(|_| run(ours, root).0).collect();
+    line("report --json, nothing changed", "ms", &times, &[]);
+}
+
+/// The engine in memory: an unchanged look, and a look after one changed file.
+fn resident(corpus: &Path, root: &Path, runs: usize) {
+    copy(corpus, root);
+    let mut config = Config::legacy();
+    config.requirements = vec!["specs/**/*.toml".to_owned()];
+    config.sources = vec![source_pattern("quic/**/*.rs").unwrap()];
+    let project = Project {
+        root: root.to_owned(),
+        config,
+        strict: false,
+    };
+    let mut engine = Engine::new(project, SystemTime::now);
+    line("resident, first look", "ms", &[time(|| drop(engine.look()))], &[]);
+    let idle: Vec<f64> = (0..runs * 10).map(|_| time(|| drop(engine.look()))).collect();
+    line("resident, nothing changed", "ms", &idle, &[]);
+    let file = root.join("quic/s2n-quic/src/provider/address_token/default.rs");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut changed = Vec::new();
+    for run in 0..runs * 4 {
+        std::fs::write(&file, format!("{text}\n// {run}\n")).unwrap();
+        changed.push(time(|| assert_eq!(engine.look().files_read, 1)));
+    }
+    line("resident, one changed file", "ms", &changed, &[]);
+}
+
+fn time(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    milliseconds(start.elapsed())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn line(name: &str, unit: &str, ours: &[f64], public: &[f64]) {
+    println!(
+        "{}",
+        serde_json::json!({ "name": name, "unit": unit, "ours": ours, "public": public })
+    );
+}
+
+/// The sources ten times over, in folders beside the first.
+fn multiply(root: &Path) {
+    for index in 1..COPIES {
+        copy(&root.join("quic"), &root.join(format!("quic{index}")));
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| panic!("there is no {}", path.display()))
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::write(target, std::fs::read(entry.path()).unwrap()).unwrap();
+        }
+    }
+}

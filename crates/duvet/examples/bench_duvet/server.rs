@@ -1,0 +1,141 @@
+//! `duvet mcp` as a process: how soon it answers, and how long each tool takes.
+
+use crate::{line, milliseconds};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+/// Calls of one tool in one round; the slowest but one percent of them is the round's figure.
+const CALLS: usize = 200;
+const ROUNDS: usize = 5;
+
+pub(crate) fn measure(corpus: &Path, ours: &Path, runs: usize) {
+    let starts: Vec<f64> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            let mut server = Server::start(corpus, ours);
+            server.call("get_prioritized_requirements", &json!({ "limit": 1 }));
+            milliseconds(start.elapsed())
+        })
+        .collect();
+    line("mcp, start to first answer", "ms", &starts, &[]);
+    let mut server = Server::start(corpus, ours);
+    let quote = "A QUIC endpoint MUST NOT reuse a stream ID within a connection.";
+    let citation = format!("//= https://www.rfc-editor.org/rfc/rfc9000#section-2.1\n//# {quote}");
+    let found = server.call(
+        "search_requirements",
+        &json!({ "query": "stream ID reuse", "detail": "full" }),
+    );
+    let first = &found["requirements"][0];
+    let tools = [
+        ("validate_citation", json!({ "citation": citation })),
+        ("search_requirements", json!({ "query": "connection error" })),
+        (
+            "get_requirement_status",
+            json!({ "req_identifier": first["identifier"] }),
+        ),
+        ("list_uncited_requirements", json!({})),
+        ("list_invalid_citations", json!({})),
+        (
+            "get_citation_context",
+            json!({ "citation_id": first["citations"][0], "context_lines": 5 }),
+        ),
+        (
+            "resolve_spec_id",
+            json!({ "url": "https://www.rfc-editor.org/rfc/rfc9000" }),
+        ),
+        ("get_prioritized_requirements", json!({})),
+    ];
+    for (tool, arguments) in tools {
+        let rounds: Vec<f64> = (0..ROUNDS).map(|_| server.round(tool, &arguments)).collect();
+        line(&format!("mcp, p99 of {tool}"), "ms", &rounds, &[]);
+    }
+}
+
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    id: u64,
+}
+
+impl Server {
+    fn start(corpus: &Path, ours: &Path) -> Self {
+        let mut child = Command::new(ours)
+            .arg("mcp")
+            .arg("--root")
+            .arg(corpus)
+            .args([
+                "--spec-pattern",
+                "specs/**/*.toml",
+                "--source-pattern",
+                "quic/**/*.rs",
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut server = Self {
+            input: child.stdin.take().unwrap(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            id: 0,
+        };
+        let info = json!({ "name": "bench", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
+        server.request("initialize", &hello);
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        writeln!(server.input, "{ready}").unwrap();
+        server
+    }
+
+    /// The p99 of many calls, one after the other.
+    fn round(&mut self, tool: &str, arguments: &Value) -> f64 {
+        let mut times: Vec<f64> = (0..CALLS)
+            .map(|_| {
+                let start = Instant::now();
+                self.send("tools/call", &json!({ "name": tool, "arguments": arguments }));
+                let answer = self.line();
+                let time = milliseconds(start.elapsed());
+                assert!(answer.contains("\"isError\":false"), "{tool}: {answer}");
+                time
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times[CALLS * 99 / 100 - 1]
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let mut result = self.request("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        result["structuredContent"].take()
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.send(method, params);
+        let mut answer: Value = serde_json::from_str(&self.line()).unwrap();
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].take()
+    }
+
+    fn send(&mut self, method: &str, params: &Value) {
+        self.id += 1;
+        let message = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It ends by itself when its input does; a bench does not wait for that.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

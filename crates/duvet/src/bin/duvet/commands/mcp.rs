@@ -1,0 +1,67 @@
+//! `duvet mcp`
+
+use crate::arguments::Mcp;
+use crate::project;
+use duvet::engine::Engine;
+use duvet::mcp::{Desk, changes, server};
+use mcp_runtime::stdio;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Serves standard input and output until the client leaves.
+pub(crate) fn run(flags: &Mcp) -> Result<ExitCode, String> {
+    if let Some(folder) = &flags.root {
+        std::env::set_current_dir(folder)
+            .map_err(|e| format!("cannot work in `{}`: {e}", folder.display()))?;
+    }
+    let desk = Arc::new(Desk::new(engine(flags)?));
+    let server = server(&desk).map_err(|refusal| refusal.to_string())?;
+    let (watching, told) = (Arc::clone(&desk), server.clone());
+    // It lives as long as the process. Its first look also makes the first answer ready.
+    std::thread::spawn(move || changes::tell(&watching, &told, &project::root()));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| format!("cannot start: {e}"))?;
+    let ended = runtime.block_on(async {
+        stop_when_told(server.clone()).map_err(|e| format!("cannot hear signals: {e}"))?;
+        Ok::<_, String>(stdio::serve(&server, http::Extensions::new()).await)
+    });
+    // A thread may still be reading a file or standard input; nobody waits for its answer any more.
+    runtime.shutdown_background();
+    Ok(ExitCode::from(stdio::exit_status(ended?)))
+}
+
+/// Settings come from the configuration file and follow it, unless they were given as flags.
+fn engine(flags: &Mcp) -> Result<Engine, String> {
+    let given = &flags.project;
+    if given.spec_pattern.is_empty() && given.source_pattern.is_empty() && given.spec_path.is_none() {
+        let engine = Engine::of_folder(
+            project::root(),
+            Box::new(|name| std::env::var(name).ok()),
+            SystemTime::now,
+        );
+        return Ok(match &given.config_path {
+            Some(path) => engine.configured_by(path.clone()),
+            None => engine,
+        });
+    }
+    Ok(Engine::new(project::load(given, false)?.project, SystemTime::now))
+}
+
+#[cfg(unix)]
+fn stop_when_told(server: mcp_runtime::Server) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        terminate.recv().await;
+        server.stop();
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn stop_when_told(_server: mcp_runtime::Server) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The catalogue as an MCP server: resources, tools and the guide of document 004.
+//!
+//! Nothing is kept here between two calls. Each of them takes a fresh snapshot from the engine ([`Desk::ask`]), asks
+//! the catalogue one question and renders the value, so an answer is never older than its question. Whoever wants to
+//! hear of changes instead of asking subscribes; [`changes::tell`] compares snapshots and tells what became different.
+//!
+//! The server only reads: no tool writes, and no file is opened that the project's own patterns did not find.
+
+pub mod changes;
+mod desk;
+mod prompts;
+mod resources;
+mod tools;
+mod tree;
+
+pub use desk::Desk;
+
+use mcp_runtime::{Info, Instructions, Server, Settings};
+use refusal::Refusal;
+use std::sync::Arc;
+
+/// What stands before every path of a resource.
+const BASE: &str = "duvet://";
+
+/// The words that explain the server to a model.
+pub const GUIDE: &str = include_str!("mcp/guide.md");
+
+/// A server that answers about the desk's project.
+//= specs/duvet.md#mcp-server
+//# The server MUST hand its guide to the model as instructions and as a prompt.
+pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
+    let mut info = Info::new("duvet", env!("CARGO_PKG_VERSION"));
+    info.title = Some("Duvet".to_owned());
+    info.description = Some(env!("CARGO_PKG_DESCRIPTION").to_owned());
+    let mut settings = Settings {
+        path_base: Some(BASE.to_owned()),
+        ..Settings::default()
+    };
+    // Everything stands in files; there is nothing a client could add.
+    settings.offers.prompt_creation = false;
+    let server = Server::builder(info)
+        .settings(settings)
+        .instructions(Instructions::Fixed(GUIDE.to_owned()))
+        .resource_source(resources::Tree(Arc::clone(desk)))
+        .build();
+    server.add_tools(tools::all(desk))?;
+    for template in resources::templates(desk) {
+        server.add_template(template)?;
+    }
+    server.add_prompts(prompts::all(desk))?;
+    Ok(server)
+}

@@ -1,0 +1,116 @@
+//! What became different between two snapshots, told to those who subscribed.
+
+use super::desk::Desk;
+use super::tree::uri;
+use crate::catalogue::Catalogue;
+use crate::engine::Snapshot;
+use crate::watch::Watch;
+use mcp_runtime::{Change, List, Server};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A change that no bell told of (a network folder, too many watched files) is found after this time.
+const LOOK_EVERY_MS: u64 = 30_000;
+/// The same where there is no bell at all.
+const POLL_EVERY_MS: u64 = 2_000;
+/// Looks that nobody asked for may take this part of the time, so that a huge project is not looked at all day.
+const IDLE_SHARE: u32 = 50;
+
+/// Tells of changes below a folder for as long as the process lives. Call it on a thread of its own.
+pub fn tell(desk: &Desk, server: &Server, root: &Path) {
+    let watch = Watch::new(root).ok();
+    let mut told = desk.first();
+    let mut state = state(&told);
+    loop {
+        let start = Instant::now();
+        let now = desk.look();
+        if !Arc::ptr_eq(&now, &told) {
+            let next = self::state(&now);
+            announce(server, &state, &next);
+            (told, state) = (now, next);
+        }
+        let rest = start.elapsed() * IDLE_SHARE;
+        match &watch {
+            Some(watch) => drop(watch.wait(rest.max(Duration::from_millis(LOOK_EVERY_MS)))),
+            None => std::thread::sleep(rest.max(Duration::from_millis(POLL_EVERY_MS))),
+        }
+    }
+}
+
+/// Every address whose contents may differ between snapshots, with a hash of what it says.
+type State = BTreeMap<String, blake3::Hash>;
+
+//= specs/duvet.md#mcp-server
+//# A resource whose contents changed MUST be told to those who subscribed to it.
+fn announce(server: &Server, old: &State, new: &State) {
+    for (path, hash) in new {
+        if old.get(path) != Some(hash) {
+            server.resource_changed(&uri(path), Change::Updated);
+        }
+    }
+    for path in old.keys().filter(|path| !new.contains_key(*path)) {
+        server.resource_changed(&uri(path), Change::Deleted);
+    }
+    // The first list of all shows the specifications.
+    if old.get("/specifications") != new.get("/specifications") {
+        server.list_changed(List::Resources);
+    }
+}
+
+fn state(snapshot: &Snapshot) -> State {
+    let catalogue = Catalogue::new(snapshot);
+    let mut state = State::new();
+    let specifications = catalogue.specifications();
+    note(&mut state, "/specifications".to_owned(), &specifications);
+    for (index, entry) in specifications.iter().enumerate() {
+        let path = format!("/specifications/{}", entry.id);
+        let sections = catalogue.sections(index);
+        note(&mut state, format!("{path}/sections"), &sections);
+        note(&mut state, path.clone(), entry);
+        for (at, section) in sections.iter().enumerate() {
+            let path = format!("{path}/sections/{}", section.id);
+            note(&mut state, path, &catalogue.section(index, at));
+        }
+    }
+    let mut below: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for index in 0..snapshot.requirement_ids.len() {
+        let status = catalogue.status(index);
+        let (list, _) = status.full_path.rsplit_once('/').unwrap_or_default();
+        below
+            .entry(list.to_owned())
+            .or_default()
+            .push(status.identifier.clone());
+        note(
+            &mut state,
+            format!("/requirements/{}", status.identifier),
+            &status,
+        );
+        note(
+            &mut state,
+            format!("{}/citations", status.full_path),
+            &status.citations,
+        );
+        note(&mut state, status.full_path.clone(), &status);
+    }
+    for (path, identifiers) in below {
+        note(&mut state, path, &identifiers);
+    }
+    note(&mut state, "/requirements".to_owned(), &snapshot.requirement_ids);
+    let citations = catalogue.citations();
+    note(&mut state, "/citations".to_owned(), &citations);
+    for citation in citations {
+        let annotation = snapshot.analysis.annotation(citation.annotation);
+        note(&mut state, format!("/citations/{}", citation.id), annotation);
+        note(&mut state, citation.full_path, annotation);
+    }
+    state
+}
+
+fn note(state: &mut State, path: String, said: &impl Serialize) {
+    // What cannot be written cannot be told apart either; nothing here is such a thing.
+    let text = serde_json::to_vec(said).unwrap_or_default();
+    state.insert(path, blake3::hash(&text));
+}

@@ -1,0 +1,55 @@
+//! `get_citation_context`
+
+use super::super::tree;
+use super::{Desk, View};
+use crate::catalogue::MAX_CONTEXT_LINES;
+use mcp_runtime::{Tool, ToolResult};
+use refusal::Refusal;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    citation_id: String,
+    #[serde(default)]
+    context_lines: usize,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "citation_id": { "type": "string", "description": "File and line of the citation, such as `src/main.rs:42`." },
+            "context_lines": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_CONTEXT_LINES,
+                "default": 5,
+                "description": "Lines to show before and after the citation.",
+            },
+        },
+        "required": ["citation_id"],
+        "additionalProperties": false,
+    });
+    let output = json!({
+        "type": "object",
+        "properties": {
+            "file_path": { "type": "string" },
+            "line_number": { "type": "integer" },
+            "comment_text": { "type": "string" },
+            "context": { "type": "array", "items": { "type": "string" } },
+        },
+        "required": ["file_path", "line_number", "context"],
+    });
+    let description = "Shows the code around a citation.";
+    super::tool(desk, "get_citation_context", description, (input, output), run)
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let id = &arguments.citation_id;
+    let found =
+        crate::catalogue::get_citation_context(&view.catalogue, view.root, id, arguments.context_lines)
+            .map_err(|denied| tree::refused(&denied, id))?;
+    Ok(ToolResult::structured(json!(found)))
+}

@@ -1,0 +1,68 @@
+//! `get_requirement_status`
+
+use super::rows::Detail;
+use super::{Desk, View};
+use crate::catalogue::RequirementStatus;
+use mcp_runtime::{Tool, ToolResult};
+use refusal::{Code, Refusal};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    req_identifier: String,
+    #[serde(default)]
+    detail: Detail,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "req_identifier": {
+                "type": "string",
+                "description": "Identifier, full path or text hash of the requirement, or a unique beginning of an identifier.",
+            },
+            "detail": { "enum": ["brief", "full"], "description": "`full` adds level, text, covered bytes and citations." },
+        },
+        "required": ["req_identifier"],
+        "additionalProperties": false,
+    });
+    let output = json!({
+        "type": "object",
+        "properties": {
+            "status": { "enum": ["done", "in progress", "needs tests", "excused", "not started", "several"] },
+            "machine_status": { "enum": ["not_started", "partially_implemented", "fully_implemented"] },
+            "requirements": { "type": "array", "description": "Every requirement the identifier means, when it means several." },
+        },
+        "required": ["status"],
+    });
+    let description =
+        "Tells whether a requirement is done, in progress, needs tests, is excused or not started.";
+    super::tool(desk, "get_requirement_status", description, (input, output), run)
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let id = &arguments.req_identifier;
+    let found = view.catalogue.requirement_status(id);
+    let value = match found.as_slice() {
+        [] => {
+            let refusal = Refusal::new(Code::ResourceNotFound, format!("there is no requirement {id:?}"));
+            return Err(refusal.hint("Find it with `search_requirements` and use its identifier."));
+        }
+        [one] => told(one, arguments.detail),
+        several => {
+            let rows: Vec<Value> = several.iter().map(|one| json!(one)).collect();
+            json!({ "status": "several", "requirements": rows })
+        }
+    };
+    Ok(ToolResult::structured(value))
+}
+
+fn told(one: &RequirementStatus, detail: Detail) -> Value {
+    match detail {
+        Detail::Brief => json!({ "status": one.status, "machine_status": one.machine_status }),
+        Detail::Full => json!(one),
+    }
+}

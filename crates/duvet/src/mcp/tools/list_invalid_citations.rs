@@ -1,0 +1,65 @@
+//! `list_invalid_citations`
+
+use super::rows::{self, Detail, Page};
+use super::{Desk, View};
+use crate::catalogue::InvalidCitation;
+use mcp_runtime::{Tool, ToolResult};
+use refusal::Refusal;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    file_path: Option<String>,
+    code: Option<String>,
+    #[serde(default)]
+    detail: Detail,
+    #[serde(flatten)]
+    page: Page,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let filter = json!({
+        "file_path": { "type": "string", "description": "Only in this file, or in files below this folder." },
+        "code": { "type": "string", "description": "Only faults of this kind, as `detail: full` names them." },
+    });
+    let input = rows::list_input(filter, &[], false);
+    let output = rows::list_output(
+        "citations",
+        &[
+            ("file_path", "string"),
+            ("line_number", "integer"),
+            ("comment_text", "string"),
+            ("error", "string"),
+        ],
+    );
+    let description = "Lists citations that do not hold, with what is wrong; `detail: full` adds the kind of the fault and \
+                       what to write instead.";
+    super::tool(desk, "list_invalid_citations", description, (input, output), run)
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let mut found = crate::catalogue::list_invalid_citations(&view.catalogue, view.root);
+    if let Some(path) = &arguments.file_path {
+        found.retain(|row| std::path::Path::new(&row.file_path).starts_with(path));
+    }
+    if let Some(code) = &arguments.code {
+        found.retain(|row| row.code == code);
+    }
+    rows::answer("citations", found, &arguments.page, |row| {
+        told(&row, arguments.detail)
+    })
+}
+
+fn told(row: &InvalidCitation, detail: Detail) -> Value {
+    match detail {
+        Detail::Brief => json!({
+            "file_path": row.file_path,
+            "line_number": row.line_number,
+            "comment_text": row.comment_text,
+            "error": row.error,
+        }),
+        Detail::Full => json!(row),
+    }
+}

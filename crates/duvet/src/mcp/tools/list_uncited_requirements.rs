@@ -1,0 +1,47 @@
+//! `list_uncited_requirements`
+
+use super::rows::{self, Detail, Filter, Page};
+use super::{Desk, View};
+use mcp_runtime::{Tool, ToolResult};
+use refusal::Refusal;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    detail: Detail,
+    #[serde(flatten)]
+    filter: Filter,
+    #[serde(flatten)]
+    page: Page,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let input = rows::list_input(Value::Null, &[], true);
+    let output = rows::list_output(
+        "requirements",
+        &[
+            ("identifier", "string"),
+            ("full_path", "string"),
+            ("text", "string"),
+        ],
+    );
+    let description = "Lists the requirements that no citation of any kind mentions, todos included.";
+    super::tool(
+        desk,
+        "list_uncited_requirements",
+        description,
+        (input, output),
+        run,
+    )
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let wanted = arguments.filter.test(view)?;
+    let found = view.catalogue.uncited().filter(wanted).collect();
+    rows::answer("requirements", found, &arguments.page, |index| {
+        rows::requirement(view, index, arguments.detail)
+    })
+}

@@ -1,0 +1,41 @@
+//! `resolve_spec_id`
+
+use super::{Desk, View};
+use mcp_runtime::{Tool, ToolResult};
+use refusal::Refusal;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    url: String,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "url": { "type": "string", "description": "URL of the specification in any of its spellings, or its path in the project." },
+        },
+        "required": ["url"],
+        "additionalProperties": false,
+    });
+    let output = json!({
+        "type": "object",
+        "properties": {
+            "spec_id": { "type": "string" },
+            "error": { "type": "string", "description": "Why there is no id, and which specification may be meant." },
+        },
+    });
+    let description = "Gives the id of a specification, which resources are named by.";
+    super::tool(desk, "resolve_spec_id", description, (input, output), run)
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let answer = match view.catalogue.resolve_spec_id(&arguments.url) {
+        Ok(id) => json!({ "spec_id": id }),
+        Err(error) => json!({ "error": error }),
+    };
+    Ok(ToolResult::structured(answer))
+}

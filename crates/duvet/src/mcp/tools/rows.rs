@@ -1,0 +1,189 @@
+//! What tools that answer with lists share: filters, pages and how much a row tells.
+
+use super::View;
+use crate::specification::keyword::Level;
+use mcp_runtime::{Content, ToolResult};
+use refusal::{Code, Refusal};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// How much a row tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Detail {
+    /// What document 004 names.
+    #[default]
+    Brief,
+    /// Everything that is known.
+    Full,
+}
+
+/// Which part of a list is asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Page {
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// Which requirements are asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Filter {
+    spec_id: Option<String>,
+    section_id: Option<String>,
+    level: Option<String>,
+    status: Option<String>,
+}
+
+impl Filter {
+    /// A test for requirements by index; a name nobody has is refused, not silently empty.
+    pub(super) fn test<'v>(&self, view: &'v View<'_>) -> Result<impl Fn(&usize) -> bool + 'v, Refusal> {
+        let specification = match &self.spec_id {
+            Some(name) => Some(
+                view.catalogue
+                    .resolve_spec_id(name)
+                    .map_err(|problem| Refusal::field(Code::InvalidParams, "spec_id", problem, ""))
+                    .map(|_| view.catalogue.find_specification(name))?,
+            ),
+            None => None,
+        };
+        let section = match (&self.section_id, specification.flatten()) {
+            (Some(id), Some(specification)) => Some(section(view, specification, id)?),
+            (Some(_), None) => {
+                let problem = "means nothing without its specification";
+                return Err(Refusal::field(
+                    Code::InvalidParams,
+                    "section_id",
+                    problem,
+                    "spec_id beside it",
+                ));
+            }
+            (None, _) => None,
+        };
+        let level = self.level.as_deref().and_then(Level::from_name);
+        let status = self.status.clone();
+        Ok(move |index: &usize| {
+            let requirement = &view.snapshot().analysis.requirements[*index];
+            specification.is_none_or(|wanted| Some(requirement.specification) == wanted)
+                && section.is_none_or(|wanted| requirement.section == Some(wanted))
+                && level.is_none_or(|wanted| requirement.level == wanted)
+                && status
+                    .as_deref()
+                    .is_none_or(|wanted| requirement.coverage.status().name() == wanted)
+        })
+    }
+}
+
+/// One requirement as `search_requirements` and its siblings answer it.
+pub(super) fn requirement(view: &View<'_>, index: usize, detail: Detail) -> Value {
+    match detail {
+        Detail::Brief => json!(view.catalogue.requirement(index)),
+        Detail::Full => json!(view.catalogue.status(index)),
+    }
+}
+
+/// The rows of one page: as the bare array of document 004 for those who read text, with what pages need beside it
+/// for programs.
+//= specs/duvet.md#mcp-server
+//# A list that is not asked for in pages MUST come whole.
+pub(super) fn answer<T>(
+    member: &str,
+    all: Vec<T>,
+    page: &Page,
+    row: impl Fn(T) -> Value,
+) -> Result<ToolResult, Refusal> {
+    let from = match &page.cursor {
+        Some(cursor) => cursor.parse().map_err(|_| wrong_cursor(cursor))?,
+        None => 0,
+    };
+    let total = all.len();
+    let rows: Vec<Value> = all
+        .into_iter()
+        .skip(from)
+        .take(page.limit.unwrap_or(usize::MAX))
+        .map(row)
+        .collect();
+    let end = from.saturating_add(rows.len());
+    let rows = Value::Array(rows);
+    let mut content = vec![Content::text(rows.to_string())];
+    let mut structured = Map::from_iter([(member.to_owned(), rows), ("total".to_owned(), total.into())]);
+    if end < total {
+        content.push(Content::text(format!(
+            "{} to {end} of {total}; go on with cursor \"{end}\".",
+            from + 1
+        )));
+        structured.insert("next_cursor".to_owned(), end.to_string().into());
+    }
+    Ok(ToolResult {
+        content,
+        structured_content: Some(structured.into()),
+        ..ToolResult::default()
+    })
+}
+
+/// Schema of arguments: the given ones, and those every list takes.
+pub(super) fn list_input(own: Value, required: &[&str], with_filter: bool) -> Value {
+    let mut properties = json!({
+        "limit": { "type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows at most; all of them when left out." },
+        "cursor": { "type": "string", "pattern": "^[0-9]{1,9}$", "description": "`next_cursor` of the page before." },
+        "detail": { "enum": ["brief", "full"], "description": "`full` tells everything that is known of each row." },
+    });
+    let filter = json!({
+        "spec_id": { "type": "string", "description": "Only of this specification: id, URL or path." },
+        "section_id": { "type": "string", "description": "Only of this section of it." },
+        "level": { "enum": ["MUST", "SHOULD", "MAY", "AUTO"], "description": "Only of this level; AUTO has no keyword." },
+        "status": {
+            "enum": ["not_started", "partially_implemented", "fully_implemented"],
+            "description": "Only in this state.",
+        },
+    });
+    let more = [own, if with_filter { filter } else { Value::Null }];
+    for (name, schema) in more.iter().filter_map(Value::as_object).flatten() {
+        properties[name] = schema.clone();
+    }
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+/// Schema of a list's answer: rows with at least these members.
+pub(super) fn list_output(member: &str, row: &[(&str, &str)]) -> Value {
+    let properties: Map<String, Value> = row
+        .iter()
+        .map(|(name, kind)| ((*name).to_owned(), json!({ "type": kind })))
+        .collect();
+    let required: Vec<&str> = row.iter().map(|(name, _)| *name).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            member: { "type": "array", "items": { "type": "object", "properties": properties, "required": required } },
+            "total": { "type": "integer", "description": "Rows of all pages." },
+            "next_cursor": { "type": "string", "description": "Where the next page begins, when there is one." },
+        },
+        "required": [member, "total"],
+    })
+}
+
+fn section(view: &View<'_>, specification: usize, id: &str) -> Result<usize, Refusal> {
+    let text = view.snapshot().analysis.specifications[specification].specification();
+    text.and_then(|text| text.find(id)).ok_or_else(|| {
+        let known = text
+            .into_iter()
+            .flat_map(|text| text.sections.iter().map(|s| s.id.as_str()));
+        let nearest = crate::nearest::name(id, known)
+            .map(|near| format!("did you mean {near:?}?"))
+            .unwrap_or_default();
+        Refusal::field(
+            Code::InvalidParams,
+            "section_id",
+            format!("there is no section {id:?}"),
+            nearest,
+        )
+    })
+}
+
+fn wrong_cursor(cursor: &str) -> Refusal {
+    Refusal::field(
+        Code::InvalidParams,
+        "cursor",
+        format!("{cursor:?} is no cursor"),
+        "the `next_cursor` of the page before",
+    )
+}

@@ -1,0 +1,50 @@
+//! `search_requirements`
+
+use super::rows::{self, Detail, Filter, Page};
+use super::{Desk, View};
+use mcp_runtime::{Tool, ToolResult};
+use refusal::Refusal;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    query: String,
+    #[serde(default)]
+    detail: Detail,
+    #[serde(flatten)]
+    filter: Filter,
+    #[serde(flatten)]
+    page: Page,
+}
+
+pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+    let query = json!({
+        "query": {
+            "type": "string",
+            "maxLength": 4096,
+            "description": "Words in any order; a \"phrase in quotes\" as it stands. Case and hyphens do not matter.",
+        },
+    });
+    let input = rows::list_input(query, &["query"], true);
+    let output = rows::list_output(
+        "requirements",
+        &[
+            ("identifier", "string"),
+            ("full_path", "string"),
+            ("text", "string"),
+        ],
+    );
+    let description = "Finds requirements of all specifications by keywords or phrases, best first.";
+    super::tool(desk, "search_requirements", description, (input, output), run)
+}
+
+fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
+    let wanted = arguments.filter.test(view)?;
+    let mut found = view.catalogue.ranked(&arguments.query);
+    found.retain(wanted);
+    rows::answer("requirements", found, &arguments.page, |index| {
+        rows::requirement(view, index, arguments.detail)
+    })
+}

@@ -1,0 +1,349 @@
+//! The eight tools on a small project.
+
+use super::client::Client;
+use super::project;
+use serde_json::{Value, json};
+
+fn text(result: &Value) -> Value {
+    serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# A tool MUST NOT change anything, and its annotations MUST say so.
+#[test]
+fn there_are_eight_tools_and_all_only_read() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let listed = client.request("tools/list", json!({}));
+    let tools = listed["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "get_citation_context",
+            "get_prioritized_requirements",
+            "get_requirement_status",
+            "list_invalid_citations",
+            "list_uncited_requirements",
+            "resolve_spec_id",
+            "search_requirements",
+            "validate_citation",
+        ]
+    );
+    for tool in tools {
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        assert!(
+            tool["outputSchema"].is_object() && tool["description"].as_str().unwrap().len() > 20,
+            "{tool}"
+        );
+        assert_eq!(
+            client.failed(
+                tool["name"].as_str().unwrap(),
+                json!({ "query": "x", "url": "x", "colour": "red" })
+            ),
+            1021,
+            "an argument nobody knows is refused"
+        );
+    }
+    let before: Vec<_> = files(scratch.root());
+    for name in [
+        "list_uncited_requirements",
+        "list_invalid_citations",
+        "get_prioritized_requirements",
+    ] {
+        client.call(name, json!({}));
+    }
+    assert_eq!(files(scratch.root()), before);
+}
+
+fn files(root: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()));
+        }
+        found.push(entry.path());
+    }
+    found.sort();
+    found
+}
+
+// proves 004 §4.1
+// proves 004 §6b
+#[test]
+fn citations_are_validated_in_any_style() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    for citation in [
+        "//= specs/pot.md#brewing",
+        "specs/pot.md#brewing",
+        "/// //= specs/pot.md#brewing",
+        "##= specs/pot.md#brewing\n##% A pot MUST brew.",
+        "    //= specs/pot.md#brewing\n    //= type=test\n    //# A pot MUST brew.",
+    ] {
+        let answer = client.call("validate_citation", json!({ "citation": citation }));
+        assert_eq!(answer["valid"], true, "{citation}: {answer}");
+    }
+    let mut invalid = |citation: &str| {
+        let answer = client.call("validate_citation", json!({ "citation": citation }));
+        assert_eq!(answer["valid"], false, "{citation}: {answer}");
+        assert!(answer["error"].is_string(), "{answer}");
+        answer
+    };
+    let section = invalid("//= specs/pot.md#brewin");
+    assert!(
+        section["error"].as_str().unwrap().contains("no section"),
+        "{section}"
+    );
+    invalid("//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1");
+    let drifted = invalid("//= specs/pot.md#brewing\n//# A pot MUST NOT brew.");
+    assert_eq!(drifted["grade"], "drifted");
+    assert_eq!(drifted["suggestion"], "A pot MUST brew.");
+    let moved = invalid("//= specs/pot.md#delivery\n//# A pot MUST brew.");
+    assert_eq!(moved["grade"], "moved");
+    let unknown = invalid("//= specs/pot.md#brewing\n//# Water is wet and the sea is deep.");
+    assert_eq!(unknown["grade"], "missing");
+}
+
+// proves 004 §4.2
+// proves 004 §4.4
+//= specs/duvet.md#mcp-server
+//= type=test
+//# A list that is not asked for in pages MUST come whole.
+#[test]
+fn requirements_are_searched_and_those_without_citations_listed() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let result = client.result("search_requirements", json!({ "query": "pot must" }));
+    let rows = text(&result);
+    assert_eq!(
+        rows.as_array().unwrap().len(),
+        2,
+        "the text is the bare array: {rows}"
+    );
+    let members: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["full_path", "identifier", "text"]);
+    assert_eq!(result["structuredContent"]["requirements"], rows);
+    let uncited = client.result("list_uncited_requirements", json!({}));
+    let rows = text(&uncited);
+    assert_eq!(
+        (rows.as_array().unwrap().len(), &rows[0]["text"]),
+        (1, &json!("A pot SHOULD whistle."))
+    );
+
+    let mut search = |more: Value| {
+        let mut arguments = json!({ "query": "pot" });
+        arguments
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        client.call("search_requirements", arguments)
+    };
+    assert_eq!(search(json!({}))["total"], 3);
+    assert_eq!(search(json!({ "level": "SHOULD" }))["total"], 1);
+    assert_eq!(search(json!({ "status": "not_started" }))["total"], 2);
+    assert_eq!(
+        search(json!({ "spec_id": "specs/pot.md", "section_id": "delivery" }))["total"],
+        1
+    );
+    let full = search(json!({ "detail": "full", "limit": 1 }));
+    assert_eq!(
+        (&full["requirements"][0]["level"], &full["next_cursor"]),
+        (&json!("MUST"), &json!("1"))
+    );
+    assert_eq!(
+        search(json!({ "cursor": "1" }))["requirements"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    for wrong in [
+        json!({ "query": "pot", "spec_id": "tea" }),
+        json!({ "query": "pot", "spec_id": "specs-pot-md", "section_id": "brewin" }),
+        json!({ "query": "pot", "section_id": "brewing" }),
+        json!({ "query": "pot", "limit": 0 }),
+        json!({ "query": "pot", "cursor": "next" }),
+    ] {
+        assert_eq!(
+            client.failed("search_requirements", wrong.clone()),
+            1021,
+            "{wrong}"
+        );
+    }
+}
+
+// proves 004 §4.3
+//= specs/duvet.md#mcp-server
+//= type=test
+//# Every answer MUST name the snapshot it comes from and how long building that took.
+#[test]
+fn a_status_is_told_by_id_prefix_path_and_text_hash() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let (brew, pour, whistle) = (
+        client.requirement("brew"),
+        client.requirement("pour"),
+        client.requirement("whistle"),
+    );
+    for (id, status, machine) in [
+        (brew.as_str(), "needs tests", "partially_implemented"),
+        (&brew[..12], "needs tests", "partially_implemented"),
+        (
+            &duvet::identity::text_hash("A pot MUST brew."),
+            "needs tests",
+            "partially_implemented",
+        ),
+        (&pour, "not started", "not_started"),
+        (&whistle, "not started", "not_started"),
+    ] {
+        let answer = client.call("get_requirement_status", json!({ "req_identifier": id }));
+        assert_eq!(
+            answer,
+            json!({ "status": status, "machine_status": machine }),
+            "{id}"
+        );
+    }
+    scratch.write(
+        "src/tests.rs",
+        "//= specs/pot.md#brewing\n//= type=test\n//# A pot MUST brew.\n",
+    );
+    scratch.write(
+        "src/excuse.rs",
+        "//= specs/pot.md#brewing\n//= type=exception\n//= reason=no whistle\n//# A pot SHOULD whistle.\n",
+    );
+    let arguments = json!({ "req_identifier": brew, "detail": "full" });
+    let result = client.result("get_requirement_status", arguments);
+    let told = &result["structuredContent"];
+    assert_eq!(
+        (&told["status"], &told["citations"]),
+        (&json!("done"), &json!(["src/main.rs:2", "src/tests.rs:1"]))
+    );
+    let snapshot = &result["_meta"]["duvet/snapshot"];
+    assert!(
+        snapshot["id"].as_str().unwrap().len() >= 16 && snapshot["build_time_ms"].as_f64().unwrap() > 0.0,
+        "{snapshot}"
+    );
+    let excused = client.call("get_requirement_status", json!({ "req_identifier": whistle }));
+    assert_eq!(excused["status"], "excused");
+    scratch.write("specs/pot.md", "# A\n\nIt MUST a.\n\n# B\n\nIt MUST a.\n");
+    let twice = duvet::identity::text_hash("It MUST a.");
+    let several = client.call("get_requirement_status", json!({ "req_identifier": twice }));
+    assert_eq!(
+        (
+            &several["status"],
+            several["requirements"].as_array().unwrap().len()
+        ),
+        (&json!("several"), 2)
+    );
+    assert_eq!(
+        client.failed("get_requirement_status", json!({ "req_identifier": brew })),
+        1046
+    );
+}
+
+// proves 004 §4.5
+// proves 004 §4.6
+// proves 004 §4.7
+#[test]
+fn broken_citations_their_places_and_specifications_are_found() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let rows = text(&client.result("list_invalid_citations", json!({})));
+    assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
+    assert_eq!(
+        (
+            &rows[0]["file_path"],
+            &rows[0]["line_number"],
+            &rows[0]["comment_text"]
+        ),
+        (
+            &json!("src/main.rs"),
+            &json!(9),
+            &json!("//= specs/pot.md#nowhere")
+        )
+    );
+    assert!(rows[0]["error"].as_str().unwrap().contains("nowhere"), "{rows}");
+    let full = client.call("list_invalid_citations", json!({ "detail": "full" }));
+    let code = full["citations"][0]["code"].as_str().unwrap().to_owned();
+    for (filter, count) in [
+        (json!({ "code": code }), 1),
+        (json!({ "code": "other" }), 0),
+        (json!({ "file_path": "src" }), 1),
+        (json!({ "file_path": "sr" }), 0),
+    ] {
+        assert_eq!(
+            client.call("list_invalid_citations", filter.clone())["total"],
+            count,
+            "{filter}"
+        );
+    }
+
+    let around = json!({ "citation_id": "src/main.rs:2", "context_lines": 1 });
+    let context = client.call("get_citation_context", around);
+    let expect = [
+        "fn brew() {",
+        "    //= specs/pot.md#brewing",
+        "    //# A pot MUST brew.",
+        "    println!(\"brewing\");",
+    ];
+    assert_eq!(
+        (
+            &context["file_path"],
+            &context["line_number"],
+            &context["context"]
+        ),
+        (&json!("src/main.rs"), &json!(2), &json!(expect))
+    );
+
+    let resolved = client.call("resolve_spec_id", json!({ "url": "specs/pot.md" }));
+    assert_eq!(resolved, json!({ "spec_id": "specs-pot-md" }));
+    let unknown = client.call("resolve_spec_id", json!({ "url": "specs/pat.md" }));
+    assert!(unknown["spec_id"].is_null());
+    assert!(
+        unknown["error"].as_str().unwrap().contains("specs/pot.md"),
+        "{unknown}"
+    );
+}
+
+// proves 004 §4.8
+#[test]
+fn work_comes_in_the_order_of_priority() {
+    let scratch = project();
+    scratch.write(
+        "src/more.rs",
+        "//= specs/pot.md#brewing\n//# A pot SHOULD whistle.\n",
+    );
+    let mut client = Client::ready(scratch.root());
+    let result = client.result("get_prioritized_requirements", json!({}));
+    let rows = text(&result);
+    let told: Vec<(&str, &str, u64)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert_eq!(
+                row.as_object().unwrap().len(),
+                4,
+                "only what the catalogue names: {row}"
+            );
+            let word = |name: &str| row[name].as_str().unwrap();
+            (word("level"), word("status"), row["todo_count"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("MUST", "partially_implemented", 0),
+            ("MUST", "not_started", 1),
+            ("SHOULD", "partially_implemented", 0)
+        ]
+    );
+    let first = client.call(
+        "get_prioritized_requirements",
+        json!({ "limit": 1, "detail": "full" }),
+    );
+    assert_eq!(first["requirements"][0]["text"], "A pot MUST brew.");
+    assert_eq!(first["total"], 3);
+}
