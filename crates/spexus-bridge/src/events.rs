@@ -145,7 +145,10 @@ mod tests {
     #[test]
     fn events_come_out_however_they_came_in() {
         let one = (Some("1-2".to_owned()), "{}".to_owned());
-        assert_eq!(cut(&["event: message\nid: 1-2\ndata: {}\n\n"]), std::slice::from_ref(&one));
+        assert_eq!(
+            cut(&["event: message\nid: 1-2\ndata: {}\n\n"]),
+            std::slice::from_ref(&one)
+        );
         assert_eq!(cut(&["id:1-2\r\nda", "ta:{}\r", "\n\r\n", ":\n\n"]), [one]);
         assert_eq!(
             cut(&[":\n\n", "retry: 5\n\n", "data: a\ndata: b\n\n"]),

@@ -1,9 +1,10 @@
 //! Calls, and what the backend says by itself.
 
 use crate::place::{Backend, Host, eventually, settings};
-use mcp_runtime::Change;
+use mcp_runtime::{Change, Tool, ToolResult};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 // proves 003 R6.3, 003 R6.10, 003 R16.4, 003 R15.3: what is known of the tools outlives the backend
 //= specs/spexus-bridge.md#calling-the-backend
@@ -34,6 +35,33 @@ async fn wrong_arguments_are_refused_without_the_backend() {
         "{fields:?}"
     );
     assert_eq!(wrong["error"]["data"]["refusal"]["code"], 1021);
+}
+
+//= specs/spexus-bridge.md#calling-the-backend
+//= type=test
+//# What is known of the tools MUST be kept, and read again when the backend says that it changed.
+#[tokio::test]
+async fn a_tool_that_changed_is_known_as_it_is_now() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-06-18").await;
+    let before = host.tool("echo", json!({ "title": "as it was" })).await;
+    assert_eq!(before["result"]["content"][0]["text"], "as it was");
+    let changing = async {
+        loop {
+            let schema = json!({ "type": "object", "properties": { "body": { "type": "string" } }, "required": ["body"] });
+            let echo = Tool::ready("echo", "Wants something else now.", |_| {
+                Ok(ToolResult::text("new"))
+            });
+            backend.server.replace_tool(echo.input(schema)).unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        _ = host.hear("notifications/tools/list_changed") => {}
+        () = changing => {}
+    }
+    let wrong = host.tool("echo", json!({ "title": "as it was" })).await;
+    assert_eq!(wrong["error"]["data"]["fields"][0]["field"], "body", "{wrong}");
 }
 
 #[tokio::test]
@@ -193,7 +221,7 @@ async fn a_changed_resource_is_told_to_who_subscribed() {
     let told = async {
         loop {
             backend.server.resource_changed("note://one", Change::Updated);
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     tokio::select! {

@@ -101,3 +101,46 @@ fn log_panics() {
         tracing::error!(place, said, %trace, "a panic");
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    // proves 003 R13.8
+    #[test]
+    fn a_panic_is_logged_with_the_way_that_led_to_it() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
+        let before = std::panic::take_hook();
+        log_panics();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
+            let _ = std::panic::catch_unwind(|| panic!("something impossible"));
+        });
+        std::panic::set_hook(before);
+        let log = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        assert!(
+            log.contains("ERROR") && log.contains("something impossible"),
+            "{log}"
+        );
+        assert!(
+            log.contains("telemetry") && log.contains("catch_unwind"),
+            "the frames are there: {log}"
+        );
+    }
+}
