@@ -4,6 +4,7 @@
 //! bare one measured in the same breath: [`sample::alternate`] runs both in turn, many times, and takes the median. To
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
+mod bridge;
 mod duvet;
 mod mcp;
 mod rest;
@@ -41,6 +42,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "rest",
         run: rest::suite,
+    },
+    Suite {
+        name: "bridge",
+        run: bridge::suite,
     },
     Suite {
         name: "duvet",

@@ -153,7 +153,8 @@ impl RpcError {
         }
     }
 
-    pub(crate) fn unreadable(problem: &str) -> Self {
+    /// The error for a text that is not JSON.
+    pub fn unreadable(problem: &str) -> Self {
         let refusal = Refusal::new(
             Code::ProtocolError,
             format!("the message is not valid JSON: {problem}"),
@@ -161,7 +162,8 @@ impl RpcError {
         Self::numbered(-32700, refusal).status(400)
     }
 
-    pub(crate) fn invalid(problem: &str) -> Self {
+    /// The error for JSON that is no message.
+    pub fn invalid(problem: &str) -> Self {
         Self::from(Refusal::new(
             Code::ProtocolError,
             format!("not a JSON-RPC 2.0 message: {problem}"),
@@ -173,6 +175,31 @@ impl RpcError {
         let refusal = Refusal::new(Code::ProtocolError, format!("there is no method {method:?}"))
             .hint("Use a method the server declares in its capabilities.");
         Self::numbered(-32601, refusal).status(404)
+    }
+
+    /// The error for an `initialize` with a version nobody knows.
+    //= specs/mcp-runtime.md#versions
+    //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
+    pub fn unknown_version(asked: &str) -> Self {
+        let supported = Version::names().to_vec();
+        let refusal = Refusal::new(
+            Code::InvalidProtocolVersion,
+            format!("version {asked:?} is not supported"),
+        )
+        .hint(format!("Ask for one of {}.", supported.join(", ")));
+        Self::from(refusal)
+            .with("code", Code::InvalidProtocolVersion.name())
+            .with("supported_versions", supported.clone())
+            .with("received_version", asked)
+            .with("supported", supported)
+            .with("requested", asked)
+    }
+
+    /// The whole answer to a request, as it goes over the wire. The id is `null` when none could be read.
+    pub fn answer(&self, id: &str, version: Version) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_error(&mut out, id, self, version);
+        out
     }
 
     /// The error object of this revision.

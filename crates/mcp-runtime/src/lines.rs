@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::UnixListener;
 
+pub use crate::outbox::Outbox;
 pub use buffer::{Line, LineBuffer};
 
 use crate::answer::RpcError;
 use crate::core::Core;
 use crate::dispatch::{self, Door, Ending, Taken};
 use crate::envelope;
-use crate::outbox::Outbox;
 use crate::outlet::Outlet;
 use crate::server::Server;
 use crate::session::Session;
@@ -168,7 +168,7 @@ impl Connection<'_> {
             //= specs/mcp-runtime.md#line-transport
             //# A line above the size limit MUST be refused with 1068, and the next line MUST be read as usual.
             Line::TooLong(start) => {
-                self.refuse(kept_id(start).unwrap_or("null"), self.too_large(), out);
+                self.refuse(id_of_cut(start).unwrap_or("null"), self.too_large(), out);
                 return None;
             }
         };
@@ -262,7 +262,7 @@ impl Connection<'_> {
 }
 
 /// The id of a message that was cut, from the part that was kept; a character cut at the end is left out.
-fn kept_id(start: &[u8]) -> Option<&str> {
+pub fn id_of_cut(start: &[u8]) -> Option<&str> {
     let valid = match std::str::from_utf8(start) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&start[..error.valid_up_to()]).ok()?,

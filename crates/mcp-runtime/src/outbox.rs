@@ -12,8 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
+/// See the module.
 #[derive(Debug)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     waiting: Mutex<Vec<u8>>,
     filled: Notify,
     drained: Notify,
@@ -22,7 +23,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(max_bytes: usize) -> Self {
+    /// An empty outbox that is full at this many bytes.
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             waiting: Mutex::default(),
             filled: Notify::new(),
@@ -33,7 +35,7 @@ impl Outbox {
     }
 
     /// Adds whole lines. Who can wait calls [`Outbox::room`] first.
-    pub(crate) fn push(&self, lines: &[u8]) {
+    pub fn push(&self, lines: &[u8]) {
         if self.is_closed() {
             return;
         }
@@ -58,7 +60,7 @@ impl Outbox {
     /// Waits until the client has read enough.
     //= specs/mcp-runtime.md#line-transport
     //# A client that reads no answers MUST NOT make the server hold more than its limits allow.
-    pub(crate) async fn room(&self) {
+    pub async fn room(&self) {
         while self.is_full() && !self.is_closed() {
             let mut drained = pin!(self.drained.notified());
             drained.as_mut().enable();
@@ -69,14 +71,14 @@ impl Outbox {
     }
 
     /// Nothing more will be added; the writer ends when all is written.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.filled.notify_one();
         self.drained.notify_waiters();
     }
 
     /// Waits until nothing can be added any more.
-    pub(crate) async fn closed(&self) {
+    pub async fn closed(&self) {
         loop {
             let mut drained = pin!(self.drained.notified());
             drained.as_mut().enable();
@@ -88,7 +90,7 @@ impl Outbox {
     }
 
     /// Writes until the outbox is closed and empty, or the client is gone.
-    pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
+    pub async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
         let mut batch = Vec::new();
         loop {
             mem::swap(&mut batch, &mut *self.lock());

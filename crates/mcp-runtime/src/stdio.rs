@@ -34,7 +34,8 @@ pub const fn exit_status(ended: Ended) -> u8 {
     }
 }
 
-fn pipes() -> io::Result<(pipe::Receiver, pipe::Sender)> {
+/// The process's input and output as pipes that need no helper threads; an error when they are anything else.
+pub fn pipes() -> io::Result<(pipe::Receiver, pipe::Sender)> {
     let (input, output, errors) = (own(io::stdin())?, own(io::stdout())?, own(io::stderr())?);
     if same_file(&output, &errors)? {
         // The pipe would become non-blocking for those who log into it, too.

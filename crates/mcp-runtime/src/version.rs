@@ -72,7 +72,7 @@ impl Version {
     }
 
     /// Arguments that do not fit a tool's schema are answered with a result the model can read, not a protocol error.
-    pub(crate) fn faults_are_results(self) -> bool {
+    pub fn faults_are_results(self) -> bool {
         self >= Version::V2025_11_25
     }
 

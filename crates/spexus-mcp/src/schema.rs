@@ -62,14 +62,14 @@ pub(crate) fn object(fields: impl IntoIterator<Item = Field>) -> Value {
     schema
 }
 
-/// An answer that has at least these members.
+/// An answer with these members. None is required: a refusal has an `error` in their place, and clients hold refusals
+/// against this schema, too.
 pub(crate) fn answer(members: &[(&str, &str)]) -> Value {
     let properties: Map<String, Value> = members
         .iter()
         .map(|(name, kind)| ((*name).to_owned(), json!({ "type": kind })))
         .collect();
-    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-    json!({ "type": "object", "properties": properties, "required": required })
+    json!({ "type": "object", "properties": properties })
 }
 
 fn described(mut schema: Value, description: &str) -> Value {

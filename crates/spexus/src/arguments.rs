@@ -6,6 +6,7 @@ use crate::commands::{
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
+use crate::mcp;
 use crate::output::Output;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
@@ -51,6 +52,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Serves REST and web pages; the first start creates everything
     Serve(SettingFlags),
+    /// Serves MCP to an AI host over standard input and output; connects hosts
+    Mcp(mcp::Mcp),
     /// Creates the database without serving
     Init,
     /// Manages accounts
@@ -106,6 +109,13 @@ pub(crate) enum Command {
     /// Writes the reference of the command line
     #[command(hide = true)]
     HelpMarkdown,
+}
+
+impl Command {
+    /// Whether standard output belongs to a protocol.
+    pub(crate) fn serves_stdio(&self) -> bool {
+        matches!(self, Self::Mcp(wanted) if wanted.serves())
+    }
 }
 
 /// One flag for each setting that is no secret.

@@ -15,6 +15,7 @@ mod arguments;
 mod commands;
 mod config;
 mod failure;
+mod mcp;
 mod output;
 mod progress;
 mod session;
@@ -28,7 +29,8 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let output = output::Output {
-        json: arguments.cli.global.json,
+        // Standard output of the stdio server belongs to the protocol.
+        json: arguments.cli.global.json && !arguments.cli.command.serves_stdio(),
     };
     match commands::run(arguments, output) {
         Ok(()) => ExitCode::SUCCESS,

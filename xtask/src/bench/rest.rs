@@ -1,8 +1,8 @@
 //! The requirements system from outside: the release binary as a process of its own, driven over real sockets, beside a
 //! bare axum route and bare transactions on the same file that run in the same minute.
 
-mod client;
-mod process;
+pub(super) mod client;
+pub(super) mod process;
 
 use super::row::{Row, Target};
 use super::sample::{self, Sample};

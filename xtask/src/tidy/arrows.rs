@@ -9,12 +9,13 @@ use crate::tree::Tree;
 
 /// The arrows of ARCHITECTURE.md. A crate may use what its arrows reach, at any distance.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("spexus", &["spexus-http", "mcp-apps", "duvet"]),
+    ("spexus", &["spexus-http", "spexus-bridge", "mcp-apps", "duvet"]),
     ("spexus-http", &["spexus-mcp"]),
     ("spexus-mcp", &["spexus-service", "mcp-runtime"]),
     ("spexus-service", &["spexus-store"]),
     ("spexus-store", &["spexus-domain"]),
     ("spexus-domain", &["refusal"]),
+    ("spexus-bridge", &["mcp-runtime"]),
     ("mcp-apps", &["mcp-runtime"]),
     ("duvet", &["mcp-runtime"]),
     ("mcp-runtime", &["refusal"]),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::route::level_named;
@@ -124,26 +123,13 @@ fn capabilities(core: &Core, version: Version) -> Value {
     all
 }
 
-//= specs/mcp-runtime.md#versions
-//# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, unless the server is set to negotiate.
+/// Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
 fn unknown_version(asked: &str) -> RpcError {
-    // Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
     metrics::counter!("mcp_version_refusals_total").increment(1);
     let shown: String = asked.chars().filter(|c| !c.is_control()).take(40).collect();
     tracing::warn!(
         version = shown,
         "a client asked for a version that is not supported"
     );
-    let supported = Version::names().to_vec();
-    let refusal = Refusal::new(
-        Code::InvalidProtocolVersion,
-        format!("version {asked:?} is not supported"),
-    )
-    .hint(format!("Ask for one of {}.", supported.join(", ")));
-    RpcError::from(refusal)
-        .with("code", Code::InvalidProtocolVersion.name())
-        .with("supported_versions", supported.clone())
-        .with("received_version", asked)
-        .with("supported", supported)
-        .with("requested", asked)
+    RpcError::unknown_version(asked)
 }

@@ -38,9 +38,7 @@ pub(super) fn password(from_stdin: bool) -> Outcome<String> {
     //# A password MUST be read from standard input or a prompt, never from an argument.
     let stdin = std::io::stdin();
     if from_stdin {
-        let mut line = String::new();
-        stdin.lock().read_line(&mut line)?;
-        return Ok(line.trim_end_matches(['\r', '\n']).to_owned());
+        return first_line();
     }
     if !stdin.is_terminal() {
         let allowed = "--password-stdin with the password on standard input, or a terminal to ask on";
@@ -58,8 +56,15 @@ pub(super) fn password(from_stdin: bool) -> Outcome<String> {
     ))
 }
 
+/// The next line of standard input.
+pub(crate) fn first_line() -> Outcome<String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
 /// Asks without showing what is typed.
-fn ask(question: &str) -> Outcome<String> {
+pub(crate) fn ask(question: &str) -> Outcome<String> {
     eprint!("{question}");
     std::io::stderr().flush()?;
     let hidden = Hidden::start();

@@ -10,12 +10,12 @@ pub(crate) mod config;
 mod doctor;
 mod filters;
 mod init;
-mod input;
+pub(crate) mod input;
 pub(crate) mod item;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod search;
-mod serve;
+pub(crate) mod serve;
 pub(crate) mod token;
 pub(crate) mod transfer;
 pub(crate) mod user;
@@ -35,6 +35,9 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Outcome {
         Command::Completions(wanted) => return completions::run(wanted),
         Command::HelpMarkdown => return completions::reference(),
         _ => {}
+    }
+    if let Command::Mcp(wanted) = cli.command {
+        return crate::mcp::run(wanted, &cli.global, &sources, output);
     }
     let config = sources.merge().map_err(Failure::configuration)?;
     let serves = matches!(cli.command, Command::Serve(_));
@@ -75,7 +78,7 @@ impl Place {
             Command::Import(wanted) => transfer::import(&self, &wanted).await,
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
-            Command::Completions(_) | Command::HelpMarkdown => Ok(()),
+            Command::Mcp(_) | Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
                 let session = self.open(missing(&command)).await?;
                 let outcome = Box::pin(in_session(&session, self.output, command)).await;
@@ -107,6 +110,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Audit(command) => audit::run(session, output, &command).await,
         Command::Serve(_)
         | Command::Init
+        | Command::Mcp(_)
         | Command::Config(_)
         | Command::Doctor
         | Command::Backup(_)

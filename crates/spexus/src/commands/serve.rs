@@ -131,7 +131,7 @@ async fn tidy_often(metrics: Metrics) {
 
 /// Done at the first signal; the second one ends the process at once.
 #[cfg(unix)]
-fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
+pub(crate) fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -150,7 +150,7 @@ fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
 }
 
 #[cfg(not(unix))]
-fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
+pub(crate) fn stop_signals() -> Outcome<impl Future<Output = ()> + Send + 'static> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })

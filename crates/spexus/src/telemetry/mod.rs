@@ -1,6 +1,7 @@
 //! What the program tells about itself: log lines, metrics, and spans for OpenTelemetry.
 
 mod metrics;
+mod redact;
 mod spans;
 
 pub(crate) use metrics::{Metrics, install as install_metrics};
@@ -37,7 +38,7 @@ pub(crate) fn start(config: &Config, serves: bool) -> Outcome<Telemetry> {
         // Lines of a command are read by whoever typed it; those of a server by a program.
         LogFormat::Auto => terminal || !serves,
     };
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
+    let lines = fmt::layer().with_writer(redact::stderr).with_ansi(terminal);
     let lines = if as_text {
         lines.with_target(false).boxed()
     } else {
@@ -61,7 +62,31 @@ pub(crate) fn start(config: &Config, serves: bool) -> Outcome<Telemetry> {
     Ok(Telemetry { _spans: export })
 }
 
-/// A panic is a fault of ours: it is logged like everything else, with its place.
+/// Starts logging for a process whose standard output belongs to a protocol.
+//= specs/spexus-bridge.md#logs
+//# Log lines MUST go to standard error, each with its time, its severity and, where a request is concerned, the request's id.
+pub(crate) fn start_stdio(level: &str) -> Outcome {
+    let filter = Targets::from_str(level).map_err(|error| {
+        Failure::configuration(crate::config::refused("log_level", error.to_string(), "a level"))
+    })?;
+    // What libraries tell in detail is about statements and connections, which belongs in no log of a host.
+    let chatty = ["hyper", "hyper_util", "rustls", "sqlx"];
+    let filter = chatty.into_iter().fold(filter, |filter, library| {
+        filter.with_target(library, tracing::Level::WARN)
+    });
+    let terminal = std::io::stderr().is_terminal();
+    let lines = fmt::layer()
+        .with_writer(redact::stderr)
+        .with_ansi(terminal)
+        .with_target(false);
+    let registry = tracing_subscriber::registry().with(lines.with_filter(filter));
+    // A second subscriber in one process is a matter of tests.
+    let _ = registry.try_init();
+    log_panics();
+    Ok(())
+}
+
+/// A panic is a fault of ours: it is logged like everything else, with its place and how it came there.
 fn log_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -72,6 +97,50 @@ fn log_panics() {
         let said = said
             .or_else(|| info.payload().downcast_ref::<String>().cloned())
             .unwrap_or_default();
-        tracing::error!(place, said, "a panic");
+        let trace = std::backtrace::Backtrace::force_capture();
+        tracing::error!(place, said, %trace, "a panic");
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    // proves 003 R13.8
+    #[test]
+    fn a_panic_is_logged_with_the_way_that_led_to_it() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
+        let before = std::panic::take_hook();
+        log_panics();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
+            let _ = std::panic::catch_unwind(|| panic!("something impossible"));
+        });
+        std::panic::set_hook(before);
+        let log = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        assert!(
+            log.contains("ERROR") && log.contains("something impossible"),
+            "{log}"
+        );
+        assert!(
+            log.contains("telemetry") && log.contains("catch_unwind"),
+            "the frames are there: {log}"
+        );
+    }
 }

@@ -4,7 +4,9 @@
 
 mod administration;
 mod configuration;
+mod connect;
 mod items;
 mod serving;
+mod stdio;
 mod transfer;
 mod world;

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 /// A running server; killed when a test fails.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     printed: String,
     address: String,
@@ -14,7 +14,7 @@ struct Server {
 
 impl Server {
     /// Starts and waits for the line with the URL, and everything else that is printed with it.
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -8,14 +8,14 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// A connection that is kept open.
-pub(super) struct Client {
+pub(in crate::bench) struct Client {
     stream: TcpStream,
     authorization: String,
     buffer: Vec<u8>,
 }
 
 impl Client {
-    pub(super) fn connect(server: &Server) -> Result<Self> {
+    pub(in crate::bench) fn connect(server: &Server) -> Result<Self> {
         let stream = TcpStream::connect(&server.address).with_context(|| server.address.clone())?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -35,7 +35,7 @@ impl Client {
         self.send(&request)
     }
 
-    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<String> {
+    pub(in crate::bench) fn post(&mut self, path: &str, body: &str) -> Result<String> {
         let request = self.request("POST", path, Some(body));
         self.send(&request)
     }
@@ -92,7 +92,7 @@ impl Client {
 }
 
 /// Requests a second that some clients get through, each sending the next when it has its answer.
-pub(super) fn rate(
+pub(in crate::bench) fn rate(
     server: &Server,
     clients: usize,
     length: Duration,

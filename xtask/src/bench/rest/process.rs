@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Everything that was built, and a folder for databases that goes away at the end.
-pub(super) struct Bench {
+pub(in crate::bench) struct Bench {
     programs: PathBuf,
     folder: PathBuf,
 }
 
 impl Bench {
     /// Builds the binary and the bare programs in release.
-    pub(super) fn build() -> Result<Self> {
+    pub(in crate::bench) fn build() -> Result<Self> {
         // In one call: each would otherwise build the libraries anew for the features it needs.
         let packages = [
             "-p",
@@ -85,6 +85,11 @@ impl Bench {
         Ok(std::fs::metadata(self.programs.join("spexus"))?.len())
     }
 
+    /// The program, with nothing said.
+    pub(in crate::bench) fn program(&self) -> Command {
+        Command::new(self.programs.join("spexus"))
+    }
+
     fn spexus(&self, database: &Path) -> Command {
         let mut command = Command::new(self.programs.join("spexus"));
         command.env("SPEXUS_DATABASE", format!("sqlite:{}", database.display()));
@@ -103,16 +108,16 @@ impl Drop for Bench {
 }
 
 /// A running server; it ends with this value.
-pub(super) struct Server {
+pub(in crate::bench) struct Server {
     child: Child,
-    pub(super) address: String,
-    pub(super) token: String,
-    pub(super) database: PathBuf,
+    pub(in crate::bench) address: String,
+    pub(in crate::bench) token: String,
+    pub(in crate::bench) database: PathBuf,
 }
 
 impl Server {
     /// The real server on a database of this name, made when there is none.
-    pub(super) fn start(bench: &Bench, name: &str) -> Result<Self> {
+    pub(in crate::bench) fn start(bench: &Bench, name: &str) -> Result<Self> {
         let database = bench.folder.join(name);
         let mut serve = bench.spexus(&database);
         let mut child = serve

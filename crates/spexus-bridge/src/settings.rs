@@ -1,0 +1,216 @@
+//! What a bridge is told before it starts.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Uri};
+
+/// Everything a bridge needs to know.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the backend is.
+    pub endpoint: Endpoint,
+    /// Who the host acts as; nobody before a login.
+    pub token: Option<Token>,
+    /// How long one request may take, retries included.
+    pub request_timeout: Duration,
+    /// How often a request is tried again.
+    pub max_retries: u32,
+    /// The version the bridge says it has.
+    pub version: String,
+    /// Headers for every request, such as the choice of tools.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Where the limits are.
+    pub limits: Limits,
+}
+
+/// Every limit of a bridge, with its unit in its name.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Largest message of the host.
+    pub max_message_bytes: usize,
+    /// Largest answer or event of the backend.
+    pub max_answer_bytes: usize,
+    /// Requests of the host that run at once.
+    pub max_in_flight: usize,
+    /// What those requests hold together.
+    pub max_in_flight_bytes: usize,
+    /// Messages in one batch.
+    pub max_batch_messages: usize,
+    /// Connections to the backend at once, beside those that only listen.
+    pub max_connections: usize,
+    /// Bytes waiting to be read by the host before it is no longer read from.
+    pub max_outbox_bytes: usize,
+    /// How long reading stops when too much runs before requests are refused.
+    pub admission_wait_ms: u64,
+    /// How long a host that says hello waits for the backend before the bridge answers alone.
+    pub greeting_timeout_ms: u64,
+    /// How long running requests may finish when input has ended.
+    pub drain_timeout_ms: u64,
+    /// How long the host may take to read the last answers.
+    pub flush_timeout_ms: u64,
+    /// The pause before the first retry; each further one is twice as long.
+    pub first_pause_ms: u64,
+    /// The longest pause between two tries.
+    pub max_pause_ms: u64,
+    /// How long the breaker stays open.
+    pub breaker_pause_ms: u64,
+    /// How long known tools count as fresh when arguments do not fit them.
+    pub catalogue_fresh_ms: u64,
+    /// How often the bridge logs how it is.
+    pub vitals_every_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_bytes: 1 << 20,
+            max_answer_bytes: 17 << 20,
+            max_in_flight: 1_024,
+            max_in_flight_bytes: 32 << 20,
+            max_batch_messages: 1_000,
+            max_connections: 64,
+            max_outbox_bytes: 1 << 20,
+            admission_wait_ms: 100,
+            greeting_timeout_ms: 5_000,
+            drain_timeout_ms: 10_000,
+            flush_timeout_ms: 5_000,
+            first_pause_ms: 100,
+            max_pause_ms: 2_000,
+            breaker_pause_ms: 1_000,
+            catalogue_fresh_ms: 5_000,
+            vitals_every_ms: 60_000,
+        }
+    }
+}
+
+/// The address of a backend's MCP endpoint.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    base: String,
+    mcp: Uri,
+}
+
+impl Endpoint {
+    /// Reads the address of a server, or of its API, or of its MCP endpoint. `None` when it is no such address.
+    //= specs/spexus-bridge.md#configuration
+    //# The backend's address MUST be accepted as the server's own, with `/api/v1`, and with the whole path of the endpoint.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim().trim_end_matches('/');
+        let uri: Uri = text.parse().ok()?;
+        let authority = uri.authority()?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.query().is_some() {
+            return None;
+        }
+        // A name and a password in an address end up in logs.
+        if authority.as_str().contains('@') || authority.host().is_empty() {
+            return None;
+        }
+        let base = text.strip_suffix("/mcp").unwrap_or(text).trim_end_matches('/');
+        let base = base.strip_suffix("/api/v1").unwrap_or(base);
+        let mcp = format!("{base}/api/v1/mcp").parse().ok()?;
+        Some(Self {
+            base: base.to_owned(),
+            mcp,
+        })
+    }
+
+    /// The address of the server.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The address messages are sent to.
+    pub fn mcp(&self) -> &Uri {
+        &self.mcp
+    }
+
+    /// An address below the server's own.
+    pub fn at(&self, path: &str) -> Option<Uri> {
+        format!("{}{path}", self.base).parse().ok()
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.base)
+    }
+}
+
+/// A personal access token. It is never shown, not even by `{:?}`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// Reads a token; `None` when it cannot be one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let fits =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '+' | '/' | '=');
+        (text.len() >= 8 && text.len() <= 512 && text.chars().all(fits)).then(|| Self(text.to_owned()))
+    }
+
+    /// As it stands in a request. Marked as secret, so that nothing writes it down.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[token]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/spexus-bridge.md#configuration
+    //= type=test
+    //# The backend's address MUST be accepted as the server's own, with `/api/v1`, and with the whole path of the endpoint.
+    #[test]
+    fn an_address_may_be_written_in_three_ways() {
+        for text in [
+            "http://localhost:8080",
+            "http://localhost:8080/",
+            "http://localhost:8080/api/v1",
+            "http://localhost:8080/api/v1/mcp",
+            "http://localhost:8080/mcp",
+        ] {
+            let endpoint = Endpoint::parse(text).unwrap();
+            assert_eq!(
+                endpoint.mcp().to_string(),
+                "http://localhost:8080/api/v1/mcp",
+                "{text}"
+            );
+            assert_eq!(endpoint.at("/health/live").unwrap().path(), "/health/live");
+        }
+        let below = Endpoint::parse("https://example.org/spexus/api/v1/").unwrap();
+        assert_eq!(below.mcp().to_string(), "https://example.org/spexus/api/v1/mcp");
+        for text in [
+            "",
+            "localhost:8080",
+            "ftp://x",
+            "http://",
+            "http://a:b@c",
+            "http://c?d=e",
+            "not a url",
+        ] {
+            assert_eq!(Endpoint::parse(text), None, "{text}");
+        }
+    }
+
+    // proves 003 R13.3: a token cannot be written down by accident
+    #[test]
+    fn a_token_does_not_show() {
+        let token = Token::parse("mcp_pat_secretsecret").unwrap();
+        let header = token.header().unwrap();
+        assert!(!format!("{token:?} {header:?}").contains("secretsecret"));
+        for text in ["", "short", "with blank in it", "line\nend123"] {
+            assert_eq!(Token::parse(text), None, "{text:?}");
+        }
+    }
+}

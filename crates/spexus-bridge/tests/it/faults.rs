@@ -1,0 +1,265 @@
+//! A backend that goes away, hangs or forgets.
+
+use crate::place::{Backend, Host, PATIENCE, eventually, settings};
+use mcp_runtime::Change;
+use mcp_runtime::lines::Ended;
+use serde_json::{Value, json};
+use spexus_bridge::{Limits, Settings};
+use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+
+// proves 003 R13.4, 003 R13.5, 003 R4.9
+//= specs/spexus-bridge.md#faults
+//= type=test
+//# A call whose backend cannot be reached MUST be answered with 1080, one that takes too long with 1069, and one that is not tried because too many failed with 1086.
+#[tokio::test]
+async fn a_backend_that_is_gone_is_told_and_then_not_tried_any_more() {
+    let backend = Backend::start().await;
+    let patient = Limits {
+        breaker_pause_ms: 60_000,
+        ..settings(backend.address).limits
+    };
+    let mut host = Host::greeted(
+        Settings {
+            limits: patient,
+            ..settings(backend.address)
+        },
+        "2025-11-25",
+    )
+    .await;
+    host.tool("echo", json!({ "title": "there" })).await;
+    backend.kill().await;
+    let mut codes = Vec::new();
+    while codes.last() != Some(&json!(1086)) {
+        let refused = host.tool("echo", json!({ "title": "gone" })).await["error"].clone();
+        assert!(
+            !refused["data"]["refusal"]["hint"].as_str().unwrap().is_empty(),
+            "{refused}"
+        );
+        codes.push(refused["code"].clone());
+        assert!(codes.len() < 10, "{codes:?}");
+    }
+    assert!(
+        codes.iter().all(|code| *code == 1080 || *code == 1086),
+        "{codes:?}"
+    );
+}
+
+// proves 003 R15.1, 003 R14.4
+#[tokio::test]
+async fn a_backend_that_hangs_is_given_up_in_time() {
+    let backend = Backend::start().await;
+    let hasty = Settings {
+        request_timeout: Duration::from_millis(300),
+        ..settings(backend.address)
+    };
+    let mut host = Host::greeted(hasty, "2025-11-25").await;
+    let late = host.tool("hang", json!({})).await;
+    assert_eq!(late["error"]["code"], 1069, "{late}");
+    assert!(
+        late["error"]["data"]["refusal"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("unknown"),
+        "{late}"
+    );
+}
+
+//= specs/spexus-bridge.md#faults
+//= type=test
+//# A session the backend has lost MUST be opened again, with its subscriptions and its log level.
+//= specs/spexus-bridge.md#faults
+//= type=test
+//# After a new session was opened the host MUST be told that lists and subscribed resources may have changed.
+#[tokio::test]
+async fn a_backend_that_comes_back_is_found_and_told_again_what_is_watched() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    host.call("resources/subscribe", json!({ "uri": "note://one" }))
+        .await;
+    let address = backend.kill().await;
+    let backend = Backend::at(address).await;
+    let missed = host.hear("notifications/resources/updated").await;
+    assert_eq!(missed["params"]["uri"], "note://one");
+    let told = async {
+        loop {
+            backend.server.resource_changed("note://one", Change::Deleted);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        _ = host.until(|message| message["params"]["change_type"] == "deleted") => {}
+        () = told => {}
+    }
+    let answer = host.tool("echo", json!({ "title": "again" })).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "again", "{answer}");
+}
+
+/// A backend that takes a request and breaks the connection, a few times, before the real one is there.
+// proves 003 R13.4
+//= specs/spexus-bridge.md#faults
+//= type=test
+//# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.
+#[tokio::test]
+async fn what_may_be_repeated_is_and_the_rest_is_told_to_be_unknown() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    host.tool("echo", json!({ "title": "tools are known now" })).await;
+    let address = backend.kill().await;
+    let rude = TcpListener::bind(address).await.unwrap();
+    let counting = tokio::spawn(async move {
+        let mut taken = 0;
+        loop {
+            let (mut stream, _) = rude.accept().await.unwrap();
+            // Takes what is sent, and goes.
+            let _ = stream.read(&mut [0; 4096]).await;
+            taken += 1;
+            if taken == 3 {
+                return rude;
+            }
+        }
+    });
+    let id = host
+        .ask(
+            "tools/call",
+            json!({ "name": "echo", "arguments": { "title": "through" } }),
+        )
+        .await;
+    drop(
+        tokio::time::timeout(PATIENCE, counting)
+            .await
+            .expect("it is tried again")
+            .unwrap(),
+    );
+    let _backend = Backend::at(address).await;
+    let answer = host.answer(id).await;
+    // Whether the last try found the new backend depends on the pauses; an answer there is in any case, and only one.
+    assert!(
+        answer.get("result").is_some() || answer["error"]["code"] == 1080 || answer["error"]["code"] == 1086,
+        "{answer}"
+    );
+}
+
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# When input ends, every request that was read MUST be answered before the process exits.
+#[tokio::test]
+async fn fifty_calls_are_answered_although_the_host_closed_its_side() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    for round in 0..50 {
+        host.ask(
+            "tools/call",
+            json!({ "name": "echo", "arguments": { "title": round.to_string() } }),
+        )
+        .await;
+    }
+    host.close().await;
+    let mut answers = 0;
+    while let Some(message) = host.line().await {
+        answers += usize::from(message.get("result").is_some());
+    }
+    assert_eq!(answers, 50);
+    assert_eq!(
+        tokio::time::timeout(PATIENCE, host.bridge)
+            .await
+            .unwrap()
+            .unwrap(),
+        Ended::InPeace
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_answered_when_the_drain_is_over() {
+    let backend = Backend::start().await;
+    let limits = Limits {
+        drain_timeout_ms: 100,
+        ..settings(backend.address).limits
+    };
+    let mut host = Host::greeted(
+        Settings {
+            limits,
+            ..settings(backend.address)
+        },
+        "2025-11-25",
+    )
+    .await;
+    let id = host
+        .ask("tools/call", json!({ "name": "hang", "arguments": {} }))
+        .await;
+    eventually("the tool runs", || backend.runs() == 1).await;
+    host.close().await;
+    assert_eq!(host.answer(id).await["error"]["code"], 1077);
+}
+
+// proves 003 R15.5, 003 R15.8
+//= specs/spexus-bridge.md#limits
+//= type=test
+//# Requests beyond the limit of running ones MUST be refused with 1001, and beyond the limit of their bytes with 1002.
+#[tokio::test]
+async fn too_much_at_once_is_refused_and_the_rest_goes_on() {
+    let backend = Backend::start().await;
+    let limits = Limits {
+        max_in_flight: 2,
+        max_in_flight_bytes: 10_000,
+        admission_wait_ms: 10,
+        ..settings(backend.address).limits
+    };
+    let mut host = Host::greeted(
+        Settings {
+            limits,
+            ..settings(backend.address)
+        },
+        "2025-11-25",
+    )
+    .await;
+    let hang = json!({ "name": "hang", "arguments": {} });
+    let first = host.ask("tools/call", hang.clone()).await;
+    let big = host
+        .call(
+            "tools/call",
+            json!({ "name": "echo", "arguments": { "title": "x".repeat(11_000) } }),
+        )
+        .await;
+    assert_eq!(big["error"]["code"], 1002, "{big}");
+    host.ask("tools/call", hang.clone()).await;
+    let third = host.call("tools/call", hang).await;
+    assert_eq!(third["error"]["code"], 1001, "{third}");
+    host.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": first } }),
+    )
+    .await;
+    let after = host.tool("echo", json!({ "title": "room again" })).await;
+    assert_eq!(after["result"]["content"][0]["text"], "room again", "{after}");
+}
+
+/// Something that is no MCP server at all.
+#[tokio::test]
+async fn what_a_proxy_says_never_reaches_the_host_as_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let proxy = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
+            let page = "<html>\nno such page\n</html>";
+            let text = format!(
+                "HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}",
+                page.len()
+            );
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, text.as_bytes()).await;
+        }
+    });
+    let mut host = Host::start(settings(address));
+    let refused: Value = host.call("initialize", crate::place::hello("2025-11-25")).await;
+    assert_eq!(refused["error"]["code"], 1080, "{refused}");
+    assert!(
+        refused["error"]["data"]["refusal"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("BACKEND_API_URL"),
+        "{refused}"
+    );
+    proxy.abort();
+}

@@ -1,0 +1,183 @@
+//! Saying hello, refusing, ending.
+
+use crate::place::{Backend, Host, PATIENCE, hello, settings};
+use mcp_runtime::lines::Ended;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+
+/// An address nobody listens on.
+fn nowhere() -> SocketAddr {
+    "127.0.0.1:1".parse().unwrap()
+}
+
+// proves 003 R1.4, 003 R1.5, 003 R2.1, 003 R2.2, 003 R2.4, 003 R2.6, 003 R3.1, 003 R3.2, 003 R3.3, 003 R3.4, 003 R3.5
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# `initialize`, `ping` and `shutdown` MUST be answered by the bridge itself.
+#[tokio::test]
+async fn every_version_of_the_handshake_is_agreed_on() {
+    let backend = Backend::start().await;
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut host = Host::start(settings(backend.address));
+        let said = host.call("initialize", hello(version)).await["result"].clone();
+        assert_eq!(said["protocolVersion"], version);
+        assert_eq!(said["serverInfo"]["name"], "requirements-mcp-server");
+        assert_eq!(said["serverInfo"]["version"], "1.0.0");
+        assert_eq!(
+            said["capabilities"]["resources"],
+            json!({ "subscribe": true, "listChanged": true })
+        );
+        assert_eq!(said["capabilities"]["tools"]["listChanged"], true);
+        assert_eq!(said["capabilities"]["prompts"]["listChanged"], true);
+        assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
+        let again = host.call("initialize", hello(version)).await;
+        assert_eq!(again["error"]["code"], -32600, "{again}");
+        // proves 003 R1.8
+        assert_eq!(host.call("shutdown", json!({})).await["result"], json!({}));
+        assert!(host.line().await.is_none());
+        assert_eq!(
+            tokio::time::timeout(PATIENCE, host.bridge)
+                .await
+                .unwrap()
+                .unwrap(),
+            Ended::InPeace
+        );
+    }
+}
+
+// proves 003 R1.6, 003 R2.3, 003 R2.5, 003 R2.7
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, and the process MUST then exit with 76.
+#[tokio::test]
+async fn an_unknown_version_ends_the_conversation() {
+    let mut host = Host::start(settings(nowhere()));
+    let refused = host.call("initialize", hello("1999-01-01")).await["error"].clone();
+    assert_eq!(refused["code"], -32602);
+    assert_eq!(refused["data"]["received_version"], "1999-01-01");
+    assert!(
+        refused["data"]["supported_versions"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("2025-06-18")),
+        "{refused}"
+    );
+    assert!(host.line().await.is_none());
+    let ended = tokio::time::timeout(PATIENCE, host.bridge)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (ended, mcp_runtime::stdio::exit_status(ended)),
+        (Ended::VersionRefused, 76)
+    );
+}
+
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# `initialize` MUST be answered also while the backend cannot be reached.
+#[tokio::test]
+async fn hello_is_said_without_a_backend_and_the_host_hears_when_it_comes() {
+    let address = Backend::start().await.kill().await;
+    let mut host = Host::start(settings(address));
+    let said = host.call("initialize", hello("2025-11-25")).await["result"].clone();
+    assert_eq!(said["serverInfo"]["name"], "requirements-mcp-server");
+    assert_eq!(said["capabilities"]["resources"]["subscribe"], true);
+    assert!(
+        said["instructions"]
+            .as_str()
+            .unwrap()
+            .contains("cannot be reached"),
+        "{said}"
+    );
+    host.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+        .await;
+    let backend = Backend::at(address).await;
+    host.hear("notifications/tools/list_changed").await;
+    let answer = host.tool("echo", json!({ "title": "there" })).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "there", "{answer}");
+    assert_eq!(backend.runs(), 1);
+}
+
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# Before `initialize` every other request of the handshake era MUST be refused with 1076.
+#[tokio::test]
+async fn nothing_is_done_before_hello() {
+    let mut host = Host::start(settings(nowhere()));
+    let early = host.call("tools/list", json!({})).await;
+    assert_eq!(early["error"]["code"], 1076, "{early}");
+    assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
+    let missing = host.call("initialize", json!({})).await;
+    assert_eq!(
+        missing["error"]["data"]["fields"][0]["field"], "protocolVersion",
+        "{missing}"
+    );
+}
+
+// proves 003 R13.6, 003 R16.7
+#[tokio::test]
+async fn what_is_no_message_is_refused_and_the_next_is_read() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-06-18").await;
+    for (text, code, id) in [
+        ("nonsense", -32700, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":70}", -32600, json!(70)),
+        (
+            "{\"jsonrpc\":\"1.0\",\"id\":71,\"method\":\"ping\"}",
+            -32600,
+            json!(71),
+        ),
+        ("[]", -32600, Value::Null),
+        ("5", -32600, Value::Null),
+    ] {
+        host.write(&format!("{text}\n\n")).await;
+        let answer = host.line().await.unwrap();
+        assert_eq!(
+            (&answer["error"]["code"], &answer["id"]),
+            (&json!(code), &id),
+            "{text}: {answer}"
+        );
+    }
+    let unknown = host.call("no/such/method", json!({})).await;
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    assert_eq!(
+        host.tool("echo", json!({ "title": "still here" })).await["result"]["content"][0]["text"],
+        "still here"
+    );
+}
+
+//= specs/spexus-bridge.md#limits
+//= type=test
+//# A line above the size limit MUST be refused with 1068, and the next line MUST be read as usual.
+#[tokio::test]
+async fn a_line_that_is_too_long_costs_only_itself() {
+    let mut host = Host::start(settings(nowhere()));
+    let long = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "x": "y".repeat(1_100_000) } });
+    host.write(&format!("{{\"id\":9,{}\n", &long.to_string()[1..]))
+        .await;
+    let refused = host.line().await.unwrap();
+    assert_eq!(
+        (&refused["error"]["code"], &refused["id"]),
+        (&json!(1068), &json!(9)),
+        "{refused}"
+    );
+    assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_as_one() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-03-26").await;
+    let call = |id: &str, title: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "echo", "arguments": { "title": title } } });
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+    let ping = json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" });
+    host.send(&json!([call("a", "one"), note, ping, call("b", "two"), 5]))
+        .await;
+    let answers = host.until(Value::is_array).await;
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 4, "{answers:?}");
+    let of = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap().clone();
+    assert_eq!(of("a")["result"]["content"][0]["text"], "one");
+    assert_eq!(of("b")["result"]["content"][0]["text"], "two");
+}

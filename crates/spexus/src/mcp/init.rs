@@ -1,0 +1,257 @@
+//! `spexus mcp init`: from nothing to a connection that works.
+
+use super::{World, config};
+use crate::commands::input;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use bytes::Bytes;
+use clap::Args;
+use http::Method;
+use serde_json::{Map, Value, json};
+use spexus_bridge::{Backend, Endpoint, Fault, Limits, Reply, Settings, Token};
+use spexus_domain::{Code, Refusal, text};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a step may take.
+const STEP_TIMEOUT: Duration = Duration::from_secs(15);
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
+/// What the wizard asks for, where it is not given.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The address of the server
+    #[arg(long)]
+    url: Option<String>,
+    /// The name to log in by
+    #[arg(long)]
+    username: Option<String>,
+    /// Reads the password from the first line of standard input
+    #[arg(long)]
+    password_stdin: bool,
+    /// Reads an existing token from the first line of standard input instead of logging in
+    #[arg(long, conflicts_with_all = ["username", "password_stdin"])]
+    token_stdin: bool,
+    /// What the new token is called
+    #[arg(long, value_name = "LABEL", default_value = "AI host")]
+    token_name: String,
+    /// What the new token may be used for: read, comment, write, admin; everything when left out
+    #[arg(long = "scope", value_delimiter = ',')]
+    scopes: Vec<String>,
+    /// When the new token stops working: a time, or a length such as 90d
+    #[arg(long)]
+    expires: Option<String>,
+}
+
+pub(super) fn run(world: &World, wanted: &Init, output: Output) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(Box::pin(wizard(world, wanted)))?;
+    output.show(&done, |done| {
+        format!(
+            "Connected to {} {} at {}: {} tools.\nWritten to ~/.requirements-mcp/config.json, readable by you only.\n\
+             Next: spexus mcp install claude-desktop|claude-code|cursor|vscode|codex|gemini",
+            done["server"].as_str().unwrap_or_default(),
+            done["version"].as_str().unwrap_or_default(),
+            done["url"].as_str().unwrap_or_default(),
+            done["tools"]
+        )
+    })
+}
+
+async fn wizard(world: &World, wanted: &Init) -> Outcome<Value> {
+    let endpoint = endpoint(wanted).await?;
+    let token = if wanted.token_stdin {
+        let given = input::first_line()?;
+        Token::parse(&given).ok_or_else(|| Failure::argument("token", "is no token", "mcp_pat_…"))?;
+        given.trim().to_owned()
+    } else {
+        new_token(&endpoint, wanted).await?
+    };
+    // The trial comes first: a file that does not work would only hide what is wrong.
+    let settings = settings(&endpoint, Token::parse(&token));
+    let trial = tokio::time::timeout(STEP_TIMEOUT, spexus_bridge::trial(&settings)).await;
+    let (server, version, tools) = trial
+        .unwrap_or_else(|_| Err("it took too long".to_owned()))
+        .map_err(|problem| {
+            Failure::unavailable(
+                format!("the handshake with {} failed: {problem}", endpoint.base()),
+                "Check that the address is that of a Spexus server and that the token is valid.",
+            )
+        })?;
+    save(&config::path(world), &endpoint, &token)?;
+    Ok(
+        json!({ "url": endpoint.base(), "server": server, "version": version, "tools": tools, "file": "~/.requirements-mcp/config.json" }),
+    )
+}
+
+/// Asks for the address until a Spexus server answers there.
+async fn endpoint(wanted: &Init) -> Outcome<Endpoint> {
+    let allowed = "the address of a Spexus server, such as https://spexus.example.org";
+    let given = match &wanted.url {
+        Some(url) => url.clone(),
+        None => asked("--url", &format!("Server [{DEFAULT_URL}]: "), DEFAULT_URL)?,
+    };
+    let endpoint = Endpoint::parse(&given).ok_or_else(|| {
+        Failure::argument(
+            "url",
+            format!("{:?} is no address", text::excerpt(&given, 80)),
+            allowed,
+        )
+    })?;
+    let (status, _) = send(&endpoint, None, Method::GET, "/health/live", &Value::Null).await?;
+    if status != 200 {
+        let problem = format!(
+            "{} answers with status {status}, which no Spexus server does",
+            endpoint.base()
+        );
+        return Err(Failure::unavailable(problem, "Check the address."));
+    }
+    Ok(endpoint)
+}
+
+/// Logs in, makes a token, and logs out.
+async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<String> {
+    let username = match &wanted.username {
+        Some(name) => name.clone(),
+        None => asked("--username", "User: ", "admin")?,
+    };
+    let password = match wanted.password_stdin {
+        true => input::first_line()?,
+        false => {
+            need_terminal("--password-stdin")?;
+            input::ask("Password: ")?
+        }
+    };
+    let login = json!({ "username": username, "password": password });
+    let session = expect(send(endpoint, None, Method::POST, "/api/v1/auth/login", &login).await?)?;
+    let session = session["token"].as_str().and_then(Token::parse).ok_or_else(odd)?;
+    let mut made = json!({ "name": wanted.token_name, "scopes": wanted.scopes });
+    if let Some(expires) = &wanted.expires {
+        made["expires"] = expires.as_str().into();
+    }
+    let made = send(endpoint, Some(&session), Method::POST, "/api/v1/tokens", &made).await;
+    // The session was only for this; if it cannot be ended now it ends by itself.
+    let _ = send(
+        endpoint,
+        Some(&session),
+        Method::POST,
+        "/api/v1/auth/logout",
+        &Value::Null,
+    )
+    .await;
+    let made = expect(made?)?;
+    made["token"].as_str().map(str::to_owned).ok_or_else(odd)
+}
+
+fn odd() -> Failure {
+    Failure::unavailable(
+        "the server's answer has no token in it",
+        "Check that the address is that of a Spexus server.",
+    )
+}
+
+fn settings(endpoint: &Endpoint, token: Option<Token>) -> Settings {
+    Settings {
+        endpoint: endpoint.clone(),
+        token,
+        request_timeout: STEP_TIMEOUT,
+        max_retries: 0,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        headers: Vec::new(),
+        limits: Limits::default(),
+    }
+}
+
+async fn send(
+    endpoint: &Endpoint,
+    token: Option<&Token>,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Outcome<(u16, Value)> {
+    let unreachable = |problem: String| {
+        Failure::unavailable(
+            format!("{} cannot be reached: {problem}", endpoint.base()),
+            "Check the address, and that the server runs (`spexus serve`).",
+        )
+    };
+    let backend =
+        Backend::new(&settings(endpoint, token.cloned())).map_err(|error| unreachable(error.to_string()))?;
+    let to = endpoint
+        .at(path)
+        .ok_or_else(|| unreachable("it is no address".into()))?;
+    let body = if body.is_null() {
+        Bytes::new()
+    } else {
+        body.to_string().into()
+    };
+    let reply = tokio::time::timeout(STEP_TIMEOUT, backend.request(method, to, body)).await;
+    match reply {
+        Err(_) => Err(unreachable("it does not answer".into())),
+        Ok(Err(Fault::NotSent(problem) | Fault::Broken(problem))) => Err(unreachable(problem)),
+        Ok(Ok(Reply::Events(_))) => Ok((200, Value::Null)),
+        Ok(Ok(Reply::Text { status, body, .. })) => {
+            Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+        }
+    }
+}
+
+/// A refusal of the server, told as our own.
+fn expect((status, body): (u16, Value)) -> Outcome<Value> {
+    if status < 400 {
+        return Ok(body);
+    }
+    let error = &body["error"];
+    let number = error["refusal"]
+        .as_u64()
+        .or_else(|| error["code"].as_u64())
+        .unwrap_or_default();
+    let code = u16::try_from(number).ok().and_then(Code::from_number);
+    let code = code.unwrap_or(if status == 401 {
+        Code::AuthFailed
+    } else {
+        Code::ServiceUnavailable
+    });
+    let message = error["message"].as_str().map_or_else(
+        || format!("the server answered with status {status}"),
+        str::to_owned,
+    );
+    Err(Refusal::new(code, message).into())
+}
+
+fn need_terminal(flag: &str) -> Outcome {
+    if std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::argument(
+        flag.trim_start_matches('-'),
+        "is missing",
+        format!("{flag}, or a terminal to ask on"),
+    ))
+}
+
+fn asked(flag: &str, question: &str, default: &str) -> Outcome<String> {
+    need_terminal(flag)?;
+    eprint!("{question}");
+    std::io::stderr().flush()?;
+    let answer = input::first_line()?;
+    let answer = answer.trim();
+    Ok(if answer.is_empty() { default } else { answer }.to_owned())
+}
+
+/// Writes the file so that only its owner can read it, and keeps what else is in it.
+//= specs/spexus-bridge.md#connecting-a-host
+//# `spexus mcp init` MUST write the configuration only after a handshake with it succeeded, readable by its owner only.
+fn save(path: &Path, endpoint: &Endpoint, token: &str) -> Outcome {
+    let kept = std::fs::read(path)
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Map<String, Value>>(&text).ok());
+    let mut members = kept.unwrap_or_default();
+    members.insert("backend_api_url".into(), endpoint.base().into());
+    members.insert("pat_token".into(), token.into());
+    let text = serde_json::to_string_pretty(&members).map_err(std::io::Error::from)?;
+    super::install::write_private(path, &format!("{text}\n"))
+}

@@ -1,0 +1,70 @@
+//! Log lines on their way out: whatever looks like a token is replaced, wherever it came from.
+
+use std::io::{self, Write};
+
+const MARK: &[u8] = b"mcp_pat_";
+
+/// Standard error, without tokens.
+pub(super) fn stderr() -> Redacting<io::Stderr> {
+    Redacting(io::stderr())
+}
+
+/// A writer that lets no token through. A line comes in one piece, which is how log lines are written.
+pub(super) struct Redacting<W>(W);
+
+impl<W: Write> Write for Redacting<W> {
+    //= specs/spexus-bridge.md#logs
+    //# A token MUST NOT be written to the log, wherever it came from.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if !line.windows(MARK.len()).any(|piece| piece == MARK) {
+            return self.0.write(line);
+        }
+        self.0.write_all(&redacted(line))?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn redacted(line: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.windows(MARK.len()).position(|piece| piece == MARK) {
+        let (before, token) = rest.split_at(at);
+        clean.extend_from_slice(before);
+        clean.extend_from_slice(b"[token]");
+        let secret = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let end = token.iter().position(|byte| !secret(byte)).unwrap_or(token.len());
+        rest = &token[end..];
+    }
+    clean.extend_from_slice(rest);
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves 003 R13.3
+    //= specs/spexus-bridge.md#logs
+    //= type=test
+    //# A token MUST NOT be written to the log, wherever it came from.
+    #[test]
+    fn tokens_are_replaced_wherever_they_stand() {
+        let cases = [
+            ("nothing here", "nothing here"),
+            (
+                "a mcp_pat_Ab-9_x, and \"mcp_pat_second\"",
+                "a [token], and \"[token]\"",
+            ),
+            ("at the end mcp_pat_", "at the end [token]"),
+        ];
+        for (line, expect) in cases {
+            let mut out = Redacting(Vec::new());
+            out.write_all(line.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(out.0).unwrap(), expect);
+        }
+    }
+}
