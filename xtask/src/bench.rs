@@ -6,6 +6,7 @@
 
 mod bridge;
 mod duvet;
+mod mcp;
 mod rest;
 mod row;
 mod sample;
@@ -49,6 +50,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "duvet",
         run: duvet::suite,
+    },
+    Suite {
+        name: "mcp",
+        run: mcp::suite,
     },
 ];
 

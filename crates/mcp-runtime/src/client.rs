@@ -1,5 +1,7 @@
 //! The client as it described itself: its name, and what it can do for the server.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 /// A client's own words.
@@ -14,8 +16,17 @@ pub struct Client {
 }
 
 /// What a client can do. Anything it names that is not known here is kept and ignored.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClientCapabilities(Map<String, Value>);
+///
+/// Kept as text, shared by a session and its record: as values, a few declarations would outweigh the rest of an idle
+/// session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientCapabilities(Arc<str>);
+
+impl Default for ClientCapabilities {
+    fn default() -> Self {
+        Self("{}".into())
+    }
+}
 
 /// The extension under which tasks are negotiated in the stateless era.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -39,13 +50,23 @@ impl Client {
 impl ClientCapabilities {
     /// From the object of `initialize` or `_meta`.
     pub fn new(declared: Map<String, Value>) -> Self {
-        Self(declared)
+        Self(Value::Object(declared).to_string().into())
+    }
+
+    /// From what [`as_json`](Self::as_json) gave; `None` when it is not an object.
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok().map(Self::new)
+    }
+
+    /// All that was declared, for a store to keep.
+    pub fn as_json(&self) -> &str {
+        &self.0
     }
 
     /// True when the capability was declared: `sampling`, `elicitation`, `elicitation.url`, `roots`.
     pub fn has(&self, capability: &str) -> bool {
         let (family, part) = capability.split_once('.').unwrap_or((capability, ""));
-        match (self.0.get(family), part) {
+        match (self.declared().get(family), part) {
             (None, _) => false,
             (Some(_), "") => true,
             // An empty `elicitation` means forms, as it did before there was anything else.
@@ -56,12 +77,18 @@ impl ClientCapabilities {
 
     /// True when the client named this extension.
     pub fn has_extension(&self, id: &str) -> bool {
-        self.0.get("extensions").and_then(|e| e.get(id)).is_some()
+        // A look at the text spares most requests of the stateless era taking it apart.
+        self.0.contains(id)
+            && self
+                .declared()
+                .get("extensions")
+                .and_then(|e| e.get(id))
+                .is_some()
     }
 
     /// All that was declared.
-    pub fn declared(&self) -> &Map<String, Value> {
-        &self.0
+    pub fn declared(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.0).unwrap_or_default()
     }
 }
 
@@ -81,5 +108,14 @@ mod tests {
             assert!(!capabilities.has(name), "{name}");
         }
         assert!(capabilities.has_extension("x/y") && !capabilities.has_extension(TASKS_EXTENSION));
+        assert!(
+            !capabilities.has_extension("teapot"),
+            "a capability is no extension"
+        );
+        assert_eq!(
+            ClientCapabilities::from_json(capabilities.as_json()),
+            Some(capabilities)
+        );
+        assert_eq!(ClientCapabilities::from_json("[]"), None);
     }
 }

@@ -6,6 +6,7 @@
 mod completion;
 mod lifecycle;
 mod prompts;
+mod reading;
 mod resources;
 mod route;
 mod sight;

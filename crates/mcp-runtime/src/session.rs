@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use refusal::{Code, Refusal};
 
-use crate::client::{Client, ClientCapabilities};
+use crate::client::Client;
 use crate::core::random_id;
 use crate::in_flight::InFlight;
 use crate::level::Level;
@@ -90,11 +90,10 @@ impl Session {
         let mut session = Self::on_http(record.id.into(), limits);
         session.owner = record.owner.map(Into::into);
         let version = Version::parse(&record.version).unwrap_or(Version::NEWEST_HANDSHAKE);
-        let capabilities = ClientCapabilities::new(record.capabilities);
         let client = Client {
             name: record.client_name,
             version: record.client_version,
-            capabilities,
+            capabilities: record.capabilities,
         };
         session.greet(version, Arc::new(client));
         session.confirm();
@@ -126,7 +125,7 @@ impl Session {
             version: version.name().to_owned(),
             client_name: client.name.clone(),
             client_version: client.version.clone(),
-            capabilities: client.capabilities.declared().clone(),
+            capabilities: client.capabilities.clone(),
             log_level: self.log_level.load(Ordering::Acquire),
             watched: self.lock_watched().iter().cloned().collect(),
         })

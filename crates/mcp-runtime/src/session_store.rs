@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use refusal::Refusal;
-use serde_json::{Map, Value};
+
+use crate::client::ClientCapabilities;
 
 /// What is worth keeping of a session: enough to go on after a restart or on another node.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +24,7 @@ pub struct SessionRecord {
     /// The client's version.
     pub client_version: String,
     /// What the client can do.
-    pub capabilities: Map<String, Value>,
+    pub capabilities: ClientCapabilities,
     /// Level of log messages, 0 (debug) to 7 (emergency).
     pub log_level: u8,
     /// Addresses of the resources it watches.

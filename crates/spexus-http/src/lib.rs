@@ -34,3 +34,4 @@ mod settings;
 pub use openapi::openapi;
 pub use options::HttpOptions;
 pub use server::serve;
+pub use spexus_mcp::{McpOptions, Toolset, VersionMismatch};

@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use spexus_mcp::Mcp;
+use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::Service;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -35,8 +35,8 @@ pub async fn serve(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
-    let mcp =
-        Mcp::new(&service, options.mcp.clone()).map_err(|refusal| std::io::Error::other(refusal.message))?;
+    let mcp = Mcp::new(&service, mcp_options(&options))
+        .map_err(|refusal| std::io::Error::other(refusal.message))?;
     let router = router(App {
         service,
         mcp_service: mcp_endpoint::service(&mcp),
@@ -86,6 +86,18 @@ pub async fn serve(
         );
     }
     Ok(())
+}
+
+/// The runtime answers what takes too long itself, in its own protocol, just before the door would.
+fn mcp_options(options: &HttpOptions) -> McpOptions {
+    McpOptions {
+        serve_timeout_ms: options
+            .mcp
+            .serve_timeout_ms
+            .min(options.request_timeout_ms / 10 * 9),
+        drain_timeout_ms: options.mcp.drain_timeout_ms.min(options.drain_timeout_ms),
+        ..options.mcp.clone()
+    }
 }
 
 fn connection(

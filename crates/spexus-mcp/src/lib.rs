@@ -26,6 +26,7 @@ mod tools;
 mod visit;
 mod watch;
 
+pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Toolset};
 pub use visit::Visit;
 

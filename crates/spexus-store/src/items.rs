@@ -73,7 +73,7 @@ pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Res
     conn.one(sql, params![project_id, prefix]).await?.int("last")
 }
 
-/// The number of a new item and its place, behind its siblings, in one trip.
+/// The number of a new item and its place, behind its siblings.
 pub async fn next_place(
     conn: &mut Conn,
     project_id: Uuid,

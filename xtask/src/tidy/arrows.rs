@@ -33,6 +33,11 @@ const HOMES: &[Home] = &[
         tests_of: Some(&["spexus-store", "test-support"]),
     },
     Home {
+        library: "rusqlite",
+        crates: &["spexus-store", "xtask"],
+        tests_of: Some(&["spexus-store"]),
+    },
+    Home {
         library: "axum",
         crates: &["spexus-http", "xtask"],
         tests_of: None,

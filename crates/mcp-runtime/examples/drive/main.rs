@@ -37,8 +37,9 @@ impl Figure {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let mut figures = pipe::measure(options.messages)?;
-    figures.extend(memory::measure()?);
+    let mut figures = memory::measure_sessions()?;
+    figures.extend(pipe::measure(options.messages)?);
+    figures.extend(memory::measure_pressure()?);
     figures.extend(http::measure(options.messages)?);
     println!("| what | measured | unit | goal |\n|---|---:|---|---|");
     for figure in &figures {

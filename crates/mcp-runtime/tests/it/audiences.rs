@@ -13,7 +13,7 @@ use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
 use crate::client::{Client, codes};
-use crate::http::{Http, json_of};
+use crate::http_client::{Http, json_of};
 
 /// Administrators see everything, guests what is not secret, and nobody knows what a broken guard says.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::json;
 
 use crate::client::server;
-use crate::http::listen;
+use crate::http_client::listen;
 use crate::stdio::echo;
 use mcp_runtime::{Server, Tool, ToolResult};
 

@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 use crate::client::Client;
-use crate::http::{Http, json_of};
+use crate::http_client::{Http, json_of};
 
 // proves 002 Resil-003
+// proves 003 R10.10: a tool that breaks is answered with an internal error, and the panic hook reports it
 #[tokio::test]
 async fn every_refusal_of_the_crate_is_provoked() {
     let source = sources();

@@ -1,4 +1,4 @@
-//! Resources: listed, read, watched, cached, streamed, guarded.
+//! Resources: listed, read, cached, streamed, guarded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, codes, refusal, server, server_with};
 
-fn text(uri: &str, content: &str) -> Resource {
+pub(crate) fn text(uri: &str, content: &str) -> Resource {
     let content = content.to_owned();
     Resource::new(
         uri,
@@ -182,168 +182,6 @@ async fn climbing_addresses_are_refused_over_the_wire() {
             );
         }
     }
-}
-
-// proves 002 Req-Res-004
-// proves 002 Req-Res-005
-// proves 002 Req-Res-007
-// proves 002 Req-Proto-013
-//= specs/mcp-runtime.md#changes
-//= type=test
-//# A session MUST hear of a resource from the answer to its subscription until the answer to its unsubscription.
-#[tokio::test]
-async fn a_subscriber_hears_of_changes_until_it_unsubscribes() {
-    let server = server();
-    server
-        .add_resources(vec![text("test:///a", "a"), text("test:///b", "b")])
-        .unwrap();
-    let mut client = Client::ready(&server).await;
-    assert_eq!(
-        client
-            .request("resources/subscribe", json!({ "uri": "test:///a" }))
-            .await["result"],
-        json!({})
-    );
-    server.resource_changed("test:///b", Change::Updated);
-    server.resource_changed("test:///a", Change::Updated);
-    let notice = client.notice("notifications/resources/updated").await;
-    let params = &notice["params"];
-    assert_eq!(
-        (&params["uri"], &params["resource_uri"]),
-        (&json!("test:///a"), &json!("test:///a"))
-    );
-    assert_eq!(params["change_type"], "updated");
-    params["timestamp"]
-        .as_str()
-        .unwrap()
-        .parse::<jiff::Timestamp>()
-        .expect("RFC 3339");
-    server.remove_resource("test:///a");
-    assert_eq!(
-        client.notice("notifications/resources/updated").await["params"]["change_type"],
-        "deleted"
-    );
-    client.notice("notifications/resources/list_changed").await;
-    client
-        .request("resources/unsubscribe", json!({ "uri": "test:///a" }))
-        .await;
-    server.resource_changed("test:///a", Change::Updated);
-    assert!(client.heard_nothing_of("notifications/resources/updated").await);
-    assert_eq!(
-        refusal(
-            &client
-                .request("resources/subscribe", json!({ "uri": "test:///never" }))
-                .await
-        ),
-        1046
-    );
-}
-
-#[tokio::test]
-async fn a_session_may_not_watch_everything() {
-    let server = server_with(|s| s.limits.max_subscriptions_per_session = 1);
-    server
-        .add_resources(vec![text("test:///a", "a"), text("test:///b", "b")])
-        .unwrap();
-    let mut client = Client::ready(&server).await;
-    assert!(
-        client
-            .request("resources/subscribe", json!({ "uri": "test:///a" }))
-            .await["result"]
-            .is_object()
-    );
-    assert_eq!(
-        codes(
-            &client
-                .request("resources/subscribe", json!({ "uri": "test:///b" }))
-                .await
-        ),
-        (1059, 1059)
-    );
-}
-
-// proves 002 Req-Res-008
-//= specs/mcp-runtime.md#changes
-//= type=test
-//# A changed resource MUST be told to every session and listener that watches it, with its address, the time and the kind of change.
-#[tokio::test]
-async fn ten_subscribers_and_a_listener_each_hear_of_a_change() {
-    let server = server();
-    server.add_resources(vec![text("test:///a", "a")]).unwrap();
-    let mut clients = Vec::new();
-    for _ in 0..10 {
-        let mut client = Client::ready(&server).await;
-        client
-            .request("resources/subscribe", json!({ "uri": "test:///a" }))
-            .await;
-        clients.push(client);
-    }
-    let mut listener = Client::silent(&server);
-    let filter =
-        json!({ "notifications": { "resourceSubscriptions": ["test:///a"], "toolsListChanged": true } });
-    let id = listener
-        .start_stateless("subscriptions/listen", filter, json!({}))
-        .await;
-    let first = listener.next().await.unwrap();
-    assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
-    server.resource_changed("test:///a", Change::Updated);
-    for client in &mut clients {
-        assert_eq!(
-            client.notice("notifications/resources/updated").await["params"]["uri"],
-            "test:///a"
-        );
-    }
-    let notice = listener.notice("notifications/resources/updated").await;
-    assert_eq!(
-        notice["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        json!(id)
-    );
-    assert_eq!(notice["params"]["change_type"], "updated");
-}
-
-//= specs/mcp-runtime.md#changes
-//= type=test
-//# A change of a list MUST be told to every active session and to every listener that asked for it, and to no other listener.
-#[tokio::test]
-async fn a_listener_hears_what_it_asked_for_and_ends_when_it_is_cancelled() {
-    let server = server();
-    let mut client = Client::silent(&server);
-    let filter = json!({ "notifications": { "promptsListChanged": true } });
-    let id = client
-        .start_stateless("subscriptions/listen", filter, json!({}))
-        .await;
-    assert_eq!(
-        client.next().await.unwrap()["params"]["notifications"],
-        json!({ "promptsListChanged": true })
-    );
-    server.add_resources(vec![text("test:///a", "a")]).unwrap();
-    server
-        .add_prompts(vec![Prompt::template("p", "A prompt.", vec![])])
-        .unwrap();
-    let heard = client.next().await.unwrap();
-    assert_eq!(heard["method"], "notifications/prompts/list_changed");
-    client
-        .notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
-    client.request("ping", json!({})).await;
-    server.remove_prompt("p");
-    let (rest, _) = client.finish().await;
-    assert_eq!(rest, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn a_listener_whose_input_ends_is_answered() {
-    let mut client = Client::silent(&server());
-    let id = client
-        .start_stateless("subscriptions/listen", json!({ "notifications": {} }), json!({}))
-        .await;
-    client.notice("notifications/subscriptions/acknowledged").await;
-    let (rest, _) = client.finish().await;
-    assert_eq!(rest[0]["id"], json!(id));
-    assert_eq!(
-        rest[0]["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        json!(id)
-    );
 }
 
 // proves 002 Req-Res-009

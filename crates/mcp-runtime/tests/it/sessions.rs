@@ -9,7 +9,7 @@ use mcp_runtime::{
 use serde_json::json;
 
 use crate::client::{refusal, server, server_with};
-use crate::http::{HELLO, Http};
+use crate::http_client::{HELLO, Http};
 
 // proves 002 Req-Proto-010
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn the_store_in_memory_keeps_and_forgets() {
         version: "2025-11-25".into(),
         client_name: "c".into(),
         client_version: "1".into(),
-        capabilities: serde_json::Map::new(),
+        capabilities: mcp_runtime::ClientCapabilities::default(),
         log_level: 1,
         watched: vec!["x:y".into()],
     };
@@ -152,4 +152,56 @@ async fn the_store_in_memory_keeps_and_forgets() {
     assert_eq!(store.get("a").await.unwrap(), Some(record));
     store.remove("a").await.unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);
+}
+
+/// Set in a process that runs the next test and nothing else.
+const ALONE: &str = "MCP_RUNTIME_TEST_ALONE";
+
+//= specs/mcp-runtime.md#sessions
+//= type=test
+//# An idle session SHOULD take no more than 2 KB.
+#[tokio::test]
+async fn ten_thousand_idle_sessions_take_20_megabytes_at_most() {
+    if std::env::var_os(ALONE).is_none() {
+        // The memory of a process says something about one test only when no other runs in it.
+        let name = "sessions::ten_thousand_idle_sessions_take_20_megabytes_at_most";
+        let mut again = tokio::process::Command::new(std::env::current_exe().unwrap());
+        let alone = again
+            .args(["--exact", name])
+            .env(ALONE, "1")
+            .kill_on_drop(true)
+            .output();
+        let alone = tokio::time::timeout(std::time::Duration::from_secs(240), alone).await;
+        let alone = alone.expect("opened within minutes").unwrap();
+        let said = String::from_utf8_lossy(&alone.stdout);
+        assert!(alone.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let server = Server::builder(Info::new("test", "1.0.0")).build();
+    let mut http = Http::new(&server);
+    let capabilities =
+        json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} } });
+    let client = json!({ "name": "a client with a name", "version": "1.20.300" });
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    for _ in 0..100 {
+        http.post(hello.clone()).await;
+    }
+    let before = resident_kilobytes();
+    for _ in 0..10_000 {
+        http.post(hello.clone()).await;
+    }
+    assert_eq!(server.sessions(), 10_100);
+    let grown = resident_kilobytes() - before;
+    assert!(grown <= 20 * 1024, "10,000 sessions take {grown} KB");
+}
+
+fn resident_kilobytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

@@ -5,10 +5,14 @@ use crate::render::Answer;
 use crate::schema::{answer, object};
 use mcp_runtime::Arguments;
 use serde_json::{Map, Value, json};
-use spexus_domain::Ruled;
 use spexus_domain::permission::Operation;
+use spexus_domain::{Ruled, Uuid};
 use spexus_service::account::user;
 use spexus_service::{project, settings};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What was told last, the number of the last change it was read at, and to tokens of which project.
+type Kept = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
 
 /// The one tool of names.
 pub(super) fn tools() -> Vec<Spec> {
@@ -20,6 +24,8 @@ pub(super) fn tools() -> Vec<Spec> {
         ("users", "array"),
         ("projects", "array"),
     ]);
+    let kept = Kept::default();
+    let run = move |work, _: Arguments| run(work, kept.clone());
     vec![
         Spec::new("list_vocabulary", "List names", description, run)
             .does(super::spec::Effect::Read, Operation::ReadSettings)
@@ -27,7 +33,22 @@ pub(super) fn tools() -> Vec<Spec> {
     ]
 }
 
-async fn run(work: Work, _: Arguments) -> Ruled<Answer> {
+/// Names change seldom and are asked for often: as long as nothing changed they are told from memory.
+async fn run(work: Work, kept: Kept) -> Ruled<Answer> {
+    let (head, project) = (*work.service.follow().borrow(), work.caller.bound_project);
+    let known = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let value = match known {
+        Some((at, of, value)) if at == head && of == project => value,
+        _ => {
+            let value = read(&work).await?;
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((head, project, value.clone()));
+            value
+        }
+    };
+    Ok(Answer::new("Names by what they are for.", value))
+}
+
+async fn read(work: &Work) -> Ruled<Value> {
     let (service, caller) = (&work.service, &work.caller);
     let mut statuses = Map::new();
     for workflow in settings::workflows(service, caller).await?.data {
@@ -46,12 +67,11 @@ async fn run(work: Work, _: Arguments) -> Ruled<Answer> {
     let links = settings::link_types(service, caller).await?.data;
     let users = user::names(service, caller).await?.data;
     let projects = project::list(service, caller).await?.data;
-    let value = json!({
+    Ok(json!({
         "statuses": statuses,
         "types": types.iter().map(|one| &one.name).collect::<Vec<_>>(),
         "relationship_types": links.iter().map(|one| format!("{} / {}", one.name, one.inverse)).collect::<Vec<_>>(),
         "users": users.iter().filter(|one| one.active).map(|one| &one.username).collect::<Vec<_>>(),
         "projects": projects.iter().map(|one| &one.key).collect::<Vec<_>>(),
-    });
-    Ok(Answer::new("Names by what they are for.", value))
+    }))
 }

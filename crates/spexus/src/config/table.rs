@@ -1,7 +1,7 @@
 //! The table of settings, and the values they give.
 
 use spexus_domain::text;
-use spexus_http::HttpOptions;
+use spexus_http::{HttpOptions, Toolset, VersionMismatch};
 use spexus_service::ServiceOptions;
 use spexus_store::{Durability, Location};
 use std::fmt::Display;
@@ -246,6 +246,76 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.http.secure_cookies.to_string(),
     },
     Setting {
+        name: "mcp.toolsets",
+        doc: "Which tools agents are shown when they do not say: the header x-spexus-toolsets chooses others.",
+        allowed: "core, author, admin or all; several separated by commas",
+        secret: false,
+        put: |settings, text| match Toolset::parse_list("mcp.toolsets", text) {
+            Ok(toolsets) => {
+                settings.http.mcp.toolsets = toolsets;
+                true
+            }
+            Err(_) => false,
+        },
+        get: |settings| {
+            let names: Vec<&str> = settings.http.mcp.toolsets.iter().map(|set| set.name()).collect();
+            names.join(",")
+        },
+    },
+    Setting {
+        name: "mcp.read_only",
+        doc: "Whether agents can change nothing, whatever their tokens allow.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.http.mcp.read_only, text),
+        get: |settings| settings.http.mcp.read_only.to_string(),
+    },
+    Setting {
+        name: "mcp.name",
+        doc: "How the MCP endpoint calls itself to programs.",
+        allowed: "1 to 100 characters",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.http.mcp.name, text, is_name(text)),
+        get: |settings| settings.http.mcp.name.clone(),
+    },
+    Setting {
+        name: "mcp.title",
+        doc: "How the MCP endpoint calls itself to people.",
+        allowed: "1 to 100 characters",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.http.mcp.title, text, is_name(text)),
+        get: |settings| settings.http.mcp.title.clone(),
+    },
+    Setting {
+        name: "mcp.guide",
+        doc: "Whether the instructions for agents end with a guide to tools, resources and prompts.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.http.mcp.guide, text),
+        get: |settings| settings.http.mcp.guide.to_string(),
+    },
+    Setting {
+        name: "mcp.version_mismatch",
+        doc: "What an agent hears that asks for an unknown version of the protocol: a refusal, or the newest one we speak.",
+        allowed: "reject or negotiate",
+        secret: false,
+        put: |settings, text| {
+            settings.http.mcp.version_mismatch = match text {
+                "reject" => VersionMismatch::Reject,
+                "negotiate" => VersionMismatch::Negotiate,
+                _ => return false,
+            };
+            true
+        },
+        get: |settings| {
+            match settings.http.mcp.version_mismatch {
+                VersionMismatch::Reject => "reject",
+                VersionMismatch::Negotiate => "negotiate",
+            }
+            .into()
+        },
+    },
+    Setting {
         name: "log.level",
         doc: "Which log lines are written. Commands other than `serve` write only warnings unless this is set.",
         allowed: "off, error, warn, info, debug or trace, or a list such as info,spexus_store=debug",
@@ -319,6 +389,10 @@ fn is_address(text: &str) -> bool {
     };
     let bare_ipv6 = host.contains(':') && !host.starts_with('[');
     !host.is_empty() && !bare_ipv6 && port.parse::<u16>().is_ok() && !text.contains(char::is_whitespace)
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control)
 }
 
 /// A level, or a list of levels for parts of the program.

@@ -13,6 +13,7 @@ on_both! {
     // proves 003 R9.4
     // proves 003 R9.5
     // proves 003 R12.2
+    // proves 003 R16.2
     // proves 003 R16.8
     //= specs/spexus-mcp.md#endpoint
     //= type=test

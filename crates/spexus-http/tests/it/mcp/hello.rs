@@ -109,6 +109,7 @@ on_both! {
     // proves 000 R2.4
     // proves 001 D5
     // proves 001 D6
+    // proves 001 D12
     // proves 003 R2.5
     // proves 003 R2.7
     // proves 003 R11.6

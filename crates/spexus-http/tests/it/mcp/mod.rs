@@ -1,8 +1,10 @@
 //! The MCP endpoint from outside: agents on real sockets, beside REST on the same database.
 
 mod client;
+mod docs;
 mod door;
 mod hello;
+mod measures;
 mod prompts;
 mod quiet;
 mod resources;

@@ -41,6 +41,7 @@ on_both! {
     }
 
     // proves 003 R4.8
+    // proves 003 R11.8: of the numbers from -32000 down only those MCP defines are used, as -32002
     //= specs/spexus-mcp.md#resources
     //= type=test
     //# An address of nothing MUST be refused with -32002.

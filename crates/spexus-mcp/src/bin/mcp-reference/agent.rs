@@ -7,6 +7,7 @@ use spexus_mcp::{Mcp, McpOptions, Toolset};
 use spexus_service::account::{login, token};
 use spexus_service::{Service, ServiceOptions};
 use spexus_store::Location;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
@@ -18,6 +19,7 @@ pub(crate) struct Agent {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
     next_id: u64,
+    service: Service,
     _folder: tempfile::TempDir,
 }
 
@@ -51,6 +53,7 @@ impl Agent {
             lines: BufReader::new(reader).lines(),
             writer,
             next_id: 1,
+            service,
             _folder: folder,
         };
         let hello = json!({
@@ -61,6 +64,11 @@ impl Agent {
             .write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
             .await;
         agent
+    }
+
+    /// Writes the audit trail as far as it has come.
+    pub(crate) async fn flush(&self) {
+        self.service.flush().await;
     }
 
     /// A request that succeeds; gives its result.
@@ -84,6 +92,26 @@ impl Agent {
             .write_all(format!("{message}\n").as_bytes())
             .await
             .unwrap();
+    }
+}
+
+/// A value with its members in the order of their names, whatever order they were made in.
+pub(crate) fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let ordered: BTreeMap<&String, Value> = members
+                .iter()
+                .map(|(name, value)| (name, sorted(value)))
+                .collect();
+            Value::Object(
+                ordered
+                    .into_iter()
+                    .map(|(name, value)| (name.clone(), value))
+                    .collect(),
+            )
+        }
+        Value::Array(list) => list.iter().map(sorted).collect(),
+        other => other.clone(),
     }
 }
 

@@ -193,7 +193,6 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
                 "transitions": [{ "from": "Draft", "to": "Active" }, { "from": "Active", "to": "Obsolete" }],
             }),
         ),
-        ("list_audit_events", json!({ "limit": 1 })),
         ("verify_history", json!({})),
     ]
 }
