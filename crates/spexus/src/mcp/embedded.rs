@@ -3,7 +3,7 @@
 use super::{Choice, World, bridge, config};
 use crate::arguments::Global;
 use crate::commands::serve::stop_signals;
-use crate::config::Sources;
+use crate::config::{Config, Sources};
 use crate::failure::{Failure, Outcome};
 use crate::session::{self, Missing};
 use crate::telemetry;
@@ -16,7 +16,7 @@ use spexus_service::account::login;
 pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sources) -> Outcome {
     let config = sources.merge().map_err(Failure::configuration)?;
     telemetry::start_stdio(&config::log_level(world)?)?;
-    let options = options(choice)?;
+    let options = options(&config, choice)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
@@ -29,13 +29,16 @@ pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sou
 /// One host asks for a few things at once; more threads only cost memory.
 const WORKERS: usize = 2;
 
-fn options(choice: &Choice) -> Outcome<McpOptions> {
-    let mut options = McpOptions {
-        name: NAME.to_owned(),
-        title: "Requirements".to_owned(),
-        read_only: choice.read_only,
-        ..McpOptions::default()
-    };
+/// As the settings have it, and what the host's command line asks for. A read-only installation stays so.
+fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
+    let mut options = config.settings.http.mcp.clone();
+    if !config.is_set("mcp.name") {
+        options.name = NAME.to_owned();
+    }
+    if !config.is_set("mcp.title") {
+        options.title = "Requirements".to_owned();
+    }
+    options.read_only |= choice.read_only;
     if let Some(sets) = &choice.toolsets {
         options.toolsets = Toolset::parse_list("toolsets", sets)?;
     }
@@ -44,7 +47,7 @@ fn options(choice: &Choice) -> Outcome<McpOptions> {
 
 //= specs/spexus-bridge.md#the-system-in-the-process
 //# With `--database` the whole system MUST run in the process, as the first administrator or as the user named with `--as`.
-async fn serve(config: &crate::config::Config, user: Option<&str>, options: McpOptions) -> Outcome<Ended> {
+async fn serve(config: &Config, user: Option<&str>, options: McpOptions) -> Outcome<Ended> {
     let (service, first) = session::open(config, Missing::Create).await?;
     //= specs/spexus-bridge.md#the-system-in-the-process
     //# A database that does not exist MUST be made, and a password that was made up for it MUST NOT be printed to standard output.
