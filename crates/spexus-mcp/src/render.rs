@@ -255,6 +255,6 @@ mod tests {
     #[test]
     fn details_are_read_by_name_and_a_miss_tells_the_options() {
         assert_eq!(Detail::parse("FULL").unwrap(), Detail::Full);
-        assert!(Detail::parse("ful").unwrap_err().message.contains("full"));
+        assert!(Detail::parse("ful").unwrap_err().hint.contains("full"));
     }
 }
