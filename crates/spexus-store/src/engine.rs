@@ -32,7 +32,7 @@ pub struct Conn {
     /// Whether a statement has failed since someone last asked.
     failed: bool,
     /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
-    settled: Option<HashMap<(&'static str, Vec<Param>), Arc<[Row]>>>,
+    settled: Option<Settled>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
@@ -65,6 +65,9 @@ pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(sqlx::postgres::PgRow),
 }
+
+/// Answers by what was asked.
+type Settled = HashMap<(&'static str, Vec<Param>), Arc<[Row]>>;
 
 /// Answers kept at most; more are asked again.
 const MAX_SETTLED: usize = 256;
