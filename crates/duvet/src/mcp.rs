@@ -15,7 +15,7 @@ mod tree;
 
 pub use desk::Desk;
 
-use mcp_runtime::{Info, Instructions, Server, Settings};
+use mcp_runtime::{Access, Context, Guard, Info, Instructions, Server, Settings};
 use refusal::Refusal;
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
         .settings(settings)
         .instructions(Instructions::Fixed(GUIDE.to_owned()))
         .resource_source(resources::Tree(Arc::clone(desk)))
+        .guard(Begin(Arc::clone(desk)))
         .build();
     server.add_tools(tools::all(desk))?;
     for template in resources::templates(desk) {
@@ -49,4 +50,16 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
     }
     server.add_prompts(prompts::all(desk))?;
     Ok(server)
+}
+
+/// Nothing is forbidden, but whoever subscribes hears of everything from that moment on: so there is a first look by then.
+struct Begin(Arc<Desk>);
+
+impl Guard for Begin {
+    fn check(&self, _cx: &Context, access: Access<'_>) -> Result<(), Refusal> {
+        if matches!(access, Access::WatchResource(_)) {
+            self.0.first();
+        }
+        Ok(())
+    }
 }

@@ -1,13 +1,16 @@
 //! Which files the patterns of a project mean.
 //!
-//! All patterns are answered by one walk per folder they have in common, walks beside each other. Ignore files (`.gitignore`,
+//! All patterns are answered by one walk per folder they have in common, walks beside each other, each on all cores. A
+//! folder that no pattern can have files in is not opened. Ignore files (`.gitignore`,
 //! `.ignore`) are honoured for sources, so that a pattern such as `**/*.rs` does not wander into build output. What a
 //! pattern names before its first wildcard is meant: it is searched even when an ignore file leaves it out.
 
+use globset::GlobMatcher;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 /// One pattern to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -99,12 +102,29 @@ impl Walk {
             .ignore(self.ignore)
             .git_exclude(self.ignore);
         walker.parents(self.ignore).follow_links(false);
-        walker.filter_entry(|entry| entry.file_name() != ".git");
-        let entries = walker.build().filter_map(Result::ok);
-        entries
-            .filter(is_file)
-            .flat_map(|entry| self.hits(root, entry.path(), &set))
-            .collect()
+        let shapes: Vec<Shape> = self
+            .globs
+            .iter()
+            .map(|(_, glob)| Shape::of(glob.glob()))
+            .collect();
+        let top = root.to_owned();
+        walker.filter_entry(move |entry| is_worth_opening(entry, &top, &shapes));
+        walker.threads(rayon::current_num_threads());
+        let (found, files) = channel();
+        walker.build_parallel().run(|| {
+            let (found, set) = (found.clone(), &set);
+            Box::new(move |entry| {
+                if let Some(entry) = entry.ok().filter(is_file) {
+                    for hit in self.hits(root, entry.path(), set) {
+                        // The receiver waits below until every walker is done.
+                        let _ = found.send(hit);
+                    }
+                }
+                WalkState::Continue
+            })
+        });
+        drop(found);
+        files.into_iter().collect()
     }
 
     fn hits(&self, root: &Path, path: &Path, set: &GlobSet) -> Vec<(usize, String)> {
@@ -116,6 +136,54 @@ impl Walk {
             .map(|hit| (self.globs[hit].0, name.clone()))
             .collect()
     }
+}
+
+/// What the folders of a pattern's files are called, as far as the pattern says.
+struct Shape {
+    folders: Vec<GlobMatcher>,
+    /// Whether folders below those may have any name and depth.
+    open: bool,
+}
+
+impl Shape {
+    fn of(pattern: &str) -> Self {
+        let mut shape = Self {
+            folders: Vec::new(),
+            open: false,
+        };
+        let parts: Vec<&str> = pattern.split('/').collect();
+        for part in &parts[..parts.len() - 1] {
+            // Braces and classes may reach over a slash; what follows them is not taken apart.
+            match GlobBuilder::new(part).build() {
+                Ok(glob) if !part.contains("**") && !part.contains(['{', '[']) => {
+                    shape.folders.push(glob.compile_matcher())
+                }
+                _ => {
+                    shape.open = true;
+                    break;
+                }
+            }
+        }
+        shape.open |= parts.iter().any(|part| part.contains(['{', '[']));
+        shape
+    }
+
+    fn may_hold(&self, folder: &Path) -> bool {
+        let mut names = folder.components().map(|part| Path::new(part.as_os_str()));
+        let fits = self
+            .folders
+            .iter()
+            .all(|wanted| names.next().is_none_or(|name| wanted.is_match(name)));
+        fits && (self.open || names.next().is_none())
+    }
+}
+
+fn is_worth_opening(entry: &DirEntry, root: &Path, shapes: &[Shape]) -> bool {
+    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return true;
+    }
+    let folder = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    entry.file_name() != ".git" && shapes.iter().any(|shape| shape.may_hold(folder))
 }
 
 /// A file, or a link to one. Links to folders are not followed.
@@ -219,6 +287,24 @@ mod tests {
             &[(0, "src/b.rs"), (1, "src/deep/d.py")],
         );
         check(&[("nowhere/**/*.rs", true), ("absent.rs", true)], &[]);
+    }
+
+    #[test]
+    fn only_folders_that_can_hold_a_file_are_opened() {
+        let check = |pattern: &str, folder: &str, expected: bool| {
+            let found = Shape::of(pattern).may_hold(Path::new(folder));
+            assert_eq!(found, expected, "{pattern} in {folder}");
+        };
+        check("quic*/**/*.rs", "", true);
+        check("quic*/**/*.rs", "quic2/src", true);
+        check("quic*/**/*.rs", "specs", false);
+        check("*/src/*.rs", "a", true);
+        check("*/src/*.rs", "a/src", true);
+        check("*/src/*.rs", "a/target", false);
+        check("*/src/*.rs", "a/src/deep", false);
+        check("**/*.rs", "any/where", true);
+        check("{a/b,c}/*.rs", "a/b", true);
+        check("a[/]b/*.rs", "a/b", true);
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl<'a> Watch<'a> {
         metrics::counter!("spexus_mcp_operations_total", "method" => method, "outcome" => outcome)
             .increment(1);
         metrics::histogram!("spexus_mcp_operation_seconds", "method" => method).record(seconds);
+        //= specs/spexus-mcp.md#answers
+        //# No answer and no log line MUST hold a token, a path of the host or the text of a statement.
+        // The token by its id, the resource by its form; never an argument.
         tracing::info!(
             user = self.caller.username,
             token = self.caller.token_id.map(tracing::field::display),

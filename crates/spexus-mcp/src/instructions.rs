@@ -22,6 +22,8 @@ impl ActivePrompt {
     //# The instructions MUST begin with the active prompt as it is now; without one, or when it cannot be read, that part MUST be empty.
     pub(crate) async fn words(&self, service: &Service, caller: &Caller) -> Arc<str> {
         let head = *service.follow().borrow();
+        //= specs/spexus-mcp.md#saying-hello
+        //# After the first time, saying hello and listing tools MUST NOT read from the database.
         if let Some((at, words)) = &*self.lock()
             && *at == head
         {

@@ -102,6 +102,6 @@ mod tests {
         assert!(Toolset::Core.is_in(&chosen) && Toolset::Admin.is_in(&chosen));
         assert!(!Toolset::Admin.is_in(&[Toolset::Core]) && Toolset::Admin.is_in(&[Toolset::All]));
         let miss = Toolset::parse_list("toolset", "auther").unwrap_err();
-        assert!(miss.message.contains("author"), "{}", miss.message);
+        assert!(miss.hint.contains("author"), "{}", miss.hint);
     }
 }

@@ -58,7 +58,7 @@ impl Detail {
         let named: Vec<_> = Self::NAMES.into_iter().zip(all).collect();
         nearest::find(&named, |(name, _)| name, text)
             .map(|(_, detail)| *detail)
-            .ok_or_else(|| nearest::miss("detail", text, Self::NAMES.into_iter()))
+            .ok_or_else(|| nearest::miss("detail", text, Self::NAMES))
     }
 }
 
@@ -220,10 +220,8 @@ fn chosen(item: &Item, wanted: &[String]) -> Value {
 //# Invisible characters MUST be taken out of everything people wrote before an agent reads it.
 pub(crate) fn visible(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            if !text.is_ascii() && text.chars().any(is_invisible) {
-                text.retain(|c| !is_invisible(c));
-            }
+        Value::String(text) if !text.is_ascii() && text.chars().any(is_invisible) => {
+            text.retain(|c| !is_invisible(c));
         }
         Value::Array(list) => list.iter_mut().for_each(visible),
         Value::Object(fields) => fields.values_mut().for_each(visible),
@@ -255,6 +253,6 @@ mod tests {
     #[test]
     fn details_are_read_by_name_and_a_miss_tells_the_options() {
         assert_eq!(Detail::parse("FULL").unwrap(), Detail::Full);
-        assert!(Detail::parse("ful").unwrap_err().message.contains("full"));
+        assert!(Detail::parse("ful").unwrap_err().hint.contains("full"));
     }
 }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A change that no bell told of (a network folder, too many watched files) is found after this time.
-const LOOK_EVERY_MS: u64 = 30_000;
-/// The same where there is no bell at all.
+const LOOK_EVERY_MS: u64 = 20_000;
+/// The same where there is no bell at all; a project whose looks take long is looked at less often.
 const POLL_EVERY_MS: u64 = 2_000;
-/// Looks that nobody asked for may take this part of the time, so that a huge project is not looked at all day.
+/// Looks that nobody asked for take about this part of the time.
 const IDLE_SHARE: u32 = 50;
 
 /// Tells of changes below a folder for as long as the process lives. Call it on a thread of its own.
@@ -32,10 +32,13 @@ pub fn tell(desk: &Desk, server: &Server, root: &Path) {
             announce(server, &state, &next);
             (told, state) = (now, next);
         }
-        let rest = start.elapsed() * IDLE_SHARE;
+        let longest = Duration::from_millis(LOOK_EVERY_MS);
         match &watch {
-            Some(watch) => drop(watch.wait(rest.max(Duration::from_millis(LOOK_EVERY_MS)))),
-            None => std::thread::sleep(rest.max(Duration::from_millis(POLL_EVERY_MS))),
+            Some(watch) => drop(watch.wait(longest)),
+            None => {
+                let rest = start.elapsed() * IDLE_SHARE;
+                std::thread::sleep(rest.clamp(Duration::from_millis(POLL_EVERY_MS), longest));
+            }
         }
     }
 }

@@ -41,10 +41,12 @@ impl Desk {
 
     /// The oldest state that anyone may have been told of.
     pub(super) fn first(&self) -> Arc<Snapshot> {
-        match self.first.get() {
-            Some(first) => Arc::clone(first),
-            None => self.look(),
+        if let Some(first) = self.first.get() {
+            return Arc::clone(first);
         }
+        // Another look may have been the first one while this one waited.
+        let snapshot = self.look();
+        Arc::clone(self.first.get_or_init(|| snapshot))
     }
 
     /// Answers one question from the state of this moment, on a thread that may wait for files.

@@ -37,6 +37,8 @@ async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let key = take(&mut arguments, "idempotency_key");
     let input: BatchInput = read(arguments)?;
+    //= specs/spexus-mcp.md#tools
+    //# A batch MUST be applied whole or not at all, once for each idempotency key.
     let done = batch::run(&work.service, &work.caller, input, key.as_deref()).await?;
     let text = match done.dry_run {
         true => format!(

@@ -15,6 +15,8 @@ mod vocabulary;
 
 pub(crate) use spec::{Effect, Spec};
 
+//= specs/spexus-mcp.md#tools
+//# The core MUST have at most 25 tools, and its list at most 24 KB.
 /// Every tool, in the order they are listed.
 pub(crate) fn all() -> Vec<Spec> {
     let families = [

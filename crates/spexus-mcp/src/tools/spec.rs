@@ -114,6 +114,8 @@ impl Spec {
         }
     }
 
+    //= specs/spexus-mcp.md#tools
+    //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
     pub(crate) fn into_tool(self, service: &Service) -> Tool {
         let (service, run, name) = (service.clone(), self.run, self.name);

@@ -113,11 +113,9 @@ pub(super) fn answer<T>(
         )));
         structured.insert("next_cursor".to_owned(), end.to_string().into());
     }
-    Ok(ToolResult {
-        content,
-        structured_content: Some(structured.into()),
-        ..ToolResult::default()
-    })
+    let mut result = ToolResult::of(content);
+    result.structured_content = Some(structured.into());
+    Ok(result)
 }
 
 /// Schema of arguments: the given ones, and those every list takes.

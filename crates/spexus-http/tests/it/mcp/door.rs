@@ -73,6 +73,9 @@ on_both! {
     //= specs/spexus-mcp.md#rights
     //= type=test
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.
+    //= specs/mcp-runtime.md#http-transport
+    //= type=test
+    //# A request the client has no right to MUST be answered with status 403 beside its JSON-RPC error.
     async fn a_missing_right_is_403_and_1014(server) {
         server.seed().await;
         let token = server.user("kim", "Commenter").await;

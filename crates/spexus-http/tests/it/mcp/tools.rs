@@ -205,6 +205,9 @@ on_both! {
     //= specs/spexus-mcp.md#answers
     //= type=test
     //# The payload of an answer MUST be sent once: as structured content beside a short text, or as text to clients that know nothing else.
+    //= specs/mcp-runtime.md#tools
+    //= type=test
+    //# A structured result with a short text MUST be sent as text where the revision knows no structured results.
     async fn an_answer_is_written_once(server) {
         server.seed().await;
         let call = json!({ "name": "get_item", "arguments": { "id": "AC-001" } });
