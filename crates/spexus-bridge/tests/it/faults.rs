@@ -102,7 +102,7 @@ async fn a_backend_that_comes_back_is_found_and_told_again_what_is_watched() {
 //= type=test
 //# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.
 #[tokio::test]
-async fn what_may_be_repeated_is_and_the_rest_is_told_to_be_unknown() {
+async fn what_may_be_repeated_is_tried_again() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     host.tool("echo", json!({ "title": "tools are known now" })).await;
