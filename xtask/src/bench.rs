@@ -4,12 +4,12 @@
 //! bare one measured in the same breath: [`sample::alternate`] runs both in turn, many times, and takes the median. To
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
-mod bridge;
 mod duvet;
 mod mcp;
 mod rest;
 mod row;
 mod sample;
+mod spexus_mcp;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ const SUITES: &[Suite] = &[
         run: rest::suite,
     },
     Suite {
-        name: "bridge",
-        run: bridge::suite,
+        name: "spexus-mcp",
+        run: spexus_mcp::suite,
     },
     Suite {
         name: "duvet",

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 /// A connection that is kept open.
 pub(in crate::bench) struct Client {
     stream: TcpStream,
+    host: String,
     authorization: String,
     buffer: Vec<u8>,
 }
@@ -25,6 +26,7 @@ impl Client {
         };
         Ok(Self {
             stream,
+            host: server.address.clone(),
             authorization,
             buffer: vec![0; 4 << 20],
         })
@@ -52,6 +54,25 @@ impl Client {
                 body.len()
             ),
         }
+    }
+
+    /// A call of a tool in the stateless era, which needs no session.
+    pub(in crate::bench) fn tool_call(&self, tool: &str, arguments: &str) -> String {
+        let version = "2026-07-28";
+        let meta = format!(
+            r#"{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+        );
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{meta}}}}}"#
+        );
+        format!(
+            "POST /api/v1/mcp HTTP/1.1\r\nhost: {}\r\n{}accept: application/json, text/event-stream\r\n\
+             mcp-protocol-version: {version}\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.host,
+            self.authorization,
+            body.len()
+        )
     }
 
     /// Sends a request and reads the whole answer; anything but 2xx is an error.
@@ -100,12 +121,24 @@ pub(in crate::bench) fn rate(
     path: &str,
     body: Option<&str>,
 ) -> Result<f64> {
+    rate_of(server, clients, length, |client| {
+        client.request(method, path, body)
+    })
+}
+
+/// The same for any request.
+pub(in crate::bench) fn rate_of(
+    server: &Server,
+    clients: usize,
+    length: Duration,
+    request: impl Fn(&Client) -> String + Sync,
+) -> Result<f64> {
     let counts = std::thread::scope(|scope| {
         let driving: Vec<_> = (0..clients)
             .map(|_| {
                 scope.spawn(|| -> Result<u32> {
                     let mut client = Client::connect(server)?;
-                    let request = client.request(method, path, body);
+                    let request = request(&client);
                     let (start, mut count) = (Instant::now(), 0);
                     while start.elapsed() < length {
                         client.send(&request)?;

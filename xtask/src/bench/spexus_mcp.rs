@@ -1,5 +1,5 @@
-//! The stdio server from outside: the release binary on pipes, as a bridge beside the REST it stands before, and with the
-//! system inside.
+//! The product over MCP from outside: the endpoint beside the REST of the same server, and the stdio server on pipes, as a
+//! bridge and with the system inside.
 
 use super::rest::client;
 use super::rest::process::{Bench, Server};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(1_200);
+const ITEM: &str = r#"{"id":"EP-001"}"#;
 const NEW_EPIC: &str = r#"{"title":"Sign in with a passkey"}"#;
 
 /// The whole suite.
@@ -21,6 +22,17 @@ pub(super) fn suite() -> Result<Vec<Row>> {
     let server = Server::start(&bench, "bridge.db")?;
     client::Client::connect(&server)?.post("/api/v1/epics", NEW_EPIC)?;
     let mut rows = Vec::new();
+    for clients in [1, 16] {
+        let rest = || client::rate(&server, clients, ROUND, "GET", "/api/v1/epics/EP-001", None);
+        let call = || {
+            client::rate_of(&server, clients, ROUND, |client| {
+                client.tool_call("get_item", ITEM)
+            })
+        };
+        let pair = sample::alternate(ROUNDS, call, rest)?;
+        let name = format!("point read by tools/call over HTTP ÷ REST, {clients} client(s)");
+        rows.push(Row::ratio(name, "/s", &pair, Target::AtLeast(0.6)));
+    }
     for clients in [1, 16] {
         let rest = || client::rate(&server, clients, ROUND, "GET", "/api/v1/epics/EP-001", None);
         let mut bridge = Host::start(bridge(&bench, &server))?;
@@ -35,6 +47,12 @@ pub(super) fn suite() -> Result<Vec<Row>> {
         "/s",
         sample::of(calls?),
         Target::AtLeast(40_000.0),
+    ));
+    rows.push(Row::alone(
+        "tools/list by default",
+        "KB",
+        sample::of([embedded.size_of("tools/list")? as f64 / 1024.0]),
+        Target::AtMost(24.0),
     ));
     let ready: Result<Vec<f64>> = (0..15).map(|_| ready_ms(&bench, &server)).collect();
     rows.push(Row::alone(
@@ -142,6 +160,20 @@ impl Host {
             self.next
         );
         self.write(&line)
+    }
+
+    /// The bytes of an answer.
+    fn size_of(&mut self, method: &str) -> Result<usize> {
+        self.next += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method }).to_string())?;
+        let mut line = String::new();
+        loop {
+            ensure!(self.lines.read_line(&mut line)? > 0, "the server is gone");
+            if !line.contains("\"method\":\"notifications") {
+                return Ok(line.len());
+            }
+            line.clear();
+        }
     }
 
     fn write(&mut self, line: &str) -> Result<()> {
