@@ -1,6 +1,6 @@
 //! The catalogue as an MCP server: resources, tools and the guide of document 004.
 //!
-//! Nothing is kept here between two calls. Each of them takes a fresh snapshot from the engine ([`Desk::ask`]), asks
+//! Nothing is kept here between two calls. Each of them takes a fresh snapshot from the engine (`Desk::ask`), asks
 //! the catalogue one question and renders the value, so an answer is never older than its question. Whoever wants to
 //! hear of changes instead of asking subscribes; [`changes::tell`] compares snapshots and tells what became different.
 //!
