@@ -6,8 +6,8 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
 use spexus_domain::report::{self, Analysis, Counts, Gap};
-use spexus_domain::{Kind, Ruled};
-use spexus_store::{links, report as store, tree};
+use spexus_domain::{Kind, Ruled, Uuid};
+use spexus_store::{Conn, Result, links, report as store, tree};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
@@ -29,17 +29,10 @@ pub async fn status(
     under: Option<&str>,
 ) -> Ruled<StatusReport> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
+    let (project_id, under) = scope(service, &mut conn, caller, project, under)
         .await
         .map_err(told)?;
-    let root = match under {
-        Some(id) => Some(context.item(&mut conn, "under", id, None).await.map_err(told)?),
-        None => None,
-    };
-    let project_id = root.as_ref().map_or(context.project.id, |root| root.project_id);
-    let tallies = store::tallies(&mut conn, project_id, root.map(|root| root.id))
-        .await
-        .map_err(told)?;
+    let tallies = store::tallies(&mut conn, project_id, under).await.map_err(told)?;
     Ok(StatusReport {
         total_count: tallies.iter().map(|tally| tally.count).sum(),
         kinds: report::counts(&tallies),
@@ -54,15 +47,9 @@ pub async fn analysis(
     under: Option<&str>,
 ) -> Ruled<Analysis> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
+    let (project_id, under) = scope(service, &mut conn, caller, project, under)
         .await
         .map_err(told)?;
-    let root = match under {
-        Some(id) => Some(context.item(&mut conn, "under", id, None).await.map_err(told)?),
-        None => None,
-    };
-    let project_id = root.as_ref().map_or(context.project.id, |root| root.project_id);
-    let under = root.as_ref().map(|root| root.id);
     let mut links = links::of_project(&mut conn, project_id).await.map_err(told)?;
     if let Some(root) = under {
         let below = tree::below(&mut conn, root, u32::MAX, u32::MAX)
@@ -102,4 +89,22 @@ pub async fn analysis(
             .map_err(told)?;
     }
     Ok(found)
+}
+
+/// The project, and the item below which to look when one is named.
+async fn scope(
+    service: &Service,
+    conn: &mut Conn,
+    caller: &Caller,
+    project: Option<&str>,
+    under: Option<&str>,
+) -> Result<(Uuid, Option<Uuid>)> {
+    let context = Context::of_read(service, conn, caller, project).await?;
+    match under {
+        None => Ok((context.project.id, None)),
+        Some(id) => {
+            let root = context.item(conn, "under", id, None).await?;
+            Ok((root.project_id, Some(root.id)))
+        }
+    }
 }

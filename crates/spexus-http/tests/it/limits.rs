@@ -158,6 +158,7 @@ async fn a_body_that_comes_too_slowly_is_refused() {
         ..HttpOptions::default()
     })
     .await;
+    let before = server.chain_head().await;
     let mut stream = server.connect().await;
     let head = server.head("POST", "/api/v1/epics", EPIC.len());
     stream
@@ -169,7 +170,8 @@ async fn a_body_that_comes_too_slowly_is_refused() {
         answer.starts_with("HTTP/1.1 400") && answer.contains("did not arrive within 300 ms"),
         "{answer}"
     );
-    assert_eq!(server.get("/api/v1/epics").await.ok()["total_count"], 0);
+    // Asked inside: a client's idle connection may be closed by the same time limit just when it is used again.
+    assert_eq!(server.chain_head().await, before);
     server.stop().await;
 }
 

@@ -1,0 +1,239 @@
+//! What search finds: the documents and words of items and comments, written with the change itself.
+
+use crate::comments;
+use crate::engine::{Conn, Engine, Row, params};
+use crate::error::Result;
+use crate::tx::Tx;
+use spexus_domain::Uuid;
+use spexus_domain::analysis::{self, Indexed};
+use spexus_domain::comment::Comment;
+use spexus_domain::item::Item;
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write as _;
+
+//= specs/spexus-store.md#search
+//# A search MUST show every write from the moment it is acknowledged.
+/// Puts an item into the index, or writes it anew.
+//= specs/spexus-service.md#search
+//# Search MUST be current: what a write made, changed or deleted is found so by the next search.
+pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
+    put(tx, item.id, None, &item.title, &item.description).await
+}
+
+/// Puts an item into the index that was not there before.
+pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
+    add(tx, item.id, None, &item.title, &item.description).await
+}
+
+/// Puts an item into the index together with its comments, when it comes back.
+pub(crate) async fn index_item_with_comments(tx: &mut Tx, item: &Item) -> Result<()> {
+    index_item(tx, item).await?;
+    for (id, content) in comments::contents(&mut tx.conn, item.id).await? {
+        put(tx, item.id, Some(id), "", &content).await?;
+    }
+    Ok(())
+}
+
+/// Puts a comment into the index, or writes it anew.
+pub(crate) async fn index_comment(tx: &mut Tx, comment: &Comment) -> Result<()> {
+    put(tx, comment.item_id, Some(comment.id), "", &comment.content).await
+}
+
+/// Takes an item and its comments out of the index.
+pub(crate) async fn remove_item(tx: &mut Tx, item_id: Uuid) -> Result<()> {
+    let docs = tx
+        .conn
+        .all("SELECT doc FROM search_doc WHERE item_id = $1", params![item_id])
+        .await?;
+    remove(tx, &docs).await
+}
+
+/// Takes a comment out of the index.
+pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> {
+    let docs = tx
+        .conn
+        .all(
+            "SELECT doc FROM search_doc WHERE comment_id = $1",
+            params![comment_id],
+        )
+        .await?;
+    remove(tx, &docs).await
+}
+
+/// Builds the whole index anew, for databases that were copied.
+pub async fn rebuild(tx: &mut Tx) -> Result<()> {
+    let clear = match tx.conn.engine() {
+        Engine::Sqlite => "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_form",
+        Engine::Postgres => "TRUNCATE search_doc, search_form",
+    };
+    tx.words.forget();
+    tx.conn.script(clear).await?;
+    let mut after = Uuid::nil();
+    loop {
+        let sql = "SELECT id, title, description FROM item WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT 500";
+        let rows = tx.conn.all(sql, params![after]).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.id("id")?;
+        for row in &rows {
+            let id = row.id("id")?;
+            put(tx, id, None, &row.text("title")?, &row.text("description")?).await?;
+            for (comment, content) in comments::contents(&mut tx.conn, id).await? {
+                put(tx, id, Some(comment), "", &content).await?;
+            }
+        }
+    }
+}
+
+async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
+    for row in docs {
+        let doc = row.int("doc")?;
+        if tx.conn.engine() == Engine::Sqlite {
+            tx.conn
+                .run("DELETE FROM search_text WHERE rowid = $1", params![doc])
+                .await?;
+        }
+        tx.conn
+            .run("DELETE FROM search_doc WHERE doc = $1", params![doc])
+            .await?;
+    }
+    Ok(())
+}
+
+async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+    let known = match comment_id {
+        None => {
+            tx.conn
+                .all(
+                    "SELECT doc FROM search_doc WHERE item_id = $1 AND comment_id IS NULL",
+                    params![item_id],
+                )
+                .await?
+        }
+        Some(id) => {
+            tx.conn
+                .all("SELECT doc FROM search_doc WHERE comment_id = $1", params![id])
+                .await?
+        }
+    };
+    remove(tx, &known).await?;
+    add(tx, item_id, comment_id, title, body).await
+}
+
+/// Puts a document into the index that is not there yet.
+async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+    let (title, body) = (analysis::index(title), analysis::index(body));
+    match tx.conn.engine() {
+        Engine::Sqlite => {
+            let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind) \
+                       SELECT id, $2, project_id, kind FROM item WHERE id = $1";
+            tx.conn.run(sql, params![item_id, comment_id]).await?;
+            let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
+            let words = format!("{}{}", title.words, body.words);
+            tx.conn
+                .run(sql, params![&title.stems, &body.stems, words])
+                .await?;
+        }
+        Engine::Postgres => {
+            let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind, text) \
+                       SELECT id, $2, project_id, kind, CAST($3 AS tsvector) FROM item WHERE id = $1";
+            tx.conn
+                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .await?;
+        }
+    }
+    learn_words(tx, &title, &body).await
+}
+
+/// A document as PostgreSQL reads it: every word with its place and weight.
+fn ts_vector(title: &Indexed, body: &Indexed) -> String {
+    /// PostgreSQL keeps no place beyond this one.
+    const MAX_PLACE: usize = 16_383;
+    let mut vector = String::new();
+    let mut place = 0;
+    for (text, weight) in [
+        (&title.stems, 'A'),
+        (&body.stems, 'B'),
+        (&title.words, 'C'),
+        (&body.words, 'C'),
+    ] {
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            place = (place + 1).min(MAX_PLACE);
+            // Writing to a string cannot fail.
+            let _ = write!(vector, "'{word}':{place}{weight} ");
+        }
+        place = (place + 1).min(MAX_PLACE);
+    }
+    vector
+}
+
+/// Words that are known to be remembered, so that nobody has to look. Those of a transaction count once it is committed.
+#[derive(Default)]
+pub(crate) struct KnownWords {
+    committed: HashSet<String>,
+    met: HashSet<String>,
+}
+
+impl KnownWords {
+    /// More are forgotten; looking them up again costs little.
+    const MAX_WORDS: usize = 20_000;
+
+    pub(crate) fn begin(&mut self) {
+        self.met.clear();
+    }
+
+    pub(crate) fn committed(&mut self) {
+        if self.committed.len() + self.met.len() > Self::MAX_WORDS {
+            self.committed.clear();
+        }
+        self.committed.extend(self.met.drain());
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Remembers new words, and their forms with one letter left out.
+async fn learn_words(tx: &mut Tx, title: &Indexed, body: &Indexed) -> Result<()> {
+    let words = title.words.split(' ').chain(body.words.split(' '));
+    let unsure: BTreeSet<&str> = words
+        .filter(|word| !word.is_empty() && !tx.words.committed.contains(*word))
+        .collect();
+    let pairs = unsure.iter().map(|word| [(*word).to_owned(), (*word).to_owned()]);
+    let new = learn(&mut tx.conn, pairs.collect()).await?;
+    // A new one is undone with its job, so only those that were there before are sure.
+    let known = unsure
+        .iter()
+        .filter(|word| !new.iter().any(|other| other == *word));
+    tx.words.met.extend(known.map(|word| (*word).to_owned()));
+    let mut forms = BTreeSet::new();
+    for word in new {
+        for form in analysis::near_forms(&word) {
+            forms.insert([form, word.clone()]);
+        }
+        for form in analysis::near_forms(&analysis::stem(&word)) {
+            forms.insert([form, word.clone()]);
+        }
+    }
+    learn(&mut tx.conn, forms.into_iter().collect()).await.map(drop)
+}
+
+/// Remembers pairs of a form and a word, and tells the words of those that are new.
+async fn learn(conn: &mut Conn, pairs: Vec<[String; 2]>) -> Result<Vec<String>> {
+    if pairs.is_empty() {
+        return Ok(vec![]);
+    }
+    let sql = match conn.engine() {
+        Engine::Sqlite => {
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
+             ON CONFLICT DO NOTHING RETURNING word"
+        }
+        Engine::Postgres => {
+            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
+             ON CONFLICT DO NOTHING RETURNING word"
+        }
+    };
+    let json = serde_json::to_string(&pairs).unwrap_or_default();
+    let rows = conn.all(sql, params![json]).await?;
+    rows.iter().map(|row| row.text("word")).collect()
+}
