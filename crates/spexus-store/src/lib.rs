@@ -24,6 +24,7 @@ pub mod idempotency;
 pub mod items;
 pub mod links;
 pub mod listing;
+pub mod mcp_sessions;
 #[cfg(test)]
 mod plans;
 mod pool;
@@ -159,6 +160,11 @@ impl Store {
     /// Follows the number of the last change, also of those made by other processes.
     pub fn follow(&self) -> watch::Receiver<i64> {
         self.pulse.follow()
+    }
+
+    /// Follows the number of the last write to sessions of MCP clients, also by other processes.
+    pub fn follow_sessions(&self) -> watch::Receiver<i64> {
+        self.pulse.follow_sessions()
     }
 
     /// A number that differs from an earlier one when users, tokens or projects may have changed in between.
