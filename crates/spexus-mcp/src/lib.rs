@@ -22,12 +22,13 @@ pub mod reference;
 mod render;
 mod resources;
 mod schema;
+mod sessions;
 mod tools;
 mod visit;
 mod watch;
 
 pub use mcp_runtime::VersionMismatch;
-pub use options::{McpOptions, Toolset};
+pub use options::{McpOptions, Sessions, Toolset};
 pub use visit::Visit;
 
 use audit::Watch;
@@ -61,8 +62,14 @@ impl Mcp {
             prompt: prompt.clone(),
             guide: options.guide,
         };
-        let server = Server::builder(info(&options))
-            .settings(settings(&options))
+        let settings = settings(service, &options);
+        let kept = sessions::Kept::new(service, &options, &settings.limits)?;
+        let mut builder = Server::builder(info(&options));
+        if let Some(kept) = &kept {
+            builder = builder.session_store(Arc::new(kept.clone()));
+        }
+        let server = builder
+            .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
             .resource_source(resources::Items(service.clone()))
@@ -75,7 +82,7 @@ impl Mcp {
         }
         server.add_prompts(prompts::all(service))?;
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
             server,
             options,
         })
@@ -109,8 +116,10 @@ fn info(options: &McpOptions) -> Info {
     }
 }
 
-fn settings(options: &McpOptions) -> Settings {
+fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
+        // A list that was begun on one node is finished on another.
+        seal_key: Some(service.key_for("spexus mcp cursors v1")),
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
         offers: Offers {

@@ -19,6 +19,7 @@ pub mod envelope;
 mod idempotent;
 pub mod item;
 pub mod link;
+pub mod mcp_session;
 mod people;
 pub mod project;
 pub mod prompt;
@@ -120,6 +121,11 @@ impl Service {
     /// Follows the number of the last change, whoever made it.
     pub fn follow(&self) -> watch::Receiver<i64> {
         self.store.follow()
+    }
+
+    /// A key for one purpose, the same on every node of this installation.
+    pub fn key_for(&self, purpose: &str) -> [u8; 32] {
+        self.grants.key_for(purpose)
     }
 
     /// Whether the database answers.

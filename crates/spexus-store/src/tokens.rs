@@ -86,6 +86,8 @@ pub async fn insert(
 
 /// Removes a token; from this transaction on it opens nothing, and the sessions opened with it have ended.
 pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<()> {
+    //= specs/spexus-store.md#sessions
+    //# The sessions of a token MUST end with it.
     mcp_sessions::end_of(tx, id).await?;
     tx.conn
         .run("DELETE FROM token WHERE id = $1", params![id])
