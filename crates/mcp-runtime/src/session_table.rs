@@ -55,9 +55,6 @@ impl SessionTable {
                 format!("{} sessions are open already", self.len()),
             ));
         }
-        if let Some(owner) = owner {
-            self.make_room(core, owner);
-        }
         let mut session = Session::on_http(random_id().into(), limits).saved_by(self.unsaved.as_ref());
         session.owner = owner.map(Into::into);
         Ok(self.enter(core, session))
@@ -100,6 +97,9 @@ impl SessionTable {
         let limit = core.settings.limits.max_sessions_per_owner;
         for ended in self.store.add(record, limit).await? {
             self.written(core, &ended, None);
+        }
+        while let Some(oldest) = self.one_too_many(core, session) {
+            self.close(core, &oldest).await;
         }
         Ok(())
     }
@@ -256,19 +256,18 @@ impl SessionTable {
         }
     }
 
-    /// The session an owner used least lately gives way to one more.
+    /// The session that has to give way to a new one of the same owner, when there are too many.
     //= specs/mcp-runtime.md#sessions
     //# An owner MUST NOT have more sessions than the limit; the one unheard of for longest MUST end.
-    fn make_room(&self, core: &Core, owner: &str) {
-        let ids = self.owned.shard(owner).get(owner).cloned().unwrap_or_default();
-        if ids.len() < core.settings.limits.max_sessions_per_owner {
-            return;
+    fn one_too_many(&self, core: &Core, new: &Session) -> Option<Arc<Session>> {
+        let owner = new.owner.as_deref()?;
+        let ids = self.owned.shard(owner).get(owner).cloned()?;
+        if ids.len() <= core.settings.limits.max_sessions_per_owner {
+            return None;
         }
-        let live = ids.iter().filter_map(|id| self.live.shard(id).get(id).cloned());
-        if let Some(oldest) = live.min_by_key(|session| (session.is_followed(), session.seen_ms())) {
-            self.drop_live(core, &oldest);
-            self.forget(&oldest);
-        }
+        let others = ids.iter().filter(|id| **id != new.id);
+        let live = others.filter_map(|id| self.live.shard(id).get(id).cloned());
+        live.min_by_key(|session| (session.is_followed(), session.seen_ms()))
     }
 
     fn is_idle(&self, core: &Core, session: &Session) -> bool {
