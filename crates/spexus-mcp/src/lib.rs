@@ -14,6 +14,7 @@
 
 mod audit;
 mod complete;
+mod execute;
 mod guard;
 mod instructions;
 mod options;
@@ -32,6 +33,7 @@ pub use options::{McpOptions, Sessions, Toolset};
 pub use visit::Visit;
 
 use audit::Watch;
+use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
@@ -55,6 +57,7 @@ impl Mcp {
         let options = Arc::new(options);
         let tools = tools::all();
         let gate = Gate::new(service, &tools);
+        let executor = Executor::new(service, &gate, &tools);
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -81,6 +84,7 @@ impl Mcp {
             server.add_template(template)?;
         }
         server.add_prompts(prompts::all(service))?;
+        server.add_method(executor.into_method());
         Ok(Self {
             _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
             server,
@@ -126,6 +130,7 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             prompt_creation: true,
             ..Offers::default()
         },
+        experimental: vec![(execute::METHOD.to_owned(), execute::VERSION.to_owned())],
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,

@@ -48,6 +48,8 @@ impl Kept {
     }
 
     /// Lets the server take over what other nodes wrote.
+    //= specs/spexus-mcp.md#sessions
+    //# What a client asked one node for MUST be told it by the node it listens to, and what ended at one node MUST end at the others.
     pub(crate) async fn take_over(&self, server: &Server) {
         let written = match self.keeper.written().await {
             Ok(written) => written,
@@ -63,8 +65,11 @@ impl Kept {
     }
 
     async fn read_missed(&self, mark: u64, watches: bool) -> Ruled<News> {
-        let mut since = i64::try_from(mark).unwrap_or(i64::MAX);
-        let head = (*self.service.follow().borrow()).max(since);
+        let head = *self.service.follow().borrow();
+        // A mark is whatever a client brings back; nothing comes after one that is not reached yet.
+        let mut since = i64::try_from(mark).unwrap_or(i64::MAX).min(head);
+        //= specs/spexus-mcp.md#sessions
+        //# A client that was away for long MUST be told that everything it watches may have changed.
         if head.abs_diff(since) > MAX_MISSED {
             return Ok(News {
                 since: mark,
@@ -86,6 +91,8 @@ impl Kept {
     }
 }
 
+//= specs/spexus-mcp.md#sessions
+//# A session MUST go on at every node of an installation, for the token it was opened with and for no other.
 impl SessionStore for Kept {
     fn add(
         &self,

@@ -13,7 +13,7 @@ mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Effect, Spec};
+pub(crate) use spec::{Call, Effect, Spec};
 
 //= specs/spexus-mcp.md#tools
 //# The core MUST have at most 25 tools, and its list at most 24 KB.
