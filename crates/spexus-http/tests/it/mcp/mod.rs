@@ -3,6 +3,7 @@
 mod client;
 mod docs;
 mod door;
+mod execute;
 mod hello;
 mod measures;
 mod prompts;
