@@ -178,6 +178,8 @@ impl Transport {
         if settings.endpoint.mcp().scheme_str() != Some("https") {
             return Ok(Self::Plain(builder.build(connector)));
         }
+        //= specs/spexus-bridge.md#calling-the-backend
+        //# A backend at an `https` address MUST show a certificate the machine trusts, or nothing is sent to it.
         connector.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
             .with_native_roots()?

@@ -83,6 +83,8 @@ impl Bridge {
                     continue;
                 }
                 Ok(Try::Failed(fault)) => {
+                    //= specs/spexus-bridge.md#faults
+                    //# A call that may not be repeated MUST NOT be sent again once it has left, and the host MUST be told that its outcome is unknown.
                     let again = errand.repeatable || matches!(fault, Fault::NotSent(_));
                     let refusal = answer::unreachable(&fault, errand.repeatable);
                     tracing::warn!(request = %errand.id, method = %errand.method, ?fault, tries, again, "the backend failed");

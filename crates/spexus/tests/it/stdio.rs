@@ -5,4 +5,5 @@ mod everywhere;
 mod faults;
 mod host;
 mod path;
+mod tls;
 mod wizard;
