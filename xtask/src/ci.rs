@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+// Fulfils 003 R16.9
 pub(crate) fn run(root: &Path) -> Result<bool> {
     let status = Command::new("bash")
         .arg(".ci/run")

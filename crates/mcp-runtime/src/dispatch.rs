@@ -303,6 +303,7 @@ async fn serve(
         Err(refusal) => return Some(Err(refusal.into())),
     };
     let is_tool = matches!(work, Work::Tool(..));
+    // Fulfils 003 R10.10, 002 Resil-003
     let done = AssertUnwindSafe(perform(Context(call.clone()), work)).catch_unwind();
     let limit = timeout.unwrap_or(Duration::MAX);
     tokio::select! {

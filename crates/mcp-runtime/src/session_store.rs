@@ -31,6 +31,7 @@ pub struct SessionRecord {
     pub watched: Vec<String>,
 }
 
+// Fulfils 002 Req-Proto-011
 /// Keeps sessions.
 pub trait SessionStore: Send + Sync + 'static {
     /// Adds or replaces a session.

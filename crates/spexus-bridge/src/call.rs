@@ -50,6 +50,7 @@ enum Try {
 }
 
 impl Bridge {
+    // Fulfils 003 R13.4, 003 R13.5, 003 R15.1, 003 R15.4
     /// Carries a request; `None` when it needs no answer any more.
     //= specs/spexus-bridge.md#faults
     //# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.

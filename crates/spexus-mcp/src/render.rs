@@ -116,6 +116,7 @@ pub(crate) fn page(noun: &str, page: &Page<Item>, detail: Detail, fields: &[Stri
     rows_of(noun, rows, page.total_count, page.next_cursor.as_deref())
 }
 
+// Fulfils 003 R7.9
 /// Rows of any sort, with the total and the way on.
 pub(crate) fn rows_of(noun: &str, rows: Vec<Value>, total: i64, next_cursor: Option<&str>) -> Answer {
     let text = match (rows.len(), next_cursor) {

@@ -80,7 +80,7 @@ mod tests {
         let code = "[crates/a/src/lib.rs:1](../crates/a/src/lib.rs#L1)";
         assert!(text.contains("1 of 2 criteria are proven."));
         assert!(
-            text.contains(&format!("| 000 R1.1 | a \\| b | {test} | {code} |")),
+            text.contains(&format!("| 000 R1.1 | a \\| b | {code} | {test} | passed |")),
             "{text}"
         );
         assert!(text.contains("## 001\n\n| id |"));
