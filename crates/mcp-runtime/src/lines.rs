@@ -236,6 +236,7 @@ impl Connection<'_> {
             batch: None,
             terms: None,
             patient,
+            alone: false,
         }
     }
 

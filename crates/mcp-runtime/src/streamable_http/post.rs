@@ -217,6 +217,7 @@ impl Post<'_> {
             batch: None,
             terms,
             patient: false,
+            alone: true,
         }
     }
 
