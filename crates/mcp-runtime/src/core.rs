@@ -203,6 +203,7 @@ impl Core {
         for session in self.hub.sessions() {
             session.close_streams();
         }
+        self.sessions.save(self).await;
     }
 
     /// Answers all that still runs for a session with 1077 and stops it.

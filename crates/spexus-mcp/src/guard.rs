@@ -49,7 +49,8 @@ impl Gate {
         tools.into_iter().filter_map(seen).collect()
     }
 
-    fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
+    /// Whether a visit may call a tool.
+    pub(crate) fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
         let Some(need) = self.tools.get(name) else {
             return Ok(());
         };

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
+use super::resources::keep_session;
 use super::route::level_named;
 use super::{Door, Ending, Plan, Step};
 use crate::answer::{Outcome, RpcError};
 use crate::client::{Client, ClientCapabilities, TASKS_EXTENSION};
+use crate::context::Context;
 use crate::core::{Core, Instructions};
 use crate::fields::Fields;
 use crate::session::Phase;
@@ -54,7 +56,11 @@ pub(super) fn discover(door: &Door<'_>) -> Result<Step, RpcError> {
 pub(super) fn set_level(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     let level = level_named(&fields.required_text("level")?)?;
     door.session.set_log_level(level);
-    Ok(Step::Now(Outcome::empty()))
+    if door.session.is_line() {
+        return Ok(Step::Now(Outcome::empty()));
+    }
+    let keep = |cx: Context| async move { keep_session(&cx.0).await }.boxed();
+    Ok(Step::Later(Plan::new(door.core, keep)))
 }
 
 /// Adds the instructions, which may take work to make.

@@ -133,7 +133,7 @@ async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
     if !kept {
         core.registry.add_prompts(vec![prompt])?;
     }
-    core.hub.list_changed(List::Prompts);
+    core.hub.list_changed(List::Prompts, false);
     Ok(Outcome::value(json!({ "prompt": entry })))
 }
 

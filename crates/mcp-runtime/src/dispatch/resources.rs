@@ -182,9 +182,10 @@ impl Drop for Listening {
     }
 }
 
-async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
+/// What a client asked of its session is kept before it is told so.
+pub(super) async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
     if !call.session.is_line() {
-        call.core.sessions.keep(&call.session).await?;
+        call.core.sessions.keep(&call.core, &call.session).await?;
     }
     Ok(Outcome::empty())
 }

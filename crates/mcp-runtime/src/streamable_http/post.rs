@@ -173,7 +173,7 @@ impl Post<'_> {
             core.sessions.close(core, &session).await;
             return Ok(response);
         }
-        core.sessions.keep(&session).await?;
+        core.sessions.add(core, &session).await?;
         if let Ok(id) = HeaderValue::from_str(&session.id) {
             response.headers_mut().insert(headers::SESSION, id);
         }
@@ -236,6 +236,7 @@ impl Post<'_> {
             primed,
             keep_alive,
             visit,
+            session: None,
         })
     }
 
@@ -368,7 +369,7 @@ fn handshake_status(status: Option<u16>) -> u16 {
 async fn last_event(stream: &EventStream) -> Bytes {
     let (mut at, mut last) = (0, Bytes::new());
     while let Next::Event(number, event) = stream.next(at, 0).await {
-        (at, last) = (number, event);
+        (at, last) = (number, event.text);
     }
     last
 }

@@ -12,6 +12,7 @@ mod clients;
 mod http;
 mod http_client;
 mod interleaving;
+mod kept_sessions;
 mod lifecycle;
 mod limits;
 mod messages;

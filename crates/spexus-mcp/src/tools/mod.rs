@@ -13,7 +13,7 @@ mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Effect, Spec};
+pub(crate) use spec::{Call, Effect, Spec};
 
 // Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools
