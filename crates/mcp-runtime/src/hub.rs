@@ -122,6 +122,7 @@ impl Hub {
         lock(&self.sessions).values().filter_map(Weak::upgrade).collect()
     }
 
+    // Fulfils 002 Req-Res-008
     pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
         let mut watchers = lock(&self.watchers);
         watchers
@@ -236,6 +237,7 @@ impl Hub {
         }
     }
 
+    // Fulfils 003 R3.6, 002 Req-Prompt-007, 002 Req-Proto-013
     /// Tells everyone concerned that a list changed.
     //= specs/mcp-runtime.md#changes
     //# A change of a list MUST be told to every active session and to every listener that asked for it, and to no other listener.
@@ -252,6 +254,7 @@ impl Hub {
         }
     }
 
+    // Fulfils 002 Req-Res-007
     /// Tells everyone who watches a resource what happened to it.
     //= specs/mcp-runtime.md#changes
     //# A changed resource MUST be told to every session and listener that watches it, with its address, the time and the kind of change.

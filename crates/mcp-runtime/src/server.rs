@@ -50,6 +50,7 @@ impl Server {
         self.add_tools(vec![tool])
     }
 
+    // Fulfils 002 Req-Tool-010
     /// Adds tools, all or none.
     pub fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
         self.0.registry.add_tools(tools)?;

@@ -51,6 +51,7 @@ pub(crate) struct Terms {
     pub(crate) log_level: Option<Level>,
 }
 
+// Fulfils 002 Req-Proto-010
 //= specs/mcp-runtime.md#sessions
 //# An idle session SHOULD take no more than 2 KB.
 #[derive(Debug)]

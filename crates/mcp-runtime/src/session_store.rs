@@ -49,14 +49,12 @@ pub struct Unread {
     pub again: bool,
 }
 
+// Fulfils 002 Req-Proto-011
 /// Keeps sessions.
 pub trait SessionStore: Send + Sync + 'static {
     /// Adds a new session. An owner who has more than so many loses those unheard of for longest; gives their ids.
-    fn add(
-        &self,
-        record: SessionRecord,
-        max_per_owner: usize,
-    ) -> BoxFuture<'_, Result<Vec<String>, Refusal>>;
+    fn add(&self, record: SessionRecord, max_per_owner: usize)
+    -> BoxFuture<'_, Result<Vec<String>, Refusal>>;
     /// Replaces what is kept of sessions. One that was removed stays so.
     fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>>;
     /// Finds a session.

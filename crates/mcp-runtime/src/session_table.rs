@@ -60,6 +60,7 @@ impl SessionTable {
         Ok(self.enter(core, session))
     }
 
+    // Fulfils 002 Req-Perf-002
     /// The session with this id, when it is alive or kept, and the caller's own.
     //= specs/mcp-runtime.md#sessions
     //# A session MUST be found in constant time, and one that is kept by a store MUST be served again after a restart.

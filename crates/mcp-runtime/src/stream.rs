@@ -352,7 +352,11 @@ mod tests {
         stream.forget_unread();
         assert_eq!(stream.unread(), [event("b"), event("d")]);
         assert_eq!(stream.next(2, 0).await, Next::Event(3, event("d")));
-        assert_eq!(stream.next(0, 0).await, Next::Event(1, again("a")), "what was seen stays");
+        assert_eq!(
+            stream.next(0, 0).await,
+            Next::Event(1, again("a")),
+            "what was seen stays"
+        );
     }
 
     #[tokio::test]
@@ -372,7 +376,10 @@ mod tests {
     async fn an_answer_alone_is_no_stream() {
         let plain = EventStream::new(10, 1_000);
         plain.finish(event("answer").text, Some(404));
-        assert_eq!(plain.first().await, First::Answer(event("answer").text, Some(404)));
+        assert_eq!(
+            plain.first().await,
+            First::Answer(event("answer").text, Some(404))
+        );
         let streamed = EventStream::new(10, 1_000);
         streamed.push(event("progress"));
         streamed.finish(event("answer").text, None);

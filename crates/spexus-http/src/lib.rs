@@ -25,6 +25,7 @@ mod openapi;
 mod options;
 mod project;
 mod prompt;
+mod report;
 mod respond;
 mod router;
 mod search;

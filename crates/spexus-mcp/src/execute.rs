@@ -190,7 +190,10 @@ impl Executor {
             .admit(&mut arguments)
             .map_err(|refusal| refusal.inside("arguments."))?;
         let Value::Object(arguments) = arguments else {
-            return Err(Refusal::new(Code::InternalError, "arguments became something else"));
+            return Err(Refusal::new(
+                Code::InternalError,
+                "arguments became something else",
+            ));
         };
         (callable.call)(service.clone(), caller.clone(), Arguments(arguments)).await
     }
@@ -201,8 +204,10 @@ impl Executor {
         }
         if self.alone.contains(&tool) {
             let problem = format!("{tool} cannot be part of a batch");
-            return Err(Refusal::field(Code::InvalidParams, "tool", problem, "other tools")
-                .hint("Call it on its own, before or after the batch."));
+            return Err(
+                Refusal::field(Code::InvalidParams, "tool", problem, "other tools")
+                    .hint("Call it on its own, before or after the batch."),
+            );
         }
         Err(nearest::miss("tool", tool, self.tools.keys().copied()))
     }

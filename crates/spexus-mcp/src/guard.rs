@@ -73,6 +73,7 @@ impl Gate {
     }
 }
 
+// Fulfils 003 R12.4
 impl Guard for Gate {
     //= specs/spexus-mcp.md#rights
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.

@@ -111,6 +111,7 @@ impl Mcp {
     }
 }
 
+// Fulfils 000 R1.3, 001 D4
 //= specs/spexus-mcp.md#saying-hello
 //# The server MUST introduce itself with its configured name, title and version; by default `spexus mcp`, `MCP server for requirements management system` and the version of the product.
 fn info(options: &McpOptions) -> Info {
@@ -157,6 +158,7 @@ impl Greeting {
         }))
     }
 
+    // Fulfils 000 R3.1, 000 R3.2, 001 D10, 001 D11
     async fn words(&self, cx: &Context) -> Ruled<String> {
         let caller = audit::caller(cx)?;
         let version = cx.protocol_version();

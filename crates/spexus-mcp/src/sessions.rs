@@ -191,11 +191,9 @@ impl Kept {
 /// The record of a kept session; `None` when it cannot be understood, as if there were none.
 fn record(kept: &KeptSession) -> Option<SessionRecord> {
     let unread: Vec<Waiting> = serde_json::from_str(&kept.unread).ok()?;
-    let unread = unread.into_iter().map(|Waiting(message, mark, again)| Unread {
-        message,
-        mark,
-        again,
-    });
+    let unread = unread
+        .into_iter()
+        .map(|Waiting(message, mark, again)| Unread { message, mark, again });
     Some(SessionRecord {
         owner: Some(kept.owner.to_string()),
         unread: unread.collect(),

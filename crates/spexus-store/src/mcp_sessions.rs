@@ -69,7 +69,10 @@ pub async fn open(
     let sql = "SELECT id FROM mcp_session WHERE owner = $1 AND ended_at IS NULL AND id <> $2 \
                ORDER BY seen_at DESC, rev DESC LIMIT 1000 OFFSET $3";
     let kept = i64::from(limits.max_per_owner.max(1)) - 1;
-    let rows = tx.conn.all(sql, params![session.owner, &session.id, kept]).await?;
+    let rows = tx
+        .conn
+        .all(sql, params![session.owner, &session.id, kept])
+        .await?;
     let mut ended = Vec::with_capacity(rows.len());
     for row in &rows {
         let id = row.text("id")?;
@@ -105,7 +108,12 @@ pub async fn put(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<i64> 
 }
 
 /// A session that lives.
-pub async fn get(conn: &mut Conn, id: &str, now: Timestamp, limits: KeepLimits) -> Result<Option<KeptSession>> {
+pub async fn get(
+    conn: &mut Conn,
+    id: &str,
+    now: Timestamp,
+    limits: KeepLimits,
+) -> Result<Option<KeptSession>> {
     let sql = "SELECT * FROM mcp_session WHERE id = $1 AND ended_at IS NULL AND seen_at >= $2";
     let row = conn.optional(sql, params![id, oldest(now, limits)]).await?;
     row.as_ref().map(session).transpose()

@@ -17,6 +17,7 @@ use crate::session::Phase;
 use crate::settings::VersionMismatch;
 use crate::version::{Era, Version};
 
+// Fulfils 000 R1.1, 000 R1.2, 000 R2.3, 001 D1, 002 Req-Cap-001, 002 Req-Proto-005, 002 Req-Proto-014
 pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     if door.session.phase() != Phase::New {
         return Err(RpcError::invalid("this session is initialized already"));
@@ -88,6 +89,8 @@ fn instructed(core: &Arc<Core>, mut answer: Value, cacheable: bool) -> Step {
     }
 }
 
+// Fulfils 000 R1.4, 000 R1.5, 000 R4.1, 000 R4.2, 000 R4.3, 000 R4.4, 000 R4.5, 001 D2, 003 R3.1, 003 R3.2
+// Fulfils 003 R3.3, 003 R3.4, 003 R3.7, 002 Req-Cap-002, 002 Req-Cap-003
 /// What the server can do, declared exactly as far as it works.
 //= specs/mcp-runtime.md#lifecycle
 //# The server MUST declare exactly the families it serves, and every family outside MCP with a semantic version.
@@ -129,6 +132,7 @@ fn capabilities(core: &Core, version: Version) -> Value {
     all
 }
 
+// Fulfils 001 D5
 /// Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
 fn unknown_version(asked: &str) -> RpcError {
     metrics::counter!("mcp_version_refusals_total").increment(1);

@@ -62,6 +62,7 @@ struct Post<'a> {
 }
 
 impl Post<'_> {
+    // Fulfils 003 R9.11
     async fn serve(&self) -> Result<Response<ResponseBody>, RpcError> {
         let header = headers::text(&self.parts.headers, headers::VERSION)?;
         let version = header.map(|name| Version::parse(name).ok_or(name)).transpose();
@@ -216,6 +217,7 @@ impl Post<'_> {
             batch: None,
             terms,
             patient: false,
+            alone: true,
         }
     }
 

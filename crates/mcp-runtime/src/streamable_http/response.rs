@@ -38,6 +38,7 @@ pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
     response
 }
 
+// Fulfils 003 R9.10
 /// A refusal of the transport: its own status, and a JSON-RPC error as the body.
 pub(super) fn refuse(id: &str, error: &RpcError) -> Response<ResponseBody> {
     let mut body = Vec::new();

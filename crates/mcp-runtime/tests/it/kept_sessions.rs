@@ -48,7 +48,11 @@ impl SessionStore for Shelf {
 
     fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
         let mut kept = self.records.lock().unwrap();
-        for record in records.into_iter().filter(|r| kept.contains_key(&r.id)).collect::<Vec<_>>() {
+        for record in records
+            .into_iter()
+            .filter(|r| kept.contains_key(&r.id))
+            .collect::<Vec<_>>()
+        {
             kept.insert(record.id.clone(), record);
         }
         std::future::ready(Ok(())).boxed()
@@ -105,11 +109,21 @@ async fn ask(http: &mut Http, method: &str, params: Value) {
     let answer = http
         .post(json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params }))
         .await;
-    assert_eq!((answer.status, &answer.json["result"]), (200, &json!({})), "{}", answer.json);
+    assert_eq!(
+        (answer.status, &answer.json["result"]),
+        (200, &json!({})),
+        "{}",
+        answer.json
+    );
 }
 
 async fn watch(http: &mut Http, name: &str) {
-    ask(http, "resources/subscribe", json!({ "uri": format!("test:///{name}") })).await;
+    ask(
+        http,
+        "resources/subscribe",
+        json!({ "uri": format!("test:///{name}") }),
+    )
+    .await;
 }
 
 /// The next event about a resource: its id and the address.
@@ -205,7 +219,11 @@ async fn a_client_goes_on_behind_the_event_it_saw_elsewhere() {
     drop(stream);
     let mut stream = second.stream(&[("last-event-id", &last)]).await;
     second.server.tell(shelf.happen("test:///a"));
-    assert_eq!(updated(&mut stream).await.1, "test:///a", "its own streams go on exactly");
+    assert_eq!(
+        updated(&mut stream).await.1,
+        "test:///a",
+        "its own streams go on exactly"
+    );
     for odd in ["1", "x-1", "1-2-y", "1-2-3-4", "77-1"] {
         let request = second.request("GET", &[("last-event-id", odd)]);
         let request = request.body(http_body_util::Full::default()).unwrap();
@@ -275,5 +293,8 @@ async fn what_is_not_read_is_written_a_moment_later() {
     assert_eq!(written(), None);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let record = written().expect("written");
-    assert_eq!((record.mark, record.unread.len(), record.unread[0].again), (1, 1, true));
+    assert_eq!(
+        (record.mark, record.unread.len(), record.unread[0].again),
+        (1, 1, true)
+    );
 }

@@ -34,7 +34,8 @@ fn is_name(text: &str) -> bool {
 
 /// Refuses a name that cannot be referred to, or is given twice.
 pub(super) fn check_name(name: &str, names: &[&str]) -> Ruled<()> {
-    let odd = |problem: String, allowed: &str| Err(Refusal::field(Code::InvalidParams, "ref", problem, allowed));
+    let odd =
+        |problem: String, allowed: &str| Err(Refusal::field(Code::InvalidParams, "ref", problem, allowed));
     match name {
         name if !is_name(name) => odd(
             format!("{:?} is no name", text::excerpt(name, 60)),
@@ -49,14 +50,16 @@ pub(super) fn check_name(name: &str, names: &[&str]) -> Ruled<()> {
 pub(super) fn check(arguments: &Map<String, Value>, names: &[&str]) -> Ruled<()> {
     let own = own_names(arguments);
     for (field, value) in arguments {
-        walk(&format!("arguments.{field}"), value, &mut |place, text| {
-            match Reference::read(text) {
+        walk(
+            &format!("arguments.{field}"),
+            value,
+            &mut |place, text| match Reference::read(text) {
                 Some(Reference { name, .. }) if !names.contains(&name) && !own.contains(&name) => {
                     Err(unknown(place, text, names))
                 }
                 _ => Ok(()),
-            }
-        })?;
+            },
+        )?;
     }
     Ok(())
 }
@@ -127,7 +130,9 @@ impl Results {
 
 /// The id of what a call made: its own, or that of the one thing it tells of.
 fn id(result: &Value) -> Option<&Value> {
-    ["id", "reference_id", "key", "name"].iter().find_map(|name| member(result, name))
+    ["id", "reference_id", "key", "name"]
+        .iter()
+        .find_map(|name| member(result, name))
 }
 
 /// A field of a result, or of the one thing it tells of.
@@ -143,7 +148,10 @@ fn member<'a>(result: &'a Value, path: &str) -> Option<&'a Value> {
 /// The names a batch within the batch gives: `apply_changes` has references of the same form, and resolves its own.
 fn own_names(arguments: &Map<String, Value>) -> Vec<&str> {
     let operations = arguments.get("operations").and_then(Value::as_array);
-    let names = operations.into_iter().flatten().filter_map(|one| one["ref"].as_str());
+    let names = operations
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["ref"].as_str());
     names.map(|name| name.trim_start_matches('@')).collect()
 }
 
@@ -179,7 +187,8 @@ mod tests {
     #[test]
     fn references_stand_for_ids_and_fields_and_texts_for_themselves() {
         let mut results = Results::default();
-        let item = json!({ "item": { "reference_id": "EP-007", "rev": 3, "assignee": { "username": "ann" } } });
+        let item =
+            json!({ "item": { "reference_id": "EP-007", "rev": 3, "assignee": { "username": "ann" } } });
         results.keep("e".into(), item);
         results.keep("link".into(), json!({ "id": "42", "line": "a b c" }));
         let given = json!({
@@ -192,7 +201,9 @@ mod tests {
             "content": "@e", "mail": "@ann, please look", "title": "a@b", "operations": [{ "ref": "own" }, { "id": "@own" }],
         });
         assert_eq!(Value::Object(resolved), wanted);
-        let refused = results.resolve(arguments(json!({ "a": [{ "b": "@e.colour" }] }))).unwrap_err();
+        let refused = results
+            .resolve(arguments(json!({ "a": [{ "b": "@e.colour" }] })))
+            .unwrap_err();
         assert_eq!(refused.faults[0].field, "arguments.a[0].b");
     }
 

@@ -137,6 +137,7 @@ impl Spec {
         Box::new(move |service, caller, arguments| run(Work { service, caller }, arguments))
     }
 
+    // Fulfils 003 R6.2, 003 R6.4, 003 R6.7, 003 R10.2, 003 R10.7
     //= specs/spexus-mcp.md#tools
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.

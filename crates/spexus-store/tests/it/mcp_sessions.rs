@@ -78,7 +78,10 @@ async fn a_session_is_kept_and_ends_once(world: World) {
     let seen_at = first.seen_at;
     assert_eq!(
         get(&world, "a").await,
-        Some(KeptSession { seen_at, ..later.clone() }),
+        Some(KeptSession {
+            seen_at,
+            ..later.clone()
+        }),
         "the later sight counts"
     );
     assert!(end(&world, "a").await.is_some());
@@ -141,12 +144,21 @@ async fn other_nodes_are_woken_and_find_what_was_written(world: World) {
     let woken = tokio::time::timeout(Duration::from_secs(30), following.wait_for(|last| *last >= rev));
     woken.await.expect("woken").unwrap();
     let mut conn = other.read().await.unwrap();
-    let found = mcp_sessions::written_since(&mut conn, rev - 1, HERE, 10).await.unwrap();
-    assert_eq!((found[0].id.as_str(), found[0].state.as_deref()), ("a", Some("{}")));
-    let own = mcp_sessions::written_since(&mut conn, rev - 1, THERE, 10).await.unwrap();
+    let found = mcp_sessions::written_since(&mut conn, rev - 1, HERE, 10)
+        .await
+        .unwrap();
+    assert_eq!(
+        (found[0].id.as_str(), found[0].state.as_deref()),
+        ("a", Some("{}"))
+    );
+    let own = mcp_sessions::written_since(&mut conn, rev - 1, THERE, 10)
+        .await
+        .unwrap();
     assert_eq!(own, [], "one's own writes are no news");
     let ended = end(&world, "a").await.unwrap();
-    let found = mcp_sessions::written_since(&mut conn, rev, THERE, 10).await.unwrap();
+    let found = mcp_sessions::written_since(&mut conn, rev, THERE, 10)
+        .await
+        .unwrap();
     assert_eq!((found[0].rev, &found[0].state), (ended, &None));
     assert_eq!(mcp_sessions::last_rev(&mut conn).await.unwrap(), ended);
 }

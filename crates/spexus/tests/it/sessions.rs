@@ -31,7 +31,9 @@ impl Agent {
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" } });
         let (status, head, _) = agent.post(server, "initialize", params);
         assert_eq!(status, 200);
-        let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let id = head
+            .lines()
+            .find_map(|line| line.strip_prefix("mcp-session-id: "));
         agent.session = id.unwrap().to_owned();
         agent
     }
@@ -51,7 +53,11 @@ impl Agent {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, head.to_lowercase(), serde_json::from_str(body).unwrap_or_default())
+        (
+            status,
+            head.to_lowercase(),
+            serde_json::from_str(body).unwrap_or_default(),
+        )
     }
 
     fn ask(&self, server: &Server, method: &str, params: Value) -> Value {
