@@ -17,7 +17,8 @@ both![
 //# Reads and writes that are done together MUST see each other and MUST stand or fall together.
 async fn what_is_done_together_stands_or_falls_together(world: World) {
     let outside = world.store.clone();
-    let head = async |store: &spexus_store::Store| changes::head(&mut store.read().await.unwrap()).await.unwrap();
+    let head =
+        async |store: &spexus_store::Store| changes::head(&mut store.read().await.unwrap()).await.unwrap();
     let before = head(&outside).await;
     for (keep, fail) in [(false, false), (true, true), (true, false)] {
         let (actor, draft) = (world.actor(), world.draft(Kind::Epic, "together"));
@@ -37,7 +38,11 @@ async fn what_is_done_together_stands_or_falls_together(world: World) {
         assert_eq!(head(&outside).await, before + if stands { 2 } else { 0 });
         if let (true, Ok((first, _))) = (stands, done) {
             let found = items::by_id(&mut world.read().await, first.id).await.unwrap();
-            assert_eq!(found.unwrap().reference_id.to_string(), "EP-001", "no number was lost");
+            assert_eq!(
+                found.unwrap().reference_id.to_string(),
+                "EP-001",
+                "no number was lost"
+            );
         }
     }
 }
@@ -94,5 +99,8 @@ async fn work_that_is_given_up_frees_the_writer(world: World) {
     let given_up = tokio::time::timeout(Duration::from_millis(500), given_up).await;
     assert!(given_up.is_err(), "it would wait for ever");
     let next = tokio::time::timeout(Duration::from_secs(30), world.epic("next")).await;
-    assert_eq!(next.expect("the writer is free").reference_id.to_string(), "EP-001");
+    assert_eq!(
+        next.expect("the writer is free").reference_id.to_string(),
+        "EP-001"
+    );
 }

@@ -41,7 +41,11 @@ async fn census(agent: &Agent) -> Value {
     let epics = agent.call("list_epics", json!({})).await;
     let requirements = agent.call("list_requirements", json!({})).await;
     let prompts = agent.call("list_prompts", json!({})).await;
-    json!([epics["total_count"], requirements["total_count"], prompts["total_count"]])
+    json!([
+        epics["total_count"],
+        requirements["total_count"],
+        prompts["total_count"]
+    ])
 }
 
 on_both! {
@@ -81,7 +85,7 @@ on_both! {
 
         // One entry for each batch, whatever it did, and none for its calls.
         server.service.flush().await;
-        let audit = server.get("/api/v1/audit?limit=200").await.ok();
+        let audit = server.get("/api/v1/audit/events?limit=200").await.ok();
         let details: Vec<&str> = audit["data"].as_array().unwrap().iter().filter_map(|one| one["detail"].as_str()).collect();
         let of = |name: &str| details.iter().filter(|detail| detail.contains(name)).count();
         assert!(of("batch/execute") > 0 && of("create_epic") == 0, "{details:?}");
@@ -176,13 +180,16 @@ async fn whoever_goes_away_takes_the_batch_along() {
     let agent = author(&server).await;
     let operations = vec![json!({ "tool": "create_epic", "arguments": { "title": "Half" } }); 200];
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": "batch/execute", "params": { "operations": operations } });
-    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
     let (_, told) = tokio::join!(
         tokio::time::timeout(std::time::Duration::from_secs(30), agent.send(&message)),
         agent.send(&cancel)
     );
     assert_eq!(told.status, 202);
-    let count = agent.call("list_epics", json!({})).await["total_count"].as_i64().unwrap();
+    let count = agent.call("list_epics", json!({})).await["total_count"]
+        .as_i64()
+        .unwrap();
     assert!(count == 0 || count == 200, "all or nothing, not {count}");
     agent.call("create_epic", json!({ "title": "Next" })).await;
     server.stop().await;
