@@ -9,6 +9,7 @@
 mod audiences;
 mod client;
 mod clients;
+mod elicitation;
 mod http;
 mod http_client;
 mod interleaving;
@@ -20,6 +21,7 @@ mod refusals;
 mod registry;
 mod requests;
 mod resources;
+mod sampling;
 mod sessions;
 mod stdio;
 mod subscriptions;
