@@ -100,6 +100,7 @@ impl Context {
         Server(self.0.core.clone())
     }
 
+    // Fulfils 002 Req-Tool-005, 002 Req-Proto-009
     /// Tells the client how far the work is. Does nothing when the client did not ask.
     //= specs/mcp-runtime.md#progress-and-cancellation
     //# Progress MUST be reported under the token the client sent, and not at all when it sent none.

@@ -134,6 +134,7 @@ impl Core {
         }
     }
 
+    // Fulfils 000 R2.1, 000 R2.2, 000 R2.5, 003 R11.4, 003 R11.5, 002 Req-Proto-001
     /// A whole answer, and the HTTP status where one is prescribed.
     pub(crate) fn render(
         &self,
@@ -190,6 +191,7 @@ impl Core {
         self.draining.load(Ordering::Acquire)
     }
 
+    // Fulfils 002 Req-Proto-015
     /// Refuses new requests, lets running ones finish in time, and answers those that do not.
     //= specs/mcp-runtime.md#shutdown
     //# While the server drains, new requests MUST be refused with 1077; running ones MUST be answered, those that outlast the drain limit with 1077.
@@ -206,6 +208,7 @@ impl Core {
         for session in self.hub.sessions() {
             session.close_streams();
         }
+        self.sessions.save(self).await;
     }
 
     /// Answers all that still runs for a session with 1077 and stops it.

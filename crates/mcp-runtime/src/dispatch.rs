@@ -53,6 +53,8 @@ pub(crate) struct Door<'a> {
     pub(crate) terms: Option<&'a Terms>,
     /// Whether the transport can wait when the session has too much to do.
     pub(crate) patient: bool,
+    /// Whether nothing waits behind this message, so that its work may begin before it has a task of its own.
+    pub(crate) alone: bool,
 }
 
 /// What became of a message.
@@ -187,6 +189,7 @@ fn receive_batch(door: &Door<'_>, texts: &[&serde_json::value::RawValue], out: &
     let inside = Door {
         batch: Some(&batch),
         patient: false,
+        alone: false,
         ..door.clone()
     };
     let mut answer = Vec::new();
@@ -252,7 +255,12 @@ fn start(door: &Door<'_>, request: &Request<'_>, terms: Terms, plan: Plan) -> Re
     if let Some(batch) = door.batch {
         batch.expect();
     }
-    tokio::spawn(run(call, plan.work, plan.timeout, plan.breaker));
+    let mut work = run(call, plan.work, plan.timeout, plan.breaker).boxed();
+    // Most work never waits. Where nothing waits behind it, it is tried here: giving it a task wakes another thread for
+    // nothing, which costs more than the work. A task asks again, so no wake is lost.
+    if !door.alone || (&mut work).now_or_never().is_none() {
+        tokio::spawn(work);
+    }
     Ok(())
 }
 
@@ -307,6 +315,7 @@ async fn serve(
         Err(refusal) => return Some(Err(refusal.into())),
     };
     let is_tool = matches!(work, Work::Tool(..));
+    // Fulfils 003 R10.10, 002 Resil-003
     let done = AssertUnwindSafe(perform(Context(call.clone()), work)).catch_unwind();
     let limit = timeout.unwrap_or(Duration::MAX);
     tokio::select! {

@@ -21,6 +21,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    // Fulfils 002 Req-Proto-003, 002 Req-Proto-012
     /// Sends a request and waits for its answer.
     //= specs/mcp-runtime.md#requests-of-the-server
     //# A request of the server that is not answered in time MUST end with 1069, and the client MUST be told that it is cancelled.

@@ -150,6 +150,10 @@ pub struct Limits {
     pub max_pending_per_session: usize,
     /// Sessions alive at once.
     pub max_sessions: usize,
+    /// Sessions of one owner alive at once; the one unheard of for longest gives way.
+    pub max_sessions_per_owner: usize,
+    /// How long what became of sessions may gather before it is written to a store that outlives the process.
+    pub session_save_ms: u64,
     /// How long an idle session lives.
     pub session_idle_ms: u64,
     /// Resources one session may watch.
@@ -207,6 +211,8 @@ impl Default for Limits {
             max_outbox_bytes: 1 << 20,
             max_pending_per_session: 256,
             max_sessions: 100_000,
+            max_sessions_per_owner: 1_000,
+            session_save_ms: 1_000,
             session_idle_ms: 30 * 60 * 1_000,
             max_subscriptions_per_session: 1_000,
             max_messages_per_second: 0,

@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::input::{Ask, InputRequired};
 use crate::schema::Schema;
 
+// Fulfils 002 Req-Tool-003
 /// A tool as its author describes it.
 #[derive(Clone)]
 pub struct Tool {
@@ -108,6 +109,7 @@ impl Deref for Arguments {
     }
 }
 
+// Fulfils 002 Req-Tool-004
 /// What a tool answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -171,6 +173,7 @@ impl ToolResult {
         }
     }
 
+    // Fulfils 003 R6.8, 003 R6.9, 002 Req-Tool-007
     /// The tool could not do it: the message for the model, the refusal for programs.
     //= specs/mcp-runtime.md#tools
     //# A tool that ran and failed MUST be answered with a result whose `isError` is true and which carries the refusal.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+// Fulfils 003 R2.1, 003 R2.6
 /// A published revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {

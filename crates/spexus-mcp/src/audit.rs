@@ -7,6 +7,7 @@ use spexus_domain::{Refusal, Ruled};
 use spexus_service::{Origin, Service};
 use std::time::Instant;
 
+// Fulfils 001 D8, 003 R10.4, 003 R12.3
 /// The caller of a request, speaking through the program that introduced itself.
 pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
     let caller = Visit::of(cx)?.caller();
@@ -26,6 +27,7 @@ pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
     })
 }
 
+// Fulfils 003 R12.5
 /// An operation under way.
 pub(crate) struct Watch<'a> {
     service: Service,

@@ -14,6 +14,7 @@
 
 mod audit;
 mod complete;
+mod execute;
 mod guard;
 mod instructions;
 mod options;
@@ -22,15 +23,17 @@ pub mod reference;
 mod render;
 mod resources;
 mod schema;
+mod sessions;
 mod tools;
 mod visit;
 mod watch;
 
 pub use mcp_runtime::VersionMismatch;
-pub use options::{McpOptions, Toolset};
+pub use options::{McpOptions, Sessions, Toolset};
 pub use visit::Visit;
 
 use audit::Watch;
+use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
@@ -54,6 +57,7 @@ impl Mcp {
         let options = Arc::new(options);
         let tools = tools::all();
         let gate = Gate::new(service, &tools);
+        let executor = Executor::new(service, &gate, &tools);
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -61,8 +65,14 @@ impl Mcp {
             prompt: prompt.clone(),
             guide: options.guide,
         };
-        let server = Server::builder(info(&options))
-            .settings(settings(&options))
+        let settings = settings(service, &options);
+        let kept = sessions::Kept::new(service, &options, &settings.limits)?;
+        let mut builder = Server::builder(info(&options));
+        if let Some(kept) = &kept {
+            builder = builder.session_store(Arc::new(kept.clone()));
+        }
+        let server = builder
+            .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
             .resource_source(resources::Items(service.clone()))
@@ -74,8 +84,9 @@ impl Mcp {
             server.add_template(template)?;
         }
         server.add_prompts(prompts::all(service))?;
+        server.add_method(executor.into_method());
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
             server,
             options,
         })
@@ -100,6 +111,7 @@ impl Mcp {
     }
 }
 
+// Fulfils 000 R1.3, 001 D4
 //= specs/spexus-mcp.md#saying-hello
 //# The server MUST introduce itself with its configured name, title and version; by default `spexus mcp`, `MCP server for requirements management system` and the version of the product.
 fn info(options: &McpOptions) -> Info {
@@ -109,14 +121,17 @@ fn info(options: &McpOptions) -> Info {
     }
 }
 
-fn settings(options: &McpOptions) -> Settings {
+fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
+        // A list that was begun on one node is finished on another.
+        seal_key: Some(service.key_for("spexus mcp cursors v1")),
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
         offers: Offers {
             prompt_creation: true,
             ..Offers::default()
         },
+        experimental: vec![(execute::METHOD.to_owned(), execute::VERSION.to_owned())],
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
@@ -143,6 +158,7 @@ impl Greeting {
         }))
     }
 
+    // Fulfils 000 R3.1, 000 R3.2, 001 D10, 001 D11
     async fn words(&self, cx: &Context) -> Ruled<String> {
         let caller = audit::caller(cx)?;
         let version = cx.protocol_version();

@@ -24,6 +24,27 @@ pub struct McpOptions {
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
+    /// Where sessions of HTTP clients are kept.
+    pub sessions: Sessions,
+}
+
+/// Where sessions of HTTP clients are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// In the process; they end with it.
+    Memory,
+    /// In the database; they outlive the process and are shared by nodes.
+    Database,
+}
+
+impl Sessions {
+    /// As it stands in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sessions::Memory => "memory",
+            Sessions::Database => "database",
+        }
+    }
 }
 
 impl Default for McpOptions {
@@ -38,6 +59,7 @@ impl Default for McpOptions {
             read_only: false,
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
+            sessions: Sessions::Database,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::method::Method;
 use crate::session::{Phase, Terms};
 use crate::version::Era;
 
+// Fulfils 003 R9.6, 003 R10.9
 pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let named = Method::named(&request.method);
     pass_gate(door, named, terms)?;

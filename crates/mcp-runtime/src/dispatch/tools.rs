@@ -20,6 +20,7 @@ use crate::session::Terms;
 use crate::tool::{Arguments, Handler, Registered, Stop, TaskSupport, ToolResult};
 use crate::version::Era;
 
+// Fulfils 002 Req-Tool-001
 pub(super) fn list(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let tools = seen(door, request, terms, &door.core.registry.tools)?;
     // Tools are one page, so there is always a whole; an empty list stands for what cannot be.
@@ -29,6 +30,7 @@ pub(super) fn list(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Res
     Ok(Step::Now(Outcome::text(all)))
 }
 
+// Fulfils 002 Req-Tool-002, 002 Req-Tool-008
 pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let name = match fields.text("name")? {
         Some(name) => name,
@@ -73,6 +75,7 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     }))
 }
 
+// Fulfils 002 Req-Tool-009
 /// Runs a tool's handler in its own task.
 pub(super) async fn perform(
     cx: Context,
@@ -117,6 +120,7 @@ fn nearest<'a>(tools: &'a Family<Registered>, name: &str) -> Option<&'a str> {
     tools.values().map(|t| t.tool.name.as_str()).find(|own| near(own))
 }
 
+// Fulfils 002 Req-Tool-006, 002 Req-Sec-001
 /// The arguments, or why they do not fit and what they were.
 fn arguments(registered: &Registered, fields: &Fields<'_>) -> Result<Arguments, (Refusal, Arguments)> {
     let given = schema::arguments(fields.raw("arguments")).map_err(|r| (r, Arguments::default()))?;

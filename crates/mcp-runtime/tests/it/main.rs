@@ -13,6 +13,7 @@ mod elicitation;
 mod http;
 mod http_client;
 mod interleaving;
+mod kept_sessions;
 mod lifecycle;
 mod limits;
 mod messages;

@@ -147,8 +147,11 @@ async fn the_store_in_memory_keeps_and_forgets() {
         capabilities: mcp_runtime::ClientCapabilities::default(),
         log_level: 1,
         watched: vec!["x:y".into()],
+        ..SessionRecord::default()
     };
-    store.put(record.clone()).await.unwrap();
+    store.put(vec![record.clone()]).await.unwrap();
+    assert_eq!(store.get("a").await.unwrap(), None, "only what was added is kept");
+    assert_eq!(store.add(record.clone(), 10).await.unwrap(), [""; 0]);
     assert_eq!(store.get("a").await.unwrap(), Some(record));
     store.remove("a").await.unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);

@@ -13,8 +13,9 @@ mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Effect, Spec};
+pub(crate) use spec::{Call, Effect, Spec};
 
+// Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools
 //# The core MUST have at most 25 tools, and its list at most 24 KB.
 /// Every tool, in the order they are listed.

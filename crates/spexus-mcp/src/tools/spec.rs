@@ -47,6 +47,10 @@ impl Effect {
 
 type Run = dyn Fn(Work, Arguments) -> BoxFuture<'static, Ruled<Answer>> + Send + Sync;
 
+/// A tool as a batch calls it, with a service of the batch's own.
+pub(crate) type Call =
+    Box<dyn Fn(Service, Caller, Arguments) -> BoxFuture<'static, Ruled<Answer>> + Send + Sync>;
+
 /// One row of the table of tools.
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
@@ -57,6 +61,8 @@ pub(crate) struct Spec {
     pub(crate) effect: Effect,
     pub(crate) input: Value,
     pub(crate) output: Value,
+    /// Whether it takes too long for a batch, for which all other writes wait.
+    alone: bool,
     run: Arc<Run>,
 }
 
@@ -87,6 +93,7 @@ impl Spec {
             effect: Effect::Read,
             input: Value::Null,
             output: Value::Null,
+            alone: false,
             run: Arc::new(move |work, arguments| run(work, arguments).boxed()),
         }
     }
@@ -114,6 +121,23 @@ impl Spec {
         }
     }
 
+    /// Keeps it out of batches.
+    pub(crate) fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
+    /// Whether it can be part of a batch.
+    pub(crate) fn is_batched(&self) -> bool {
+        !self.alone
+    }
+
+    /// The tool without what surrounds a single call: its batch is audited and counted as one.
+    pub(crate) fn call(&self) -> Call {
+        let run = self.run.clone();
+        Box::new(move |service, caller, arguments| run(Work { service, caller }, arguments))
+    }
+
+    // Fulfils 003 R6.2, 003 R6.4, 003 R6.7, 003 R10.2, 003 R10.7
     //= specs/spexus-mcp.md#tools
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.

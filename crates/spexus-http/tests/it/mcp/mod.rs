@@ -9,6 +9,7 @@ mod prompts;
 mod quiet;
 mod resources;
 mod search;
+mod sessions;
 mod subscriptions;
 mod tools;
 mod toolsets;
