@@ -15,6 +15,7 @@ use crate::answer::{self, Outcome, RpcError, SERVER_INFO, Signature};
 use crate::cache::ResourceCache;
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::elicit::OnElicited;
 use crate::guard::Guard;
 use crate::hub::Hub;
 use crate::prompt::PromptSource;
@@ -56,6 +57,7 @@ pub(crate) struct Core {
     pub(crate) seal: Seal,
     pub(crate) stopping: Cancel,
     pub(crate) on_notification: Option<Hear>,
+    pub(crate) on_elicited: Option<Arc<OnElicited>>,
     signature: Signature,
     draining: AtomicBool,
     in_flight: AtomicUsize,
@@ -81,6 +83,7 @@ pub(crate) struct Parts {
     pub(crate) guard: Option<Arc<dyn Guard>>,
     pub(crate) sessions: SessionTable,
     pub(crate) on_notification: Option<Hear>,
+    pub(crate) on_elicited: Option<Arc<OnElicited>>,
 }
 
 impl Core {
@@ -94,6 +97,7 @@ impl Core {
             guard,
             sessions,
             on_notification,
+            on_elicited,
         } = parts;
         let own = json!(info);
         let signature = Signature {
@@ -125,6 +129,7 @@ impl Core {
             guard,
             sessions,
             on_notification,
+            on_elicited,
             signature,
         }
     }

@@ -5,6 +5,7 @@
 
 mod completion;
 mod lifecycle;
+mod missing;
 mod prompts;
 mod reading;
 mod resources;
@@ -35,7 +36,9 @@ use crate::outlet::Outlet;
 use crate::session::{Session, Terms};
 use crate::tool::{self, Arguments, Stop};
 use crate::version::{Era, Version};
+use crate::waits::Waits;
 
+pub(crate) use prompts::render as render_prompt;
 pub(crate) use terms::{META_VERSION, stateless, unsupported_version};
 
 /// Where a message came in.
@@ -290,6 +293,7 @@ fn new_call(
         weight,
         rounds: Mutex::new(rounds),
         task: None,
+        waits: Waits::default(),
     })
 }
 
@@ -339,7 +343,7 @@ async fn serve(
         }
         //= specs/mcp-runtime.md#tools
         //# A call that takes longer than its limit MUST be stopped and answered with 1069.
-        () = tokio::time::sleep(limit), if timeout.is_some() => {
+        () = call.waits.worked_for(limit), if timeout.is_some() => {
             call.cancel.raise();
             Some(Err(Refusal::new(Code::Timeout, format!("the request took longer than {} ms", limit.as_millis())).into()))
         }
@@ -411,6 +415,7 @@ fn heard(door: &Door<'_>) -> Context {
         weight: 0,
         rounds: Mutex::default(),
         task: None,
+        waits: Waits::default(),
     }))
 }
 

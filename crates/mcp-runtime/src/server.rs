@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::context::{Context, notification};
 use crate::core::{Core, Instructions, Parts};
+use crate::elicit::Elicited;
 use crate::guard::Guard;
 use crate::hub::{Change, List};
 use crate::method::CustomMethod;
@@ -41,6 +42,7 @@ impl Server {
                 guard: None,
                 sessions: SessionTable::new(Arc::new(MemorySessions::default())),
                 on_notification: None,
+                on_elicited: None,
             },
         }
     }
@@ -287,6 +289,16 @@ impl Builder {
     #[must_use]
     pub fn on_notification(mut self, hear: impl Fn(Context, &str, Value) + Send + Sync + 'static) -> Self {
         self.parts.on_notification = Some(Arc::new(hear));
+        self
+    }
+
+    /// Hears of every question to a person that came to an end: its name, and what became of it.
+    #[must_use]
+    pub fn on_elicited(
+        mut self,
+        hear: impl Fn(&Context, &str, Result<&Elicited, &Refusal>) + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.on_elicited = Some(Arc::new(hear));
         self
     }
 

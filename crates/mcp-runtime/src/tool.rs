@@ -49,6 +49,8 @@ pub struct Tool {
     pub breaker: Option<Arc<Breaker>>,
     /// Questions that must be answered before a call becomes a task; the work then finds the answers.
     pub first_asks: Vec<(String, Ask)>,
+    /// Whether the person is asked for required arguments the model left out, where the client can show a form.
+    pub asks_for_missing: bool,
     handler: Handler,
 }
 
@@ -260,6 +262,7 @@ impl Tool {
             task_support: TaskSupport::Forbidden,
             breaker: None,
             first_asks: Vec::new(),
+            asks_for_missing: false,
             handler,
         }
     }

@@ -82,6 +82,11 @@ impl Version {
         self >= Version::V2025_06_18
     }
 
+    /// The client wants to hear when the person is done at a page it was sent to.
+    pub(crate) fn knows_url_elicitation(self) -> bool {
+        self == Version::V2025_11_25
+    }
+
     /// The number for "no such resource", which 2026-07-28 moved.
     pub(crate) fn resource_not_found(self) -> i32 {
         match self.era() {

@@ -12,6 +12,7 @@
 //! The crate knows no transport: [`Mcp::server`] is mounted by HTTP or served over a pair of streams, and whoever does
 //! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
 
+mod ask;
 mod audit;
 mod complete;
 mod execute;
@@ -77,14 +78,18 @@ impl Mcp {
             .guard(gate)
             .resource_source(resources::Items(service.clone()))
             .prompt_source(prompts::Stored(service.clone()))
+            .on_elicited(ask::noting(service))
             .build();
-        server.add_tools(tools.into_iter().map(|tool| tool.into_tool(service)).collect())?;
+        let sampler = ask::sampler(&options);
+        let tools = tools.into_iter().map(|tool| tool.into_tool(service, &sampler));
+        server.add_tools(tools.collect())?;
         server.add_resources(resources::collections(service))?;
         for template in resources::templates(service) {
             server.add_template(template)?;
         }
         server.add_prompts(prompts::all(service))?;
         server.add_method(executor.into_method());
+        ask::methods(service, &sampler).for_each(|method| server.add_method(method));
         Ok(Self {
             _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
             server,
@@ -131,10 +136,16 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             prompt_creation: true,
             ..Offers::default()
         },
-        experimental: vec![(execute::METHOD.to_owned(), execute::VERSION.to_owned())],
+        experimental: [(execute::METHOD, execute::VERSION)]
+            .into_iter()
+            .chain(ask::FAMILIES)
+            .map(|(family, version)| (family.to_owned(), version.to_owned()))
+            .collect(),
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
+            elicit_timeout_ms: options.elicitation_timeout_ms,
+            max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
         ..Settings::default()

@@ -1,6 +1,6 @@
 //! What the MCP surface can be told.
 
-use mcp_runtime::VersionMismatch;
+use mcp_runtime::{SamplingSettings, VersionMismatch};
 use spexus_domain::{Ruled, nearest};
 
 /// How the MCP surface works. Every limit has its unit in its name.
@@ -26,6 +26,12 @@ pub struct McpOptions {
     pub drain_timeout_ms: u64,
     /// Where sessions of HTTP clients are kept.
     pub sessions: Sessions,
+    /// How long a person may take to answer a question an agent's work raised.
+    pub elicitation_timeout_ms: u64,
+    /// How often a person is asked again when the answer does not fit.
+    pub elicitation_attempts: usize,
+    /// How the models of clients are asked.
+    pub sampling: SamplingSettings,
 }
 
 /// Where sessions of HTTP clients are kept.
@@ -60,6 +66,9 @@ impl Default for McpOptions {
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
             sessions: Sessions::Database,
+            elicitation_timeout_ms: 120_000,
+            elicitation_attempts: 3,
+            sampling: SamplingSettings::default(),
         }
     }
 }

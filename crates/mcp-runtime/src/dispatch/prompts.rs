@@ -17,7 +17,7 @@ use crate::fields::Fields;
 use crate::guard::Access;
 use crate::hub::List;
 use crate::input::Rounds;
-use crate::prompt::{NewPrompt, PromptSource, Registered};
+use crate::prompt::{NewPrompt, PromptMessage, PromptSource, Registered};
 use crate::registry::{Listing, list_text};
 use crate::schema;
 use crate::session::Terms;
@@ -104,20 +104,31 @@ async fn make(
     name: String,
     arguments: Map<String, Value>,
 ) -> Result<Outcome, Stop> {
-    let core = cx.0.core.clone();
-    core.check(&cx, Access::GetPrompt(&name))?;
-    let registered = match (found, &core.prompt_source) {
-        (Some(found), _) => found,
-        (None, Some(source)) => match source.get(&cx, &name).await? {
-            Some(prompt) => Arc::new(Registered::new(prompt)?),
-            None => return Err(unknown(&name).into()),
-        },
-        (None, None) => return Err(unknown(&name).into()),
-    };
-    let messages = registered.get(cx, arguments).await?;
+    let (registered, messages) = render(cx, found, &name, arguments).await?;
     Ok(Outcome::value(
         json!({ "description": registered.prompt.description, "messages": messages }),
     ))
+}
+
+/// Looks a prompt up as `prompts/get` does, and fills it in.
+pub(crate) async fn render(
+    cx: Context,
+    found: Option<Arc<Registered>>,
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Result<(Arc<Registered>, Vec<PromptMessage>), Stop> {
+    let core = cx.0.core.clone();
+    core.check(&cx, Access::GetPrompt(name))?;
+    let registered = match (found, &core.prompt_source) {
+        (Some(found), _) => found,
+        (None, Some(source)) => match source.get(&cx, name).await? {
+            Some(prompt) => Arc::new(Registered::new(prompt)?),
+            None => return Err(unknown(name).into()),
+        },
+        (None, None) => return Err(unknown(name).into()),
+    };
+    let messages = registered.get(cx, arguments).await?;
+    Ok((registered, messages))
 }
 
 async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {

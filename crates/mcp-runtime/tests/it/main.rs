@@ -9,6 +9,7 @@
 mod audiences;
 mod client;
 mod clients;
+mod elicitation;
 mod http;
 mod http_client;
 mod interleaving;
@@ -21,6 +22,7 @@ mod refusals;
 mod registry;
 mod requests;
 mod resources;
+mod sampling;
 mod sessions;
 mod stdio;
 mod subscriptions;

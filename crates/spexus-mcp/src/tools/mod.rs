@@ -8,12 +8,13 @@ mod comments;
 mod items;
 mod links;
 mod prompts;
+mod run_prompt;
 mod search;
 mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Call, Effect, Spec};
+pub(crate) use spec::{Call, Effect, Run, Spec, Work};
 
 // Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools
@@ -31,6 +32,7 @@ pub(crate) fn all() -> Vec<Spec> {
         vocabulary::tools(),
         baselines::tools(),
         prompts::tools(),
+        run_prompt::tools(),
         admin::tools(),
     ];
     families.into_iter().flatten().collect()
