@@ -94,6 +94,7 @@ impl Executor {
         })
     }
 
+    // Fulfils 002 Req-Proto-008
     //= specs/spexus-mcp.md#batches
     //# `batch/execute` MUST carry out its operations in one transaction, all or none, and MUST note them as one operation.
     async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {

@@ -89,7 +89,12 @@ impl Figures {
             alone("growth with 100,000 requests in flight", "MB", AtMost(10.0))?,
             alone("10,000 idle sessions", "MB", AtMost(20.0))?,
             alone("one idle session", "bytes", AtMost(2_048.0))?,
-            Row::ratio("tools/call among 100,000 tools ÷ among 10", "/s", &tools, AtLeast(0.7)),
+            Row::ratio(
+                "tools/call among 100,000 tools ÷ among 10",
+                "/s",
+                &tools,
+                AtLeast(0.7),
+            ),
             Row::ratio(
                 "tools/call in one of 100,000 sessions ÷ of 10",
                 "/s",

@@ -37,12 +37,7 @@ pub(crate) fn measure() -> Result<Vec<Figure>, Box<dyn Error>> {
         let [few, many] = in_turn(&mut few, &mut many).await?;
         figures.extend([
             Figure::new("tools/call in one of 10 sessions", few, "/s", "for comparison"),
-            Figure::new(
-                "tools/call in one of 100,000 sessions",
-                many,
-                "/s",
-                "≥ 0.7 of it",
-            ),
+            Figure::new("tools/call in one of 100,000 sessions", many, "/s", "≥ 0.7 of it"),
         ]);
         Ok(figures)
     })
@@ -76,7 +71,8 @@ impl Place {
         };
         let client = json!({ "name": "drive", "version": "1" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
+        let hello =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
         for _ in 0..sessions {
             let response = place.service.call(request(None, hello.clone())?).await?;
             let id = response.headers().get("mcp-session-id").ok_or("no session")?;
@@ -89,11 +85,21 @@ impl Place {
     async fn rate(&mut self) -> Result<f64, Box<dyn Error>> {
         let started = Instant::now();
         for call in 0..CALLS {
-            let (tool, session) = (name(call * STRIDE % self.tools), call * STRIDE % self.sessions.len());
+            let (tool, session) = (
+                name(call * STRIDE % self.tools),
+                call * STRIDE % self.sessions.len(),
+            );
             let body =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#);
             let request = request(Some(&self.sessions[session]), body)?;
-            let answer = self.service.call(request).await?.into_body().collect().await?.to_bytes();
+            let answer = self
+                .service
+                .call(request)
+                .await?
+                .into_body()
+                .collect()
+                .await?
+                .to_bytes();
             if !answer.windows(5).any(|word| word == b"hello") {
                 return Err(String::from_utf8_lossy(&answer).into_owned().into());
             }

@@ -5,7 +5,8 @@ use spexus_domain::account::{Scope, Token};
 use spexus_domain::{Code, Kind, Uuid};
 use spexus_store::copy::{CopiedTable, copy, fingerprint};
 use spexus_store::{
-    Error, Location, Store, accounts, audit, backup, baselines, chain, idempotency, mcp_sessions, settings, tokens,
+    Error, Location, Store, accounts, audit, backup, baselines, chain, idempotency, mcp_sessions, settings,
+    tokens,
 };
 use std::path::Path;
 use std::sync::Arc;

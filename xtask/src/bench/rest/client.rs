@@ -85,7 +85,9 @@ impl Client {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
         let request = self.request("POST", "/api/v1/mcp", Some(body));
         let (head, _) = self.exchange(&request)?;
-        let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let id = head
+            .lines()
+            .find_map(|line| line.strip_prefix("mcp-session-id: "));
         Ok(id.context("a session")?.to_owned())
     }
 

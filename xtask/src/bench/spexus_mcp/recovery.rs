@@ -25,7 +25,9 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         client.hello()?;
     }
     let hello_ms = began.elapsed().as_secs_f64() * 1e3 / HELLOS as f64;
-    let sessions = (0..SESSIONS).map(|_| client.hello()).collect::<Result<Vec<_>>>()?;
+    let sessions = (0..SESSIONS)
+        .map(|_| client.hello())
+        .collect::<Result<Vec<_>>>()?;
     let mut all = Vec::new();
     for _ in 0..KILLS {
         let began = Instant::now();
