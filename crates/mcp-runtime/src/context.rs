@@ -304,6 +304,12 @@ impl Call {
         self.leave();
     }
 
+    /// Stops a claimed call and says why.
+    pub(crate) fn end(&self, error: RpcError) {
+        self.cancel.raise();
+        self.hand_over(Err(error));
+    }
+
     /// Lets a claimed call go without an answer.
     pub(crate) fn abandon(&self) {
         self.cancel.raise();

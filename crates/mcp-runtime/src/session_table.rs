@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use refusal::{Code, Refusal};
 
+use crate::answer::RpcError;
 use crate::core::{Core, random_id};
 use crate::session::Session;
 use crate::session_store::{SessionRecord, SessionStore, Sharded};
@@ -253,7 +254,7 @@ impl SessionTable {
         session.close_streams();
         core.hub.leave(session);
         for call in session.in_flight.claim_all() {
-            call.abandon();
+            call.end(ended_under());
         }
     }
 
@@ -325,4 +326,13 @@ impl Drop for SessionTable {
             unsaved.wake();
         }
     }
+}
+
+/// What a running request is told whose session ends. Not status 404: that would tell its client to send it again.
+//= specs/mcp-runtime.md#sessions
+//# A request that runs when its session ends MUST be stopped and answered with 1016.
+fn ended_under() -> RpcError {
+    let refusal = Refusal::new(Code::SessionInvalid, "the session ended while this request ran")
+        .hint("Open a new session, and look what was done before you ask again.");
+    RpcError::from(refusal).status(200)
 }

@@ -171,8 +171,9 @@ impl Bridge {
         is_json: bool,
         body: &[u8],
     ) -> Try {
+        // A request has an answer; whoever gives none has lost it.
         if matches!(status, 202 | 204) {
-            return Try::Done(None);
+            return Try::Failed(Fault::Broken(format!("HTTP status {status} without an answer")));
         }
         if let (404, Some(live)) = (status, live) {
             self.link.lost(live.generation);
