@@ -79,7 +79,9 @@ pub(crate) fn noting(
         // Without a caller there is no tool that could have asked.
         let Ok(caller) = audit::caller(cx) else { return };
         let outcome = outcome.map_or_else(|refusal| refusal.code.name(), Elicited::action);
-        Watch::start(&service, &caller, "elicitation/create", key).note(outcome);
+        // By what asked; the rest of the key tells questions of one call apart.
+        let asking = key.split('.').next().unwrap_or_default();
+        Watch::start(&service, &caller, "elicitation/create", asking).note(outcome);
     }
 }
 

@@ -48,6 +48,11 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// The same operation on something of another name.
+    pub(crate) fn named(self, name: &'a str) -> Self {
+        Self { name, ..self }
+    }
+
     /// The operation is over.
     //= specs/spexus-mcp.md#audit
     //# Every operation MUST be noted with the user, the token, the client and its outcome.

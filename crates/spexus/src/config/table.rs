@@ -330,6 +330,36 @@ pub(crate) const TABLE: &[Setting] = &[
             .into()
         },
     },
+    number!(
+        "mcp.elicitation_timeout_ms",
+        "How long a person may take to answer a question an agent's work raised.",
+        1_000..=3_600_000,
+        http.mcp.elicitation_timeout_ms
+    ),
+    number!(
+        "mcp.elicitation_attempts",
+        "How often a person is asked before an answer that does not fit ends the request.",
+        1..=10,
+        http.mcp.elicitation_attempts
+    ),
+    number!(
+        "mcp.sampling_per_second",
+        "How often the models of agents are asked in a second, all together; 0 for no limit.",
+        0..=10_000,
+        http.mcp.sampling.max_per_second
+    ),
+    number!(
+        "mcp.sampling_target_ms",
+        "Answers of models that take longer make the server ask for less.",
+        100..=600_000,
+        http.mcp.sampling.target_latency_ms
+    ),
+    number!(
+        "mcp.sampling_timeout_ms",
+        "How long a model may take to answer.",
+        1_000..=3_600_000,
+        http.mcp.sampling.timeout_ms
+    ),
     Setting {
         name: "log.level",
         doc: "Which log lines are written. Commands other than `serve` write only warnings unless this is set.",

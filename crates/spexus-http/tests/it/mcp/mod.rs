@@ -1,5 +1,6 @@
 //! The MCP endpoint from outside: agents on real sockets, beside REST on the same database.
 
+mod asking;
 mod client;
 mod docs;
 mod door;
@@ -9,6 +10,7 @@ mod measures;
 mod prompts;
 mod quiet;
 mod resources;
+mod sdk;
 mod search;
 mod sessions;
 mod subscriptions;
