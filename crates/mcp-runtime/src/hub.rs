@@ -22,6 +22,8 @@ pub enum List {
     Resources,
     /// The prompts.
     Prompts,
+    /// The server's roots; told to those who asked for them.
+    Roots,
 }
 
 impl List {
@@ -30,6 +32,7 @@ impl List {
             List::Tools => "tools",
             List::Resources => "resources",
             List::Prompts => "prompts",
+            List::Roots => "roots",
         }
     }
 }
@@ -65,6 +68,7 @@ pub(crate) struct Filter {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
+    roots_list_changed: bool,
     pub(crate) resource_subscriptions: BTreeSet<String>,
 }
 
@@ -76,6 +80,7 @@ impl Filter {
             ("toolsListChanged", self.tools_list_changed),
             ("promptsListChanged", self.prompts_list_changed),
             ("resourcesListChanged", self.resources_list_changed),
+            ("rootsListChanged", self.roots_list_changed),
         ] {
             if on {
                 granted.insert(name.to_owned(), true.into());
@@ -95,6 +100,7 @@ impl Filter {
             List::Tools => self.tools_list_changed,
             List::Resources => self.resources_list_changed,
             List::Prompts => self.prompts_list_changed,
+            List::Roots => self.roots_list_changed,
         }
     }
 }
@@ -187,9 +193,17 @@ impl Hub {
     //# A change of a list MUST be told to every active session and to every listener that asked for it, and to no other listener.
     pub(crate) fn list_changed(&self, list: List) {
         let method = format!("notifications/{}/list_changed", list.name());
-        self.tell_sessions(&notification(&method, &json!({})));
         let capabilities = json!({ "changed": [list.name()] });
-        self.tell_sessions(&notification("notifications/capabilities/changed", &capabilities));
+        for message in [
+            notification(&method, &json!({})),
+            notification("notifications/capabilities/changed", &capabilities),
+        ] {
+            // No client of MCP expects this one unless it asked for the server's roots.
+            match list {
+                List::Roots => self.tell_those(&message, |session| session.roots.is_following()),
+                _ => self.tell_sessions(&message),
+            }
+        }
         for listener in lock(&self.listeners).iter().filter(|l| l.filter.wants(list)) {
             listener
                 .call
@@ -228,10 +242,39 @@ impl Hub {
         }
     }
 
+    /// The addresses below a folder's that anyone watches.
+    pub(crate) fn watched_below(&self, folder: &str) -> BTreeSet<String> {
+        let below = |uri: &&String| uri.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let mut found: BTreeSet<String> = lock(&self.watchers).keys().filter(below).cloned().collect();
+        for listener in lock(&self.listeners).iter() {
+            found.extend(
+                listener
+                    .filter
+                    .resource_subscriptions
+                    .iter()
+                    .filter(below)
+                    .cloned(),
+            );
+        }
+        found
+    }
+
+    /// Whether anyone watches this address.
+    pub(crate) fn watches(&self, uri: &str) -> bool {
+        lock(&self.watchers).contains_key(uri)
+            || lock(&self.listeners)
+                .iter()
+                .any(|l| l.filter.resource_subscriptions.contains(uri))
+    }
+
     /// A notification for every active session.
     pub(crate) fn tell_sessions(&self, message: &[u8]) {
+        self.tell_those(message, |_| true);
+    }
+
+    fn tell_those(&self, message: &[u8], which: impl Fn(&Session) -> bool) {
         for session in self.sessions() {
-            if session.phase() == Phase::Active {
+            if session.phase() == Phase::Active && which(&session) {
                 session.tell(message);
             }
         }

@@ -115,6 +115,13 @@ impl Server {
         self.0.hub.resource_changed(&uri, change);
     }
 
+    /// Tells those who watch something below a folder's address that it is gone.
+    pub fn resources_gone_below(&self, folder: &str) {
+        for uri in self.0.hub.watched_below(folder) {
+            self.resource_changed(&uri, Change::Deleted);
+        }
+    }
+
     /// Adds prompts, all or none.
     pub fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
         self.0.registry.add_prompts(prompts)?;
@@ -163,6 +170,7 @@ impl Server {
                 registry.templates.forget_views();
             }
             List::Prompts => registry.prompts.forget_views(),
+            List::Roots => {}
         }
         self.0.hub.list_changed(list);
     }

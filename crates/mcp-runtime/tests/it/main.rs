@@ -20,6 +20,7 @@ mod refusals;
 mod registry;
 mod requests;
 mod resources;
+mod roots;
 mod sessions;
 mod stdio;
 mod subscriptions;
