@@ -34,4 +34,4 @@ mod settings;
 pub use openapi::openapi;
 pub use options::HttpOptions;
 pub use server::serve;
-pub use spexus_mcp::{McpOptions, Toolset, VersionMismatch};
+pub use spexus_mcp::{CompletionOptions, McpOptions, Toolset, VersionMismatch};

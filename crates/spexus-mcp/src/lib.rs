@@ -17,10 +17,12 @@ mod complete;
 mod guard;
 mod instructions;
 mod options;
+pub mod predict;
 mod prompts;
 pub mod reference;
 mod render;
 mod resources;
+mod roots;
 mod schema;
 mod tools;
 mod visit;
@@ -28,13 +30,14 @@ mod watch;
 
 pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Toolset};
+pub use predict::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
-use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings, WithFiles};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -45,6 +48,7 @@ use watch::Watcher;
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    folders: roots::OpenFolders,
     _watcher: Arc<Watcher>,
 }
 
@@ -54,6 +58,7 @@ impl Mcp {
         let options = Arc::new(options);
         let tools = tools::all();
         let gate = Gate::new(service, &tools);
+        let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -65,20 +70,39 @@ impl Mcp {
             .settings(settings(&options))
             .instructions(greeting.into_instructions())
             .guard(gate)
-            .resource_source(resources::Items(service.clone()))
+            .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
             .prompt_source(prompts::Stored(service.clone()))
             .build();
-        server.add_tools(tools.into_iter().map(|tool| tool.into_tool(service)).collect())?;
+        let uses = complete::Uses::default();
+        server.add_tools(
+            tools
+                .into_iter()
+                .map(|tool| tool.into_tool(service, &uses))
+                .collect(),
+        )?;
         server.add_resources(resources::collections(service))?;
-        for template in resources::templates(service) {
+        for template in resources::templates(service, &uses) {
             server.add_template(template)?;
         }
-        server.add_prompts(prompts::all(service))?;
+        server.add_prompts(prompts::all(service, &uses))?;
+        folders.serve(&server)?;
+        predict::serve(&server, service, &options)?;
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            _watcher: Arc::new(Watcher::start(
+                service.clone(),
+                server.clone(),
+                prompt,
+                folders.clone(),
+            )),
+            folders,
             server,
             options,
         })
+    }
+
+    /// Takes over what is kept in the database; to be awaited before the first client is served.
+    pub async fn restore(&self) -> Ruled<()> {
+        self.folders.reload(&self.server).await
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
@@ -113,6 +137,9 @@ fn settings(options: &McpOptions) -> Settings {
     Settings {
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
+        experimental: ["roots", "completion/text"]
+            .map(|family| (family.to_owned(), "1.0.0".to_owned()))
+            .to_vec(),
         offers: Offers {
             prompt_creation: true,
             ..Offers::default()

@@ -2,12 +2,13 @@
 
 use crate::instructions::ActivePrompt;
 use crate::resources::scheme_of;
+use crate::roots::OpenFolders;
 use mcp_runtime::{Change as Told, List, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::{Reference, Uuid};
-use spexus_service::Service;
 use spexus_service::changes::{self, News};
+use spexus_service::{Service, root};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +23,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct Watcher(JoinHandle<()>);
 
 impl Watcher {
-    pub(crate) fn start(service: Service, server: Server, prompt: Arc<ActivePrompt>) -> Self {
-        Self(tokio::spawn(follow(service, server, prompt)))
+    pub(crate) fn start(
+        service: Service,
+        server: Server,
+        prompt: Arc<ActivePrompt>,
+        folders: OpenFolders,
+    ) -> Self {
+        Self(tokio::spawn(follow(service, server, prompt, folders)))
     }
 }
 
@@ -35,7 +41,7 @@ impl Drop for Watcher {
 
 //= specs/spexus-mcp.md#changes
 //# A change by anyone MUST be told to those who watch a resource it concerns.
-async fn follow(service: Service, server: Server, prompt: Arc<ActivePrompt>) {
+async fn follow(service: Service, server: Server, prompt: Arc<ActivePrompt>, folders: OpenFolders) {
     let mut head = service.follow();
     let mut since = *head.borrow_and_update();
     loop {
@@ -47,6 +53,12 @@ async fn follow(service: Service, server: Server, prompt: Arc<ActivePrompt>) {
             let Some(last) = news.last().map(|news| news.change.seq) else {
                 break;
             };
+            if news.iter().any(|news| root::is_concerned(&news.change))
+                && folders.reload(&server).await.is_err()
+            {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
             tell(&server, &news);
             let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
             prompt.passed(since, last, prompts);

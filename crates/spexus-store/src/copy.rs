@@ -115,6 +115,11 @@ const TABLES: &[Table] = &[
         order: "id",
         columns: "id:u at:i event:t username:t token_id:u address:t client:t detail:t",
     },
+    Table {
+        name: "root",
+        order: "uri",
+        columns: "uri:t name:t description:t added_by:u added_at:i",
+    },
 ];
 
 /// Rows read in one step.

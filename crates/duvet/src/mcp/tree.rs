@@ -157,6 +157,10 @@ pub(super) fn refused(denied: &Denied, id: &str) -> Refusal {
             format!("{id:?} is in no source file of the project"),
         )
         .hint("Use an id of the list `/citations`."),
+        Denied::Link => Refusal::new(
+            Code::SymlinkTraversalDetected,
+            format!("{id:?} leads out of the project through a link"),
+        ),
         Denied::Unknown => Refusal::new(Code::ResourceNotFound, format!("there is no citation {id:?}"))
             .hint("Use an id of the list `/citations`: the file and the line of the citation's first line."),
     }
@@ -232,6 +236,7 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 }
 
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
+    view.check_file(id)?;
     let found = get_citation_context(&view.catalogue, view.root, id, CONTEXT_LINES)
         .map_err(|denied| refused(&denied, id))?;
     Ok(json!({

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
-use refusal::Refusal;
+use refusal::{Code, Refusal};
 
 use super::{Inner, kinds};
 use crate::content::Annotations;
@@ -27,6 +27,12 @@ pub(super) fn page(
     let under = under
         .map(|under| uri::canonical(under).and_then(|form| uri::path_of(&form)))
         .transpose()?;
+    let roots = files.roots.folders();
+    let reaches = |under: &PathBuf| roots.holds(under) || roots.iter().any(|root| root.starts_with(under));
+    if let Some(under) = under.as_ref().filter(|under| !reaches(under)) {
+        let problem = format!("{:?} is outside the allowed roots", uri::of_path(under));
+        return Err(Refusal::new(Code::UriOutOfBounds, problem));
+    }
     let mut walk = Walk::new(
         files,
         client,

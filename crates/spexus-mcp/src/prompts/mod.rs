@@ -8,7 +8,7 @@ pub(crate) use stored::{Stored, declare};
 pub(crate) use table::{ROWS, Row};
 
 use crate::audit::{self, Watch};
-use crate::complete::completer;
+use crate::complete::{Uses, completer};
 use mcp_runtime::{Content, Context, Prompt, PromptMessage, ResourceContents, Stop};
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
@@ -16,8 +16,8 @@ use spexus_domain::{Refusal, Ruled};
 use spexus_service::Service;
 
 /// The prompts of the product.
-pub(crate) fn all(service: &Service) -> Vec<Prompt> {
-    ROWS.iter().map(|row| prompt(service, row)).collect()
+pub(crate) fn all(service: &Service, uses: &Uses) -> Vec<Prompt> {
+    ROWS.iter().map(|row| prompt(service, uses, row)).collect()
 }
 
 /// Their names.
@@ -25,7 +25,7 @@ pub(crate) fn names() -> Vec<String> {
     ROWS.iter().map(|row| row.name.to_owned()).collect()
 }
 
-fn prompt(service: &Service, row: &'static Row) -> Prompt {
+fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
     let keeper = service.clone();
     let make = move |cx: Context, arguments: Map<String, Value>| {
         let service = keeper.clone();
@@ -42,7 +42,7 @@ fn prompt(service: &Service, row: &'static Row) -> Prompt {
     for (name, description, required) in row.arguments {
         prompt = prompt.argument(name, description, *required);
     }
-    prompt.completer = Some(completer(service, Some(row.kind)));
+    prompt.completer = Some(completer(service, uses, Some(row.kind)));
     prompt
 }
 

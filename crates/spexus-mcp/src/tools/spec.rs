@@ -1,7 +1,7 @@
 //! A tool as a row: its words, what it needs, and the one function it calls.
 
+use crate::complete::Uses;
 use crate::render::{Answer, visible};
-
 use crate::{Toolset, audit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -117,12 +117,14 @@ impl Spec {
     //= specs/spexus-mcp.md#tools
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
-    pub(crate) fn into_tool(self, service: &Service) -> Tool {
+    pub(crate) fn into_tool(self, service: &Service, uses: &Uses) -> Tool {
         let (service, run, name) = (service.clone(), self.run, self.name);
+        let uses = uses.clone();
         let work = move |cx: Context, arguments: Arguments| {
-            let (service, run) = (service.clone(), run.clone());
+            let (service, run, uses) = (service.clone(), run.clone(), uses.clone());
             async move {
                 let caller = audit::caller(&cx)?;
+                uses.note(caller.user_id, arguments.0.values().filter_map(Value::as_str));
                 let watch = audit::Watch::start(&service, &caller, "tools/call", name);
                 let answered = run(Work { service, caller }, arguments).await;
                 watch.stop(answered.as_ref().map(drop));

@@ -85,6 +85,12 @@ async fn furnish_richly(world: &World) {
                     detail: String::new(),
                 };
                 audit::insert(tx, &event).await?;
+                let root = spexus_domain::root::AddedRoot {
+                    uri: "file:///srv/specs".into(),
+                    name: "specs".into(),
+                    description: String::new(),
+                };
+                spexus_store::roots::put(tx, &root, user.id).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })
         })

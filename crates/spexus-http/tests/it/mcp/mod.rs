@@ -1,6 +1,7 @@
 //! The MCP endpoint from outside: agents on real sockets, beside REST on the same database.
 
 mod client;
+mod completion;
 mod docs;
 mod door;
 mod hello;
@@ -8,6 +9,7 @@ mod measures;
 mod prompts;
 mod quiet;
 mod resources;
+mod roots;
 mod search;
 mod subscriptions;
 mod tools;
