@@ -25,9 +25,11 @@ use std::sync::Arc;
 /// What stands before every path of a resource.
 const BASE: &str = "duvet://";
 
+// Fulfils 004 §5
 /// The words that explain the server to a model.
 pub const GUIDE: &str = include_str!("mcp/guide.md");
 
+// Fulfils 004 §2
 /// A server that answers about the desk's project.
 //= specs/duvet.md#mcp-server
 //# The server MUST hand its guide to the model as instructions and as a prompt.

@@ -199,6 +199,7 @@ impl Inner {
         Ok(path)
     }
 
+    // Fulfils 002 Req-Root-005
     /// Opens a file and makes sure that what was opened is what was allowed.
     fn open(&self, client: Option<&Roots>, uri: &str) -> Result<(File, PathBuf, u64), Refusal> {
         let path = self.locate(client, uri)?;

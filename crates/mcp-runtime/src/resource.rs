@@ -30,6 +30,7 @@ pub struct ReadRequest {
     pub variables: BTreeMap<String, String>,
 }
 
+// Fulfils 002 Req-Res-006
 /// One resource.
 #[derive(Clone)]
 pub struct Resource {

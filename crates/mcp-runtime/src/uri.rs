@@ -11,6 +11,7 @@ use refusal::{Code, Refusal};
 const MAX_DECODE_ROUNDS: usize = 4;
 const MAX_URI_BYTES: usize = 8 * 1024;
 
+// Fulfils 002 Req-Res-003
 /// The canonical form of an address.
 //= specs/mcp-runtime.md#resource-addresses
 //# Every resource address MUST be brought into canonical form before anything is looked up.
@@ -163,6 +164,7 @@ pub fn of_path(path: &Path) -> String {
     out
 }
 
+// Fulfils 002 Req-Sec-002
 //= specs/mcp-runtime.md#resource-addresses
 //# An address that climbs (`..`, plain or encoded), or holds a backslash, an encoded separator or a NUL, MUST be refused with 1036.
 fn refuse_climbing(uri: &str) -> Result<(), Refusal> {

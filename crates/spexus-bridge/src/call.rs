@@ -50,6 +50,7 @@ enum Try {
 }
 
 impl Bridge {
+    // Fulfils 003 R13.4, 003 R13.5, 003 R15.1, 003 R15.4
     /// Carries a request; `None` when it needs no answer any more.
     //= specs/spexus-bridge.md#faults
     //# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.
@@ -83,6 +84,8 @@ impl Bridge {
                     continue;
                 }
                 Ok(Try::Failed(fault)) => {
+                    //= specs/spexus-bridge.md#faults
+                    //# A call that may not be repeated MUST NOT be sent again once it has left, and the host MUST be told that its outcome is unknown.
                     let again = errand.repeatable || matches!(fault, Fault::NotSent(_));
                     let refusal = answer::unreachable(&fault, errand.repeatable);
                     tracing::warn!(request = %errand.id, method = %errand.method, ?fault, tries, again, "the backend failed");
@@ -168,8 +171,9 @@ impl Bridge {
         is_json: bool,
         body: &[u8],
     ) -> Try {
+        // A request has an answer; whoever gives none has lost it.
         if matches!(status, 202 | 204) {
-            return Try::Done(None);
+            return Try::Failed(Fault::Broken(format!("HTTP status {status} without an answer")));
         }
         if let (404, Some(live)) = (status, live) {
             self.link.lost(live.generation);

@@ -49,7 +49,8 @@ impl Gate {
         tools.into_iter().filter_map(seen).collect()
     }
 
-    fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
+    /// Whether a visit may call a tool.
+    pub(crate) fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
         let Some(need) = self.tools.get(name) else {
             return Ok(());
         };
@@ -72,6 +73,7 @@ impl Gate {
     }
 }
 
+// Fulfils 003 R12.4
 impl Guard for Gate {
     //= specs/spexus-mcp.md#rights
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.

@@ -12,8 +12,10 @@
 //! The crate knows no transport: [`Mcp::server`] is mounted by HTTP or served over a pair of streams, and whoever does
 //! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
 
+mod ask;
 mod audit;
 mod complete;
+mod execute;
 mod guard;
 mod instructions;
 mod options;
@@ -24,16 +26,18 @@ mod render;
 mod resources;
 mod roots;
 mod schema;
+mod sessions;
 mod tools;
 mod visit;
 mod watch;
 
 pub use mcp_runtime::VersionMismatch;
-pub use options::{McpOptions, Toolset};
+pub use options::{McpOptions, Sessions, Toolset};
 pub use predict::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
+use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
@@ -58,6 +62,7 @@ impl Mcp {
         let options = Arc::new(options);
         let tools = tools::all();
         let gate = Gate::new(service, &tools);
+        let executor = Executor::new(service, &gate, &tools);
         let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
@@ -66,34 +71,38 @@ impl Mcp {
             prompt: prompt.clone(),
             guide: options.guide,
         };
-        let server = Server::builder(info(&options))
-            .settings(settings(&options))
+        let settings = settings(service, &options);
+        let kept = sessions::Kept::new(service, &options, &settings.limits)?;
+        let mut builder = Server::builder(info(&options));
+        if let Some(kept) = &kept {
+            builder = builder.session_store(Arc::new(kept.clone()));
+        }
+        let server = builder
+            .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
             .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
             .prompt_source(prompts::Stored(service.clone()))
+            .on_elicited(ask::noting(service))
             .build();
         let uses = complete::Uses::default();
-        server.add_tools(
-            tools
-                .into_iter()
-                .map(|tool| tool.into_tool(service, &uses))
-                .collect(),
-        )?;
+        let sampler = ask::sampler(&options);
+        let tools = tools
+            .into_iter()
+            .map(|tool| tool.into_tool(service, &sampler, &uses));
+        server.add_tools(tools.collect())?;
         server.add_resources(resources::collections(service))?;
         for template in resources::templates(service, &uses) {
             server.add_template(template)?;
         }
         server.add_prompts(prompts::all(service, &uses))?;
+        server.add_method(executor.into_method());
+        ask::methods(service, &sampler).for_each(|method| server.add_method(method));
         folders.serve(&server)?;
         predict::serve(&server, service, &options)?;
+        let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(
-                service.clone(),
-                server.clone(),
-                prompt,
-                folders.clone(),
-            )),
+            _watcher: Arc::new(watcher),
             folders,
             server,
             options,
@@ -124,6 +133,7 @@ impl Mcp {
     }
 }
 
+// Fulfils 000 R1.3, 001 D4
 //= specs/spexus-mcp.md#saying-hello
 //# The server MUST introduce itself with its configured name, title and version; by default `spexus mcp`, `MCP server for requirements management system` and the version of the product.
 fn info(options: &McpOptions) -> Info {
@@ -133,20 +143,27 @@ fn info(options: &McpOptions) -> Info {
     }
 }
 
-fn settings(options: &McpOptions) -> Settings {
+fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
+        // A list that was begun on one node is finished on another.
+        seal_key: Some(service.key_for("spexus mcp cursors v1")),
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
-        experimental: ["roots", "completion/text"]
-            .map(|family| (family.to_owned(), "1.0.0".to_owned()))
-            .to_vec(),
         offers: Offers {
             prompt_creation: true,
             ..Offers::default()
         },
+        experimental: [(execute::METHOD, execute::VERSION)]
+            .into_iter()
+            .chain(ask::FAMILIES)
+            .chain([roots::FAMILY, predict::FAMILY])
+            .map(|(family, version)| (family.to_owned(), version.to_owned()))
+            .collect(),
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
+            elicit_timeout_ms: options.elicitation_timeout_ms,
+            max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
         ..Settings::default()
@@ -170,6 +187,7 @@ impl Greeting {
         }))
     }
 
+    // Fulfils 000 R3.1, 000 R3.2, 001 D10, 001 D11
     async fn words(&self, cx: &Context) -> Ruled<String> {
         let caller = audit::caller(cx)?;
         let version = cx.protocol_version();

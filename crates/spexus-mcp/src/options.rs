@@ -1,7 +1,7 @@
 //! What the MCP surface can be told.
 
 use crate::predict::CompletionOptions;
-use mcp_runtime::VersionMismatch;
+use mcp_runtime::{SamplingSettings, VersionMismatch};
 use spexus_domain::{Ruled, nearest};
 use std::path::PathBuf;
 
@@ -32,6 +32,33 @@ pub struct McpOptions {
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
+    /// Where sessions of HTTP clients are kept.
+    pub sessions: Sessions,
+    /// How long a person may take to answer a question an agent's work raised.
+    pub elicitation_timeout_ms: u64,
+    /// How often a person is asked again when the answer does not fit.
+    pub elicitation_attempts: usize,
+    /// How the models of clients are asked.
+    pub sampling: SamplingSettings,
+}
+
+/// Where sessions of HTTP clients are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// In the process; they end with it.
+    Memory,
+    /// In the database; they outlive the process and are shared by nodes.
+    Database,
+}
+
+impl Sessions {
+    /// As it stands in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sessions::Memory => "memory",
+            Sessions::Database => "database",
+        }
+    }
 }
 
 impl Default for McpOptions {
@@ -49,6 +76,10 @@ impl Default for McpOptions {
             completion: CompletionOptions::default(),
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
+            sessions: Sessions::Database,
+            elicitation_timeout_ms: 120_000,
+            elicitation_attempts: 3,
+            sampling: SamplingSettings::default(),
         }
     }
 }

@@ -12,6 +12,9 @@ use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::{Service, root};
 use std::sync::Arc;
 
+/// The family of methods and its version.
+pub(crate) const FAMILY: (&str, &str) = ("roots", "1.0.0");
+
 /// The roots of the product. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct OpenFolders {
@@ -45,6 +48,7 @@ impl OpenFolders {
         Ok(())
     }
 
+    // Fulfils 002 Req-Root-003, 002 Req-Root-004
     /// Takes over what was added here, before a restart or on another node.
     //= specs/spexus-mcp.md#roots
     //# A root that was added MUST be there after a restart and on every node.

@@ -138,6 +138,7 @@ pub(super) fn completer(desk: &Arc<Desk>) -> Completer {
     })
 }
 
+// Fulfils 004 §6d
 /// What a resource's address means, checked before anything is looked up.
 fn path_of(address: &str) -> Result<String, Refusal> {
     let address = uri::canonical(address)?;

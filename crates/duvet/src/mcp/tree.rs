@@ -37,6 +37,7 @@ pub(super) struct Member {
     pub(super) fields: Map<String, Value>,
 }
 
+// Fulfils 004 §3.1a, 004 §3.1b, 004 §3.2a, 004 §3.2b, 004 §3.3a, 004 §3.3b, 004 §3.4a, 004 §3.5a, 004 §3.5b
 /// The node a path means.
 //= specs/duvet.md#mcp-server
 //# Every list and every object of the tree MUST be readable by its path and by its URI.
@@ -235,6 +236,7 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
     }
 }
 
+// Fulfils 004 §3.4b
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
     view.check_file(id)?;
     let found = get_citation_context(&view.catalogue, view.root, id, CONTEXT_LINES)

@@ -27,6 +27,7 @@ use crate::version::Era;
 const LIST: &str = "resources/list";
 const TEMPLATES: &str = "resources/templates/list";
 
+// Fulfils 002 Req-Res-001, 002 Req-Res-012
 pub(super) fn list(
     door: &Door<'_>,
     request: &Request<'_>,
@@ -82,6 +83,7 @@ pub(super) fn templates(
     ))))
 }
 
+// Fulfils 002 Req-Res-002
 pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let uri = asked_address(door.core, fields)?;
     let rounds = match terms.version.era() {
@@ -97,6 +99,7 @@ pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     Ok(Step::Later(plan))
 }
 
+// Fulfils 002 Req-Res-004
 //= specs/mcp-runtime.md#changes
 //# A session MUST hear of a resource from the answer to its subscription until the answer to its unsubscription.
 pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
@@ -124,6 +127,7 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
     Ok(Step::Later(Plan::new(door.core, run)))
 }
 
+// Fulfils 002 Req-Res-005
 pub(super) fn unsubscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     let uri = asked_address(door.core, fields)?;
     let run = |cx: Context| {
@@ -188,9 +192,10 @@ async fn watch_in_source(cx: &Context, uri: &str) -> Result<(), Stop> {
     }
 }
 
-async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
+/// What a client asked of its session is kept before it is told so.
+pub(super) async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
     if !call.session.is_line() {
-        call.core.sessions.keep(&call.session).await?;
+        call.core.sessions.keep(&call.core, &call.session).await?;
     }
     Ok(Outcome::empty())
 }

@@ -78,6 +78,7 @@ impl Server {
         }));
     }
 
+    // Fulfils 002 Req-Root-006
     /// Tells those who follow that the roots changed, and everybody that the list of resources did.
     //= specs/mcp-runtime.md#roots
     //# A change of the roots MUST be told to every session that asked for them and every listener that asked to hear of it, and the list of resources MUST be told to have changed.
@@ -95,6 +96,7 @@ struct Desk {
 }
 
 impl Desk {
+    // Fulfils 002 Req-Root-001, 002 Req-Root-002
     //= specs/mcp-runtime.md#roots
     //# `roots/list` MUST name every root with its address, its name, its description when it has one, and whether it is managed.
     fn list(&self, cx: &Context) -> Result<Value, Refusal> {
@@ -103,6 +105,7 @@ impl Desk {
         Ok(json!({ "roots": self.roots.list() }))
     }
 
+    // Fulfils 002 Req-Root-003
     async fn add(&self, cx: &Context, params: &Value) -> Result<Value, Stop> {
         self.keeper.may_change(cx)?;
         let wanted = Root {
@@ -122,6 +125,7 @@ impl Desk {
         Ok(json!({ "root": root }))
     }
 
+    // Fulfils 002 Req-Root-004
     async fn remove(&self, cx: &Context, params: &Value) -> Result<Value, Stop> {
         self.keeper.may_change(cx)?;
         let uri = text(params, "uri")?.ok_or_else(|| fields::missing("uri"))?;

@@ -91,6 +91,7 @@ impl Bridge {
         self.deliver(sink, Some(&error.answer(id, self.version()))).await;
     }
 
+    // Fulfils 003 R15.5, 003 R15.8
     /// A place among the requests under way; a host that asks for too much waits a little, and is then refused.
     async fn admit(
         &self,
@@ -132,6 +133,7 @@ impl Bridge {
         Some(flight)
     }
 
+    // Fulfils 003 R1.4, 003 R2.2, 003 R2.3, 003 R2.5, 003 R2.7
     async fn initialize(self: &Arc<Self>, request: &Request<'_>, sink: Sink) -> Option<Ended> {
         if !matches!(sink, Sink::Line) {
             let error = RpcError::invalid("`initialize` cannot be part of a batch");
@@ -215,6 +217,7 @@ impl Bridge {
         answer::result(id, &self.introduction(&said, version).to_string())
     }
 
+    // Fulfils 003 R1.5, 003 R2.4, 003 R3.5
     /// Who the bridge is, and what can be done through it.
     fn introduction(&self, said: &Value, version: Version) -> Value {
         let ours = json!({
@@ -320,6 +323,7 @@ impl Job {
         }
     }
 
+    // Fulfils 003 R6.3, 003 R6.10, 003 R13.6
     /// Holds a call against what is known of its tool, and gives it a key when the tool takes one.
     //= specs/spexus-bridge.md#calling-the-backend
     //# Arguments MUST be checked against the tool's schema before the backend is called, and every wrong field MUST be named.

@@ -27,6 +27,8 @@ use std::sync::Arc;
 
 /// The method, shared with the completion of arguments.
 const METHOD: &str = "completion/complete";
+/// What the completion of texts is declared as.
+pub(crate) const FAMILY: (&str, &str) = ("completion/text", "1.0.0");
 /// Under which name a token stands in the `_meta` of progress.
 const TOKEN: &str = "spexus/token";
 const MAX_TOKENS: usize = 256;
@@ -34,6 +36,7 @@ const MAX_PREDICTIONS: usize = 20;
 /// Words a chance is drawn among.
 const DRAWN_AMONG: usize = 40;
 
+// Fulfils 002 Req-Completion-001
 /// Lets the server complete texts.
 pub(crate) fn serve(server: &Server, service: &Service, options: &McpOptions) -> Ruled<()> {
     let writer = Arc::new(Writer {
@@ -122,6 +125,7 @@ struct Window<'a> {
     limit: usize,
 }
 
+// Fulfils 002 Req-Completion-002
 impl<'a> Window<'a> {
     //= specs/spexus-mcp.md#completion
     //# A text longer than the context window MUST be cut to its end, and the answer MUST say so with what was used and the limit.
@@ -289,6 +293,7 @@ fn roll(state: &mut u64) -> f64 {
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
+// Fulfils 002 Req-Completion-003
 async fn stream(cx: &Context, count: usize, max: usize, token: &str, probability: Option<f64>) {
     if cx.wants_progress() {
         let meta = json!({ TOKEN: { "index": count - 1, "text": token, "probability": probability } });

@@ -15,6 +15,7 @@ use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
 use spexus_service::Service;
 
+// Fulfils 003 R8.1, 003 R8.2
 /// The prompts of the product.
 pub(crate) fn all(service: &Service, uses: &Uses) -> Vec<Prompt> {
     ROWS.iter().map(|row| prompt(service, uses, row)).collect()
@@ -25,6 +26,7 @@ pub(crate) fn names() -> Vec<String> {
     ROWS.iter().map(|row| row.name.to_owned()).collect()
 }
 
+// Fulfils 003 R8.3, 003 R8.9, 003 R10.3
 fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
     let keeper = service.clone();
     let make = move |cx: Context, arguments: Map<String, Value>| {
@@ -46,6 +48,7 @@ fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
     prompt
 }
 
+// Fulfils 003 R8.7, 003 R9.9, 003 R10.8
 /// The task, then the context it is about.
 async fn messages(
     service: &Service,
@@ -73,6 +76,7 @@ async fn messages(
     ])
 }
 
+// Fulfils 003 R8.10
 //= specs/spexus-mcp.md#prompts
 //# A prompt whose context cannot be loaded MUST be refused with the name of the prompt, the argument and the reason.
 fn failed(row: &Row, mut refusal: Refusal) -> Refusal {

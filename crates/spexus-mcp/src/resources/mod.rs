@@ -22,6 +22,7 @@ use spexus_service::item::{self, ItemQuery};
 
 const JSON: &str = "application/json";
 
+// Fulfils 003 R5.1, 003 R5.2
 /// The patterns of addresses.
 pub(crate) fn templates(service: &Service, uses: &Uses) -> Vec<ResourceTemplate> {
     let template = |form: Form| {
@@ -45,6 +46,7 @@ pub(crate) fn templates(service: &Service, uses: &Uses) -> Vec<ResourceTemplate>
     forms().into_iter().map(template).collect()
 }
 
+// Fulfils 003 R4.1, 003 R4.2
 /// The collections that are always there.
 pub(crate) fn collections(service: &Service) -> Vec<Resource> {
     let collection = |(uri, name, description): (&'static str, &'static str, &'static str)| {
@@ -61,6 +63,7 @@ pub(crate) fn collections(service: &Service) -> Vec<Resource> {
 /// The items of the database.
 pub(crate) struct Items(pub(crate) Service);
 
+// Fulfils 003 R10.1, 003 R15.6
 impl ResourceSource for Items {
     //= specs/spexus-mcp.md#resources
     //# A list of resources MUST come in pages and name each thing once.
@@ -134,6 +137,7 @@ async fn existing(cx: &Context, service: &Service, uri: &str) -> Result<Vec<Reso
     found.ok_or_else(|| missing(uri).into())
 }
 
+// Fulfils 003 R4.4, 003 R9.7
 /// What stands at an address; `None` when nothing of ours can.
 async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<ResourceContents>>, Stop> {
     let caller = audit::caller(cx)?;
@@ -148,6 +152,7 @@ async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<R
     Ok(Some(vec![ResourceContents::text(uri, JSON, value.to_string())]))
 }
 
+// Fulfils 003 R4.8
 fn missing(uri: &str) -> Refusal {
     let problem = format!("there is nothing at {:?}", spexus_domain::text::excerpt(uri, 100));
     Refusal::new(spexus_domain::Code::ResourceNotFound, problem)

@@ -19,6 +19,11 @@ const STEPS: &[Step] = &[
         postgres: include_str!("001_postgres.sql"),
     },
     Step {
+        shared: include_str!("002_tables.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Step {
         shared: include_str!("003_root.sql"),
         sqlite: "",
         postgres: "",

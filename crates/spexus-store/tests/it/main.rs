@@ -10,6 +10,7 @@ mod crash;
 mod items;
 mod links;
 mod listing;
+mod mcp_sessions;
 mod nodes;
 mod prompts;
 mod schema;

@@ -1,7 +1,7 @@
 //! The table of settings, and the values they give.
 
 use spexus_domain::text;
-use spexus_http::{HttpOptions, Toolset, VersionMismatch};
+use spexus_http::{HttpOptions, Sessions, Toolset, VersionMismatch};
 use spexus_service::ServiceOptions;
 use spexus_store::{Durability, Location};
 use std::fmt::Display;
@@ -310,6 +310,21 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_parsed(&mut settings.http.mcp.guide, text),
         get: |settings| settings.http.mcp.guide.to_string(),
+    },
+    Setting {
+        name: "mcp.sessions",
+        doc: "Where sessions of agents are kept: in the database they outlive a restart and are shared by nodes.",
+        allowed: "database or memory",
+        secret: false,
+        put: |settings, text| {
+            settings.http.mcp.sessions = match text {
+                "database" => Sessions::Database,
+                "memory" => Sessions::Memory,
+                _ => return false,
+            };
+            true
+        },
+        get: |settings| settings.http.mcp.sessions.name().to_owned(),
     },
     Setting {
         name: "mcp.version_mismatch",

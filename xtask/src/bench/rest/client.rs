@@ -42,6 +42,11 @@ impl Client {
         self.send(&request)
     }
 
+    pub(in crate::bench) fn patch(&mut self, path: &str, body: &str) -> Result<String> {
+        let request = self.request("PATCH", path, Some(body));
+        self.send(&request)
+    }
+
     fn request(&self, method: &str, path: &str, body: Option<&str>) -> String {
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: bench\r\n{}",

@@ -49,6 +49,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, NAME, description, (input, output), run)
 }
 
+// Fulfils 004 §4.6
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.citation_id;
     view.check_file(id)?;

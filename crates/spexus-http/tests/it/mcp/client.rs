@@ -78,6 +78,14 @@ impl Agent {
         }
     }
 
+    /// The same session at another node.
+    pub(crate) fn at(&self, server: &Server) -> Self {
+        Self {
+            url: format!("{}/api/v1/mcp", server.url),
+            ..self.with_token(&self.token)
+        }
+    }
+
     async fn greet(mut self, hello: &Value) -> Self {
         let agent = &mut self;
         let answer = agent.send(hello).await;
@@ -231,7 +239,16 @@ impl Notices {
 impl Agent {
     /// Opens the stream of notifications.
     pub(crate) async fn listen(&self) -> Notices {
-        let response = self.request_to(Method::GET).send().await.unwrap();
+        Self::follow(self.request_to(Method::GET)).await
+    }
+
+    /// Opens it behind the last event it saw.
+    pub(crate) async fn listen_after(&self, last: &str) -> Notices {
+        Self::follow(self.request_to(Method::GET).header("last-event-id", last)).await
+    }
+
+    async fn follow(request: RequestBuilder) -> Notices {
+        let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
         Notices {
             response,

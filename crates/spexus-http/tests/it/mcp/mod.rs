@@ -11,6 +11,7 @@ mod quiet;
 mod resources;
 mod roots;
 mod search;
+mod sessions;
 mod subscriptions;
 mod tools;
 mod toolsets;
