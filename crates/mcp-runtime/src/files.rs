@@ -327,8 +327,11 @@ impl<S: ResourceSource> WithFiles<S> {
     }
 }
 
-/// What stands before the places of the files' pages.
+/// What stands before the places of pages: of the files, of the rest with files to come, and of a part of the rest. A
+/// client that pages need not say again what it asked for.
 const OF_FILES: &str = "file:";
+const OF_ALL: &str = "all:";
+const OF_PART: &str = "part:";
 
 impl<S: ResourceSource> ResourceSource for WithFiles<S> {
     fn list<'a>(
@@ -338,20 +341,23 @@ impl<S: ResourceSource> ResourceSource for WithFiles<S> {
         under: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing<Resource>, Refusal>> {
         async move {
-            let of_files = from.strip_prefix(OF_FILES).or(match under {
-                Some(under) if under.starts_with("file:") => Some(""),
-                _ => None,
+            let kinds = [OF_FILES, OF_ALL, OF_PART];
+            let asked = kinds
+                .into_iter()
+                .find_map(|kind| Some((kind, from.strip_prefix(kind)?)));
+            let (kind, from) = asked.unwrap_or(match under {
+                None => (OF_ALL, from),
+                Some(under) if under.starts_with("file:") => (OF_FILES, from),
+                Some(_) => (OF_PART, from),
             });
-            let Some(from) = of_files else {
-                let mut page = self.rest.list(cx, from, under).await?;
-                let has_files = under.is_none() && self.files.0.roots.is_open();
-                if page.next.is_none() && has_files {
-                    page.next = Some(OF_FILES.to_owned());
-                }
-                return Ok(page);
+            let mut page = match kind {
+                OF_FILES => self.files.list(cx, from, under).await?,
+                _ => self.rest.list(cx, from, under).await?,
             };
-            let mut page = self.files.list(cx, from, under).await?;
-            page.next = page.next.map(|next| format!("{OF_FILES}{next}"));
+            page.next = page.next.map(|next| format!("{kind}{next}"));
+            if page.next.is_none() && kind == OF_ALL && self.files.0.roots.is_open() {
+                page.next = Some(OF_FILES.to_owned());
+            }
             Ok(page)
         }
         .boxed()
