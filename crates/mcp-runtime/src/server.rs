@@ -144,6 +144,13 @@ impl Server {
         self.0.sessions.written(&self.0, id, record);
     }
 
+    /// Tells those who watch something below a folder's address that it is gone.
+    pub fn resources_gone_below(&self, folder: &str) {
+        for uri in self.0.hub.watched_below(folder) {
+            self.resource_changed(&uri, Change::Deleted);
+        }
+    }
+
     /// Adds prompts, all or none.
     pub fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
         self.0.registry.add_prompts(prompts)?;
@@ -197,6 +204,7 @@ impl Server {
                 registry.templates.forget_views();
             }
             List::Prompts => registry.prompts.forget_views(),
+            List::Roots => {}
         }
     }
 

