@@ -1,5 +1,7 @@
 //! What the server decides for its apps.
 
+use std::time::Duration;
+
 use mcp_runtime::Context;
 use refusal::Refusal;
 
@@ -27,8 +29,15 @@ pub trait House: Send + Sync + 'static {
         let _ = tool;
     }
 
-    /// Something was done: the method, what it was done to, and how it went.
-    fn note(&self, cx: &Context, method: &'static str, name: &str, outcome: Result<(), &Refusal>) {
-        let _ = (cx, method, name, outcome);
+    /// Something was done: the method, what it was done to, how long it took and how it went.
+    fn note(
+        &self,
+        cx: &Context,
+        method: &'static str,
+        name: &str,
+        took: Duration,
+        outcome: Result<(), &Refusal>,
+    ) {
+        let _ = (cx, method, name, took, outcome);
     }
 }

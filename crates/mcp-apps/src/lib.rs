@@ -234,6 +234,11 @@ impl Apps {
         Ok(())
     }
 
+    /// One task for each app: nothing they share can be held by one of them.
+    //= specs/mcp-apps.md#isolation
+    //# The end of an app, however often, MUST NOT make a call to another app fail.
+    //= specs/mcp-apps.md#isolation
+    //# A call to an app MUST NOT wait for another app.
     fn look_after(&self, record: Record) -> Running {
         let inner = &self.0;
         let app = App::new(&record.name, &inner.options.limits);
@@ -262,6 +267,8 @@ impl Apps {
     }
 
     /// Follows what other processes do to the shelf.
+    //= specs/mcp-apps.md#installing
+    //# A server MUST notice when another process installs or removes an app.
     fn follow(&self) -> Result<(), Refusal> {
         let bell = Arc::new(Notify::new());
         let rings = bell.clone();

@@ -29,6 +29,8 @@ use crate::process::Process;
 use crate::shelf::{Place, Record};
 use crate::web::Web;
 
+/// How long a process whose pipes broke may take to show that it ended.
+const ENDED_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
 /// Progress that waits to be passed on; more is dropped, for the next one says more.
 const MAX_WAITING_PROGRESS: usize = 16;
 
@@ -80,18 +82,21 @@ impl Link {
             let catalogue = catalogue.map_err(|error| unlisted(&record.name, &error, options))?;
             Ok((service, catalogue))
         };
-        let problem = tokio::select! {
-            done = tokio::time::timeout(limit, handshake) => match done {
-                Ok(Ok((service, catalogue))) => return Ok((Self::new(service, process, ear), catalogue)),
-                Ok(Err(refusal)) => refusal,
-                Err(_) => {
-                    let problem = format!("the app {:?} did not start within {} ms", record.name, limit.as_millis());
-                    Refusal::new(Code::Timeout, problem).hint("See what the app says, or raise the time limit for starts.")
-                }
+        let problem = match tokio::time::timeout(limit, handshake).await {
+            Ok(Ok((service, catalogue))) => return Ok((Self::new(service, process, ear), catalogue)),
+            // What ended says why, if it ended.
+            Ok(Err(refusal)) => match tokio::time::timeout(ENDED_WITHIN, ended(process.as_mut())).await {
+                Ok(ending) => not_run(&record.name, &ending),
+                Err(_) => refusal,
             },
-            ending = ended(process.as_mut()) => {
-                let problem = format!("the app {:?} did not start: {ending}", record.name);
-                Refusal::new(Code::DependencyUnavailable, problem).hint("See what the app says: spexus app status.")
+            Err(_) => {
+                let problem = format!(
+                    "the app {:?} did not start within {} ms",
+                    record.name,
+                    limit.as_millis()
+                );
+                Refusal::new(Code::Timeout, problem)
+                    .hint("See what the app says, or raise the time limit for starts.")
             }
         };
         let last_words = process.as_ref().map(Process::last_words).unwrap_or_default();
@@ -237,8 +242,20 @@ fn not_started(app: &str, error: &std::io::Error) -> Refusal {
         .hint("Check the command of its manifest, and that the program is installed on this machine.")
 }
 
+fn not_run(app: &str, ending: &str) -> Refusal {
+    Refusal::new(
+        Code::DependencyUnavailable,
+        format!("the app {app:?} did not start: {ending}"),
+    )
+    .hint("See what the app says when it is started by hand.")
+}
+
 fn unlinked(app: &str, error: &ClientInitializeError) -> Refusal {
-    let problem: String = format!("the app {app:?} does not speak MCP: {error}")
+    let why = match error {
+        ClientInitializeError::TransportError { error, .. } => error.error.to_string(),
+        other => other.to_string(),
+    };
+    let problem: String = format!("the app {app:?} does not speak MCP: {why}")
         .chars()
         .take(300)
         .collect();

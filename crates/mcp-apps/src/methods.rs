@@ -1,6 +1,7 @@
 //! `apps/list`, `apps/install` and `apps/uninstall`.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,9 +33,11 @@ where
     CustomMethod::new(name, move |cx: Context, params| {
         let apps = apps.clone();
         async move {
+            let began = Instant::now();
             let done = run(apps.clone(), cx.clone(), params).await;
             let what = done.as_ref().map_or("", |(what, _)| what.as_str());
-            apps.house().note(&cx, name, what, done.as_ref().map(drop));
+            apps.house()
+                .note(&cx, name, what, began.elapsed(), done.as_ref().map(drop));
             done.map(|(_, answer)| answer)
         }
     })

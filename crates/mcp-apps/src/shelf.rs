@@ -113,8 +113,7 @@ impl Shelf {
 
     /// A folder to prepare an app in; gone again unless it is [put](Self::put) on the shelf.
     pub(crate) fn stage(&self) -> Result<TempDir, Refusal> {
-        let stage = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder);
-        let stage = stage.map_err(|error| broken("written", &error))?;
+        let stage = self.side_folder(".new-")?;
         make_folder(&stage.path().join(FILES)).map_err(|error| broken("written", &error))?;
         Ok(stage)
     }
@@ -144,8 +143,7 @@ impl Shelf {
 
     pub(crate) fn remove(&self, name: &str) -> Result<Record, Refusal> {
         let record = self.get(name)?;
-        let gone = tempfile::Builder::new().prefix(".gone-").tempdir_in(&self.folder);
-        let gone = gone.map_err(|error| broken("written", &error))?;
+        let gone = self.side_folder(".gone-")?;
         let from = self.folder.join(name);
         std::fs::rename(from, gone.path().join(name)).map_err(|error| broken("written", &error))?;
         if let Err(error) = gone.close() {
@@ -166,6 +164,15 @@ impl Shelf {
     /// Where servers say what they make of their apps.
     pub(crate) fn notices(&self) -> PathBuf {
         self.folder.join(".run")
+    }
+
+    /// A folder beside the apps that only its owner can look into.
+    fn side_folder(&self, prefix: &str) -> Result<TempDir, Refusal> {
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let made = builder.prefix(prefix).tempdir_in(&self.folder);
+        made.map_err(|error| broken("written", &error))
     }
 
     fn read(&self, name: &str) -> Option<Record> {

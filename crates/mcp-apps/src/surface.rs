@@ -1,7 +1,7 @@
 //! What an app has, as part of the server: registered under the app's name, and taken out when the app goes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_runtime::{
     Arguments, Context, Prompt, PromptArgument, ReadRequest, Resource, ResourceTemplate, Server, Tool,
@@ -123,8 +123,15 @@ impl Surface {
         let run = move |cx: Context, arguments: Arguments| {
             let (app, house, own, noted) = (app.clone(), house.clone(), own.clone(), noted.clone());
             async move {
+                let began = Instant::now();
                 let answered = app.call_tool(&cx, &own, arguments.0).await;
-                house.note(&cx, "tools/call", &noted, answered.as_ref().map(drop));
+                house.note(
+                    &cx,
+                    "tools/call",
+                    &noted,
+                    began.elapsed(),
+                    answered.as_ref().map(drop),
+                );
                 answered
             }
         };

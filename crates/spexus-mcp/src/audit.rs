@@ -5,7 +5,7 @@ use mcp_runtime::Context;
 use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
 use spexus_service::{Origin, Service};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The caller of a request, speaking through the program that introduced itself.
 pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
@@ -44,6 +44,12 @@ impl<'a> Watch<'a> {
             name,
             started: Instant::now(),
         }
+    }
+
+    /// The operation began this long ago.
+    pub(crate) fn backdated(mut self, took: Duration) -> Self {
+        self.started = self.started.checked_sub(took).unwrap_or(self.started);
+        self
     }
 
     /// The operation is over.

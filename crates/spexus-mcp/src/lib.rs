@@ -15,6 +15,7 @@
 mod audit;
 mod complete;
 mod guard;
+mod guests;
 mod instructions;
 mod options;
 mod prompts;
@@ -26,6 +27,7 @@ mod tools;
 mod visit;
 mod watch;
 
+pub use guests::Guests;
 pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Toolset};
 pub use visit::Visit;
@@ -45,6 +47,7 @@ use watch::Watcher;
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    guests: Guests,
     _watcher: Arc<Watcher>,
 }
 
@@ -53,7 +56,8 @@ impl Mcp {
     pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
         let options = Arc::new(options);
         let tools = tools::all();
-        let gate = Gate::new(service, &tools);
+        let guests = Guests::new(service);
+        let gate = Gate::new(service, &tools, &guests);
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -78,12 +82,18 @@ impl Mcp {
             _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
             server,
             options,
+            guests,
         })
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
     pub fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// Who answers for tools that others add to the server.
+    pub fn guests(&self) -> &Guests {
+        &self.guests
     }
 
     /// How it was made.
@@ -122,8 +132,18 @@ fn settings(options: &McpOptions) -> Settings {
             drain_timeout_ms: options.drain_timeout_ms,
             ..Limits::default()
         },
+        experimental: experimental(options),
         ..Settings::default()
     }
+}
+
+/// The families outside of MCP, each with its version.
+fn experimental(options: &McpOptions) -> Vec<(String, String)> {
+    let mut families = Vec::new();
+    if options.apps {
+        families.push(("apps".to_owned(), "1.0.0".to_owned()));
+    }
+    families
 }
 
 /// What is said to a client that says hello.

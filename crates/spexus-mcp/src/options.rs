@@ -20,6 +20,8 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// Whether nothing can be changed, whatever the token may do and the client asks for.
     pub read_only: bool,
+    /// Whether whoever makes the server adds the methods `apps/*`.
+    pub apps: bool,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
@@ -36,6 +38,7 @@ impl Default for McpOptions {
             version_mismatch: VersionMismatch::Reject,
             toolsets: vec![Toolset::Core],
             read_only: false,
+            apps: false,
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
         }
