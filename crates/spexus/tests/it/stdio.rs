@@ -3,7 +3,7 @@
 mod criteria;
 mod everywhere;
 mod faults;
-mod host;
+pub(crate) mod host;
 mod path;
 mod tls;
 mod wizard;
