@@ -178,6 +178,7 @@ impl ResourceSource for Files {
 }
 
 impl Inner {
+    // Fulfils 002 Req-Root-005
     /// The real path of a file that may be handed out.
     fn locate(&self, client: Option<&Roots>, uri: &str) -> Result<PathBuf, Refusal> {
         let roots = self.roots.folders();
@@ -199,7 +200,6 @@ impl Inner {
         Ok(path)
     }
 
-    // Fulfils 002 Req-Root-005
     /// Opens a file and makes sure that what was opened is what was allowed.
     fn open(&self, client: Option<&Roots>, uri: &str) -> Result<(File, PathBuf, u64), Refusal> {
         let path = self.locate(client, uri)?;

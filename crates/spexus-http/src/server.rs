@@ -30,14 +30,33 @@ pub async fn serve(
     options: HttpOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
+    let mcp = mcp(&service, &options)?;
+    serve_with(listener, service, mcp, options, shutdown).await
+}
+
+/// The MCP server that [`serve_with`] mounts, for those who add to it first.
+pub fn mcp(service: &Service, options: &HttpOptions) -> std::io::Result<Mcp> {
+    Mcp::new(service, mcp_options(options)).map_err(unready)
+}
+
+fn unready(refusal: Refusal) -> std::io::Error {
+    std::io::Error::other(refusal.message)
+}
+
+/// Serves like [`serve`], with an MCP server that was made before.
+pub async fn serve_with(
+    listener: TcpListener,
+    service: Service,
+    mcp: Mcp,
+    options: HttpOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let options = Arc::new(options);
     let limits = Arc::new(Limits::new(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
-    let unready = |refusal: Refusal| std::io::Error::other(refusal.message);
-    let mcp = Mcp::new(&service, mcp_options(&options)).map_err(unready)?;
     mcp.restore().await.map_err(unready)?;
     let router = router(App {
         service,

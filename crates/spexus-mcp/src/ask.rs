@@ -79,7 +79,9 @@ pub(crate) fn noting(
         // Without a caller there is no tool that could have asked.
         let Ok(caller) = audit::caller(cx) else { return };
         let outcome = outcome.map_or_else(|refusal| refusal.code.name(), Elicited::action);
-        Watch::start(&service, &caller, "elicitation/create", key).note(outcome);
+        // By what asked; the rest of the key tells questions of one call apart.
+        let asking = key.split('.').next().unwrap_or_default();
+        Watch::start(&service, &caller, "elicitation/create", asking).note(outcome);
     }
 }
 
@@ -164,6 +166,7 @@ fn listed(parts: &[String]) -> String {
     }
 }
 
+// Fulfils 002 Req-Sample-004
 /// A decision of the sampler, for those who watch over agents.
 //= specs/spexus-mcp.md#asking
 //# Every decision of the sampler MUST be an event of the trace it belongs to and MUST be counted.

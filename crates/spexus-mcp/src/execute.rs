@@ -98,12 +98,13 @@ impl Executor {
     //# `batch/execute` MUST carry out its operations in one transaction, all or none, and MUST note them as one operation.
     async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {
         let caller = audit::caller(cx)?;
-        let watch = Watch::start(&self.service, &caller, METHOD, "");
+        let watch = Watch::start(&self.service, &caller, METHOD, "tools");
         let done = self.execute(Visit::of(cx)?, &caller, params).await;
         watch.stop(done.as_ref().map(drop));
         done
     }
 
+    // Fulfils 002 Req-Proto-008
     async fn execute(&self, visit: &Visit, caller: &Caller, params: Value) -> Ruled<Value> {
         let input = read(params)?;
         self.check(visit, &input.operations)?;

@@ -17,6 +17,7 @@ mod audit;
 mod complete;
 mod execute;
 mod guard;
+mod guests;
 mod instructions;
 mod options;
 pub mod predict;
@@ -31,6 +32,7 @@ mod tools;
 mod visit;
 mod watch;
 
+pub use guests::Guests;
 pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
 pub use predict::CompletionOptions;
@@ -53,6 +55,7 @@ pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
     folders: roots::OpenFolders,
+    guests: Guests,
     _watcher: Arc<Watcher>,
 }
 
@@ -61,7 +64,8 @@ impl Mcp {
     pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
         let options = Arc::new(options);
         let tools = tools::all();
-        let gate = Gate::new(service, &tools);
+        let guests = Guests::new(service);
+        let gate = Gate::new(service, &tools, &guests);
         let executor = Executor::new(service, &gate, &tools);
         let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
@@ -106,6 +110,7 @@ impl Mcp {
             folders,
             server,
             options,
+            guests,
         })
     }
 
@@ -117,6 +122,11 @@ impl Mcp {
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
     pub fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// Who answers for tools that others add to the server.
+    pub fn guests(&self) -> &Guests {
+        &self.guests
     }
 
     /// How it was made.
@@ -153,12 +163,6 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             prompt_creation: true,
             ..Offers::default()
         },
-        experimental: [(execute::METHOD, execute::VERSION)]
-            .into_iter()
-            .chain(ask::FAMILIES)
-            .chain([roots::FAMILY, predict::FAMILY])
-            .map(|(family, version)| (family.to_owned(), version.to_owned()))
-            .collect(),
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
@@ -166,8 +170,23 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
+        experimental: experimental(options),
         ..Settings::default()
     }
+}
+
+/// The families outside of MCP, each with its version.
+fn experimental(options: &McpOptions) -> Vec<(String, String)> {
+    [
+        (execute::METHOD, execute::VERSION),
+        roots::FAMILY,
+        predict::FAMILY,
+    ]
+    .into_iter()
+    .chain(ask::FAMILIES)
+    .chain(options.apps.then_some(("apps", "1.0.0")))
+    .map(|(family, version)| (family.to_owned(), version.to_owned()))
+    .collect()
 }
 
 /// What is said to a client that says hello.

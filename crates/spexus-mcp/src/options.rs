@@ -28,6 +28,8 @@ pub struct McpOptions {
     pub roots_allow: Vec<PathBuf>,
     /// How texts are completed.
     pub completion: CompletionOptions,
+    /// Whether whoever makes the server adds the methods `apps/*`.
+    pub apps: bool,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
@@ -74,6 +76,7 @@ impl Default for McpOptions {
             roots: Vec::new(),
             roots_allow: Vec::new(),
             completion: CompletionOptions::default(),
+            apps: false,
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
             sessions: Sessions::Database,

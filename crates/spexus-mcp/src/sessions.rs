@@ -91,6 +91,7 @@ impl Kept {
     }
 }
 
+// Fulfils 002 Req-Proto-010, 002 Req-Proto-011
 //= specs/spexus-mcp.md#sessions
 //# A session MUST go on at every node of an installation, for the token it was opened with and for no other.
 impl SessionStore for Kept {

@@ -51,7 +51,7 @@ impl Inside {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let (job, answered) = TypedJob::new(actor, work);
+        let (job, answered) = TypedJob::boxed(actor, work);
         self.0.send(Wish::Job(job)).await.map_err(|_| over())?;
         answered.await.unwrap_or_else(|_| Err(over()))
     }

@@ -151,6 +151,8 @@ impl Store {
     /// Runs work with a store whose reads and writes all happen in one transaction, and ends it: with an error, or where
     /// `keep` is not wanted, nothing of it stands. All other writes wait meanwhile, so the work must not wait for
     /// anything but this store.
+    //= specs/spexus-store.md#writes
+    //# Reads and writes that are done together MUST see each other and MUST stand or fall together.
     pub async fn together<T, F, Fut>(&self, actor: Actor, keep: bool, work: F) -> Result<T>
     where
         F: FnOnce(Store) -> Fut,

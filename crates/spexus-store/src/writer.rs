@@ -70,7 +70,7 @@ impl Writer {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let (job, answered) = TypedJob::new(actor, work);
+        let (job, answered) = TypedJob::boxed(actor, work);
         self.queue.try_send(job).map_err(|error| match error {
             //= specs/spexus-store.md#writes
             //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
@@ -142,7 +142,7 @@ where
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
 {
     /// A job, and where its answer will be.
-    pub(crate) fn new(actor: Actor, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
+    pub(crate) fn boxed(actor: Actor, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
         let (answer, answered) = oneshot::channel();
         (Box::new(Self { actor, work, answer }), answered)
     }

@@ -2,6 +2,7 @@
 //! bridge and with the system inside.
 
 mod hearing;
+mod recovery;
 
 use super::rest::client;
 use super::rest::process::{Bench, Server};
@@ -78,6 +79,7 @@ pub(super) fn suite() -> Result<Vec<Row>> {
         Target::AtMost(30.0),
     ));
     rows.extend(hearing::rows(&bench, &server)?);
+    rows.extend(recovery::rows(&bench)?);
     Ok(rows)
 }
 

@@ -19,10 +19,7 @@ pub(super) fn can_be_asked(
     let missing = missing(registered, given);
     !missing.is_empty()
         && terms.client.capabilities.has("elicitation.form")
-        && refusal
-            .faults
-            .iter()
-            .all(|fault| missing.contains_key(&fault.field))
+        && registered.input.only_lacks(&given.0, refusal)
         && missing.values().all(form::is_flat)
 }
 
@@ -72,13 +69,9 @@ pub(super) async fn complete(
 /// The required arguments that were not given, each with what the form shows for it.
 fn missing(registered: &Registered, given: &Arguments) -> Map<String, Value> {
     let schema = registered.input.source();
-    let required = schema.get("required").and_then(Value::as_array);
-    let absent = required
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .filter(|name| registered.tool.asks_for_missing && !given.contains_key(*name));
-    absent
+    let lacking = registered.input.lacking(&given.0);
+    lacking
+        .filter(|_| registered.tool.asks_for_missing)
         .filter_map(|name| {
             Some((
                 name.to_owned(),

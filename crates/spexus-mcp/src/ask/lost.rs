@@ -107,7 +107,7 @@ impl Lost {
             format!("There is no {:?}. Which one was meant?", self.wanted),
             schema,
         );
-        let key = format!("which.{}.{}", self.field, self.wanted);
+        let key = format!("which.{}", self.field);
         Ok(match asker.cx.elicit(&key, &question).await? {
             Elicited::Accepted(mut fields) => fields.remove(self.field),
             _ => None,

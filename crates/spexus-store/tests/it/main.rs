@@ -15,5 +15,6 @@ mod nodes;
 mod prompts;
 mod schema;
 mod search;
+mod together;
 mod world;
 mod writer;

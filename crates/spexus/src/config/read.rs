@@ -18,6 +18,10 @@ pub(crate) struct Sources {
     pub(crate) flags: BTreeMap<String, String>,
     /// The database when nobody names one.
     pub(crate) default_database: String,
+    /// The platform's folder for what programs keep.
+    pub(crate) data_folder: PathBuf,
+    /// The variables that apps may see.
+    pub(crate) passed_on: BTreeMap<String, String>,
 }
 
 /// Variables of ours that are no settings.

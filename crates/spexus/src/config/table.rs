@@ -1,5 +1,6 @@
 //! The table of settings, and the values they give.
 
+use mcp_apps::AppLimits;
 use spexus_domain::text;
 use spexus_http::{HttpOptions, Sessions, Toolset, VersionMismatch};
 use spexus_service::ServiceOptions;
@@ -19,12 +20,25 @@ pub(crate) struct Settings {
     pub(crate) http: HttpOptions,
     /// How the service and the store work.
     pub(crate) service: ServiceOptions,
+    /// How apps work.
+    pub(crate) apps: AppSettings,
     /// Which log lines are written.
     pub(crate) log_level: String,
     /// How they are written.
     pub(crate) log_format: LogFormat,
     /// Where spans are sent; nowhere when empty.
     pub(crate) otlp_endpoint: String,
+}
+
+/// What can be configured of apps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AppSettings {
+    /// Where they are kept; the platform's own place when empty.
+    pub(crate) folder: String,
+    /// Whether administrators may install them over MCP.
+    pub(crate) install_over_mcp: bool,
+    /// Where their limits are.
+    pub(crate) limits: AppLimits,
 }
 
 /// How log lines are written.
@@ -74,6 +88,7 @@ impl Settings {
             listen: "127.0.0.1:8080".into(),
             http: HttpOptions::default(),
             service: ServiceOptions::default(),
+            apps: AppSettings::default(),
             log_level: "info".into(),
             log_format: LogFormat::Auto,
             otlp_endpoint: String::new(),
@@ -348,6 +363,36 @@ pub(crate) const TABLE: &[Setting] = &[
         },
     },
     number!(
+        "mcp.elicitation_timeout_ms",
+        "How long a person may take to answer a question an agent's work raised.",
+        1_000..=3_600_000,
+        http.mcp.elicitation_timeout_ms
+    ),
+    number!(
+        "mcp.elicitation_attempts",
+        "How often a person is asked before an answer that does not fit ends the request.",
+        1..=10,
+        http.mcp.elicitation_attempts
+    ),
+    number!(
+        "mcp.sampling_per_second",
+        "How often the models of agents are asked in a second, all together; 0 for no limit.",
+        0..=10_000,
+        http.mcp.sampling.max_per_second
+    ),
+    number!(
+        "mcp.sampling_target_ms",
+        "Answers of models that take longer make the server ask for less.",
+        100..=600_000,
+        http.mcp.sampling.target_latency_ms
+    ),
+    number!(
+        "mcp.sampling_timeout_ms",
+        "How long a model may take to answer.",
+        1_000..=3_600_000,
+        http.mcp.sampling.timeout_ms
+    ),
+    number!(
         "completion.context_tokens",
         "Tokens of a text that are looked at when an agent has it completed.",
         16..=1_000_000,
@@ -389,6 +434,64 @@ pub(crate) const TABLE: &[Setting] = &[
         "How long the endpoint may take until the last token.",
         100..=600_000,
         http.mcp.completion.timeout_ms
+    ),
+    Setting {
+        name: "apps.folder",
+        doc: "Where installed apps are kept; `apps` in the data folder when empty.",
+        allowed: "the path of a folder, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.apps.folder, text, !text.contains('\0')),
+        get: |settings| settings.apps.folder.clone(),
+    },
+    Setting {
+        name: "apps.install_over_mcp",
+        doc: "Whether administrators may install and remove apps over MCP, which means to choose programs that run here.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.apps.install_over_mcp, text),
+        get: |settings| settings.apps.install_over_mcp.to_string(),
+    },
+    number!(
+        "apps.max_apps",
+        "Apps installed at once.",
+        0..=1_000,
+        apps.limits.max_apps
+    ),
+    number!(
+        "apps.start_timeout_ms",
+        "How long an app may take to start and to list what it has.",
+        100..=600_000,
+        apps.limits.start_timeout_ms
+    ),
+    number!(
+        "apps.call_timeout_ms",
+        "How long an app may take to answer a call.",
+        100..=3_600_000,
+        apps.limits.call_timeout_ms
+    ),
+    number!(
+        "apps.max_memory_bytes",
+        "Memory each process of an app may use for its data; 0 means no limit.",
+        0..=1_099_511_627_776,
+        apps.limits.max_memory_bytes
+    ),
+    number!(
+        "apps.max_cpu_seconds",
+        "Processor time each process of an app may use in its life; 0 means no limit.",
+        0..=31_536_000,
+        apps.limits.max_cpu_seconds
+    ),
+    number!(
+        "apps.max_bundle_bytes",
+        "The largest bundle that is installed.",
+        1_024..=10_737_418_240,
+        apps.limits.max_bundle_bytes
+    ),
+    number!(
+        "apps.max_unpacked_bytes",
+        "The most a bundle may unpack to.",
+        1_024..=107_374_182_400,
+        apps.limits.max_unpacked_bytes
     ),
     Setting {
         name: "log.level",

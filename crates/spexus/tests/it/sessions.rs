@@ -213,7 +213,7 @@ fn a_killed_server_is_started_again_and_its_sessions_go_on() {
 const LIVE: usize = 50;
 
 // proves 002 Req-Proto-010
-// proves 002 Resil-001
+// proves 002 Resil-002
 #[test]
 fn sessions_of_a_killed_node_go_on_at_the_other() {
     let Some(world) = World::postgres() else { return };

@@ -150,6 +150,12 @@ impl Server {
         Ok(server)
     }
 
+    /// The same server, spoken to with another token.
+    pub(in crate::bench) fn with_token(mut self, token: &str) -> Self {
+        self.token = token.to_owned();
+        self
+    }
+
     /// The same with believable content.
     pub(super) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
         let output = bench

@@ -31,7 +31,6 @@ async fn until_status(agent: &Agent, wanted: u16) {
 }
 
 // proves 002 Req-Proto-010
-// proves 002 Req-Sec-002
 //= specs/spexus-mcp.md#sessions
 //= type=test
 //# A session MUST go on at every node of an installation, for the token it was opened with and for no other.
