@@ -108,7 +108,8 @@ impl Context {
         self.progress_with(progress, total, message, None).await;
     }
 
-    pub(crate) async fn progress_with(
+    /// The same with facts for programs.
+    pub async fn progress_with(
         &self,
         progress: f64,
         total: Option<f64>,

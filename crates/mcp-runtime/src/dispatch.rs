@@ -386,6 +386,9 @@ fn hear(door: &Door<'_>, notification: &Notification<'_>) {
             }
         }
         other => {
+            if other == "notifications/roots/list_changed" {
+                door.session.roots.forget();
+            }
             if let Some(on_notification) = &door.core.on_notification {
                 let params = notification
                     .params

@@ -25,6 +25,8 @@ pub enum List {
     Resources,
     /// The prompts.
     Prompts,
+    /// The server's roots; told to those who asked for them.
+    Roots,
 }
 
 impl List {
@@ -33,6 +35,7 @@ impl List {
             List::Tools => "tools",
             List::Resources => "resources",
             List::Prompts => "prompts",
+            List::Roots => "roots",
         }
     }
 }
@@ -70,6 +73,7 @@ pub(crate) struct Filter {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
+    roots_list_changed: bool,
     pub(crate) resource_subscriptions: BTreeSet<String>,
 }
 
@@ -81,6 +85,7 @@ impl Filter {
             ("toolsListChanged", self.tools_list_changed),
             ("promptsListChanged", self.prompts_list_changed),
             ("resourcesListChanged", self.resources_list_changed),
+            ("rootsListChanged", self.roots_list_changed),
         ] {
             if on {
                 granted.insert(name.to_owned(), true.into());
@@ -100,6 +105,7 @@ impl Filter {
             List::Tools => self.tools_list_changed,
             List::Resources => self.resources_list_changed,
             List::Prompts => self.prompts_list_changed,
+            List::Roots => self.roots_list_changed,
         }
     }
 }
@@ -244,7 +250,10 @@ impl Hub {
     pub(crate) fn list_changed(&self, list: List, again: bool) {
         let method = list_method(list);
         for message in list_messages(list) {
-            self.tell_sessions(&message, again);
+            // No client of MCP expects to hear of the server's roots unless it asked for them.
+            self.tell_those(&message, again, |session| {
+                list != List::Roots || session.roots.is_following()
+            });
         }
         for listener in lock(&self.listeners).iter().filter(|l| l.filter.wants(list)) {
             listener
@@ -280,11 +289,40 @@ impl Hub {
         }
     }
 
+    /// The addresses below a folder's that anyone watches.
+    pub(crate) fn watched_below(&self, folder: &str) -> BTreeSet<String> {
+        let below = |uri: &&String| uri.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let mut found: BTreeSet<String> = lock(&self.watchers).keys().filter(below).cloned().collect();
+        for listener in lock(&self.listeners).iter() {
+            found.extend(
+                listener
+                    .filter
+                    .resource_subscriptions
+                    .iter()
+                    .filter(below)
+                    .cloned(),
+            );
+        }
+        found
+    }
+
+    /// Whether anyone watches this address.
+    pub(crate) fn watches(&self, uri: &str) -> bool {
+        lock(&self.watchers).contains_key(uri)
+            || lock(&self.listeners)
+                .iter()
+                .any(|l| l.filter.resource_subscriptions.contains(uri))
+    }
+
     /// A notification for every active session.
     pub(crate) fn tell_sessions(&self, message: &[u8], again: bool) {
+        self.tell_those(message, again, |_| true);
+    }
+
+    fn tell_those(&self, message: &[u8], again: bool, which: impl Fn(&Session) -> bool) {
         let told = self.told(again);
         for session in self.sessions() {
-            if session.phase() == Phase::Active {
+            if session.phase() == Phase::Active && which(&session) {
                 session.tell(message, told);
             }
         }

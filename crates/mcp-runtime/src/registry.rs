@@ -159,39 +159,51 @@ impl Registry {
         }
     }
 
-    pub(crate) fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
+    pub(crate) fn exchange_tools(&self, gone: &[String], tools: Vec<Tool>) -> Result<(), Refusal> {
         let registered: Result<Vec<_>, _> = tools
             .into_iter()
             .map(|tool| tool::Registered::new(tool).map(|r| (r.tool.name.as_str().into(), Arc::new(r))))
             .collect();
-        self.tools
-            .add(&registered?, |name| duplicate(Code::ToolDuplicate, "tool", name))
+        self.tools.exchange(gone, &registered?, |name| {
+            duplicate(Code::ToolDuplicate, "tool", name)
+        })
     }
 
-    pub(crate) fn add_resources(&self, resources: Vec<Resource>) -> Result<(), Refusal> {
+    pub(crate) fn exchange_resources(
+        &self,
+        gone: &[String],
+        resources: Vec<Resource>,
+    ) -> Result<(), Refusal> {
         let registered: Result<Vec<_>, _> = resources
             .into_iter()
             .map(|r| resource::Registered::new(r).map(|r| (r.resource.uri.as_str().into(), Arc::new(r))))
             .collect();
-        self.resources.add(&registered?, |uri| {
+        self.resources.exchange(gone, &registered?, |uri| {
             duplicate(Code::ResourceDuplicate, "resource", uri)
         })
     }
 
-    pub(crate) fn add_template(&self, template: ResourceTemplate) -> Result<(), Refusal> {
-        let registered = resource::RegisteredTemplate::new(template)?;
-        let key: Arc<str> = registered.template.uri_template.as_str().into();
-        self.templates.add(&[(key, Arc::new(registered))], |uri| {
+    pub(crate) fn exchange_templates(
+        &self,
+        gone: &[String],
+        templates: Vec<ResourceTemplate>,
+    ) -> Result<(), Refusal> {
+        let key = |r: &resource::RegisteredTemplate| r.template.uri_template.as_str().into();
+        let registered: Result<Vec<_>, _> = templates
+            .into_iter()
+            .map(|t| resource::RegisteredTemplate::new(t).map(|r| (key(&r), Arc::new(r))))
+            .collect();
+        self.templates.exchange(gone, &registered?, |uri| {
             duplicate(Code::ResourceDuplicate, "template", uri)
         })
     }
 
-    pub(crate) fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
+    pub(crate) fn exchange_prompts(&self, gone: &[String], prompts: Vec<Prompt>) -> Result<(), Refusal> {
         let registered: Result<Vec<_>, _> = prompts
             .into_iter()
             .map(|p| prompt::Registered::new(p).map(|r| (r.prompt.name.as_str().into(), Arc::new(r))))
             .collect();
-        self.prompts.add(&registered?, |name| {
+        self.prompts.exchange(gone, &registered?, |name| {
             duplicate(Code::PromptDuplicate, "prompt", name)
         })
     }
@@ -222,12 +234,20 @@ impl<T: Listed> Shelf<T> {
             .rcu(|current| Family::new(current.entries.clone(), self.page_entries));
     }
 
-    /// Adds all or none.
-    fn add(&self, fresh: &[(Arc<str>, Arc<T>)], duplicate: impl Fn(&str) -> Refusal) -> Result<(), Refusal> {
+    /// Takes some entries out and puts others in, in one step: all of it or nothing.
+    fn exchange(
+        &self,
+        gone: &[String],
+        fresh: &[(Arc<str>, Arc<T>)],
+        duplicate: impl Fn(&str) -> Refusal,
+    ) -> Result<(), Refusal> {
         let mut refused = None;
         self.family.rcu(|current| {
             let mut entries = current.entries.clone();
             refused = None;
+            for key in gone {
+                entries.remove(key.as_str());
+            }
             for (key, value) in fresh {
                 if entries.insert(key.clone(), value.clone()).is_some() {
                     refused = Some(duplicate(key));

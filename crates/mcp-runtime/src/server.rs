@@ -1,5 +1,6 @@
 //! The server as its owner sees it: built once, changed while it runs, stopped in peace.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use refusal::Refusal;
@@ -55,7 +56,13 @@ impl Server {
     // Fulfils 002 Req-Tool-010
     /// Adds tools, all or none.
     pub fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
-        self.0.registry.add_tools(tools)?;
+        self.exchange_tools(&[], tools)
+    }
+
+    /// Takes tools out and puts others in, all of it or nothing, and tells clients once. What is not there need not be
+    /// taken out.
+    pub fn exchange_tools(&self, gone: &[String], tools: Vec<Tool>) -> Result<(), Refusal> {
+        self.0.registry.exchange_tools(gone, tools)?;
         self.0.hub.list_changed(List::Tools, false);
         Ok(())
     }
@@ -90,14 +97,32 @@ impl Server {
 
     /// Adds resources, all or none.
     pub fn add_resources(&self, resources: Vec<Resource>) -> Result<(), Refusal> {
-        self.0.registry.add_resources(resources)?;
+        self.exchange_resources(&[], resources)
+    }
+
+    /// Takes resources out and puts others in, all of it or nothing, and tells clients once.
+    pub fn exchange_resources(&self, gone: &[String], resources: Vec<Resource>) -> Result<(), Refusal> {
+        let kept: BTreeSet<String> = resources.iter().map(|resource| resource.uri.clone()).collect();
+        self.0.registry.exchange_resources(gone, resources)?;
+        for uri in gone.iter().filter(|uri| !kept.contains(*uri)) {
+            self.resource_changed(uri, Change::Deleted);
+        }
         self.0.hub.list_changed(List::Resources, false);
         Ok(())
     }
 
     /// Adds a pattern of resources.
     pub fn add_template(&self, template: ResourceTemplate) -> Result<(), Refusal> {
-        self.0.registry.add_template(template)?;
+        self.exchange_templates(&[], vec![template])
+    }
+
+    /// Takes patterns of resources out and puts others in, all of it or nothing, and tells clients once.
+    pub fn exchange_templates(
+        &self,
+        gone: &[String],
+        templates: Vec<ResourceTemplate>,
+    ) -> Result<(), Refusal> {
+        self.0.registry.exchange_templates(gone, templates)?;
         self.0.hub.list_changed(List::Resources, false);
         Ok(())
     }
@@ -144,9 +169,21 @@ impl Server {
         self.0.sessions.written(&self.0, id, record);
     }
 
+    /// Tells those who watch something below a folder's address that it is gone.
+    pub fn resources_gone_below(&self, folder: &str) {
+        for uri in self.0.hub.watched_below(folder) {
+            self.resource_changed(&uri, Change::Deleted);
+        }
+    }
+
     /// Adds prompts, all or none.
     pub fn add_prompts(&self, prompts: Vec<Prompt>) -> Result<(), Refusal> {
-        self.0.registry.add_prompts(prompts)?;
+        self.exchange_prompts(&[], prompts)
+    }
+
+    /// Takes prompts out and puts others in, all of it or nothing, and tells clients once.
+    pub fn exchange_prompts(&self, gone: &[String], prompts: Vec<Prompt>) -> Result<(), Refusal> {
+        self.0.registry.exchange_prompts(gone, prompts)?;
         self.0.hub.list_changed(List::Prompts, false);
         Ok(())
     }
@@ -197,6 +234,7 @@ impl Server {
                 registry.templates.forget_views();
             }
             List::Prompts => registry.prompts.forget_views(),
+            List::Roots => {}
         }
     }
 

@@ -14,6 +14,7 @@ use crate::outbox::Outbox;
 use crate::outlet::Outlet;
 use crate::pending::Pending;
 use crate::rate::RateLimiter;
+use crate::roots::SessionRoots;
 use crate::session_store::{SessionRecord, Unread};
 use crate::settings::Limits;
 use crate::stream::{Event, EventStream, Told};
@@ -62,6 +63,7 @@ pub(crate) struct Session {
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) owner: Option<Box<str>>,
     pub(crate) watched: Mutex<BTreeSet<String>>,
+    pub(crate) roots: SessionRoots,
     home: Home,
     phase: AtomicU8,
     greeting: OnceLock<(Version, Arc<Client>)>,
@@ -133,6 +135,7 @@ impl Session {
             rate: RateLimiter::new(limits.max_messages_per_second, limits.message_burst),
             owner: None,
             watched: Mutex::default(),
+            roots: SessionRoots::default(),
             home,
             phase: AtomicU8::new(Phase::New as u8),
             greeting: OnceLock::new(),

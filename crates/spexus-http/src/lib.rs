@@ -34,5 +34,5 @@ mod settings;
 
 pub use openapi::openapi;
 pub use options::HttpOptions;
-pub use server::serve;
-pub use spexus_mcp::{McpOptions, Sessions, Toolset, VersionMismatch};
+pub use server::{mcp, serve, serve_with};
+pub use spexus_mcp::{CompletionOptions, McpOptions, Sessions, Toolset, VersionMismatch};

@@ -12,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use spexus_domain::Refusal;
 use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::Service;
 use std::future::Future;
@@ -29,14 +30,34 @@ pub async fn serve(
     options: HttpOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
+    let mcp = mcp(&service, &options)?;
+    serve_with(listener, service, mcp, options, shutdown).await
+}
+
+/// The MCP server that [`serve_with`] mounts, for those who add to it first.
+pub fn mcp(service: &Service, options: &HttpOptions) -> std::io::Result<Mcp> {
+    Mcp::new(service, mcp_options(options)).map_err(unready)
+}
+
+fn unready(refusal: Refusal) -> std::io::Error {
+    std::io::Error::other(refusal.message)
+}
+
+/// Serves like [`serve`], with an MCP server that was made before.
+pub async fn serve_with(
+    listener: TcpListener,
+    service: Service,
+    mcp: Mcp,
+    options: HttpOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let options = Arc::new(options);
     let limits = Arc::new(Limits::new(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
-    let mcp = Mcp::new(&service, mcp_options(&options))
-        .map_err(|refusal| std::io::Error::other(refusal.message))?;
+    mcp.restore().await.map_err(unready)?;
     let router = router(App {
         service,
         mcp_service: mcp_endpoint::service(&mcp),

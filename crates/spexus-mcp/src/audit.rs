@@ -5,7 +5,7 @@ use mcp_runtime::{Context, Stop};
 use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
 use spexus_service::{Origin, Service};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 // Fulfils 001 D8, 003 R10.4, 003 R12.3
 /// The caller of a request, speaking through the program that introduced itself.
@@ -51,6 +51,12 @@ impl<'a> Watch<'a> {
     /// The same operation on something of another name.
     pub(crate) fn named(self, name: &'a str) -> Self {
         Self { name, ..self }
+    }
+
+    /// The operation began this long ago.
+    pub(crate) fn backdated(mut self, took: Duration) -> Self {
+        self.started = self.started.checked_sub(took).unwrap_or(self.started);
+        self
     }
 
     /// The operation is over.

@@ -1,6 +1,7 @@
 //! The gate: what a token may not use is neither listed nor run.
 
 use crate::audit::{self, Watch};
+use crate::guests::Guests;
 use crate::tools::{Effect, Spec};
 use crate::visit::Visit;
 use crate::{Toolset, resources};
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What each tool needs.
+#[derive(Clone, Copy)]
 struct Need {
     toolset: Toolset,
     right: Operation,
@@ -24,10 +26,11 @@ struct Need {
 pub(crate) struct Gate {
     service: Service,
     tools: Arc<HashMap<&'static str, Need>>,
+    guests: Guests,
 }
 
 impl Gate {
-    pub(crate) fn new(service: &Service, tools: &[Spec]) -> Self {
+    pub(crate) fn new(service: &Service, tools: &[Spec], guests: &Guests) -> Self {
         let need = |tool: &Spec| Need {
             toolset: tool.toolset,
             right: tool.right,
@@ -36,14 +39,31 @@ impl Gate {
         Self {
             service: service.clone(),
             tools: Arc::new(tools.iter().map(|tool| (tool.name, need(tool))).collect()),
+            guests: guests.clone(),
         }
+    }
+
+    //= specs/mcp-apps.md#lists
+    //# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it says of itself that it only reads.
+    fn need(&self, tool: &str) -> Option<Need> {
+        let guest = |only_reads: bool| Need {
+            toolset: Toolset::Core,
+            right: if only_reads {
+                Operation::Read
+            } else {
+                Operation::UpdateItem
+            },
+            effect: if only_reads { Effect::Read } else { Effect::Add },
+        };
+        let own = self.tools.get(tool).copied();
+        own.or_else(|| self.guests.only_reads(tool).map(guest))
     }
 
     /// The tools of these that are listed to a visit, and what each does.
     pub(crate) fn listed(&self, visit: &Visit, tools: Vec<String>) -> Vec<(String, Effect)> {
         let audience = Audience::of(visit);
         let seen = |name: String| {
-            let need = self.tools.get(name.as_str()).filter(|need| audience.sees(need))?;
+            let need = self.need(&name).filter(|need| audience.sees(need))?;
             Some((name, need.effect))
         };
         tools.into_iter().filter_map(seen).collect()
@@ -51,7 +71,7 @@ impl Gate {
 
     /// Whether a visit may call a tool.
     pub(crate) fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
-        let Some(need) = self.tools.get(name) else {
+        let Some(need) = self.need(name) else {
             return Ok(());
         };
         //= specs/spexus-mcp.md#rights
@@ -84,7 +104,15 @@ impl Guard for Gate {
             Access::CallTool(name) => ("tools/call", name, self.check_tool(visit, name)),
             Access::ReadResource(uri) => ("resources/read", uri, caller.may(Operation::Read)),
             Access::WatchResource(uri) => {
-                let allowed = caller.may(Operation::Read).and_then(|()| resources::check(uri));
+                // What the address of a file or of an app stands for is for those to say who look at them.
+                let known = || {
+                    if uri.starts_with("file:") || uri.starts_with("app://") {
+                        Ok(())
+                    } else {
+                        resources::check(uri)
+                    }
+                };
+                let allowed = caller.may(Operation::Read).and_then(|()| known());
                 ("resources/subscribe", uri, allowed)
             }
             Access::GetPrompt(name) => ("prompts/get", name, caller.may(Operation::ReadSettings)),
@@ -108,8 +136,8 @@ impl Guard for Gate {
     //# A tool that is outside of the chosen toolsets, or that the token may not use, MUST NOT be listed.
     fn shows(&self, audience: &str, entry: Entry<'_>) -> bool {
         let Entry::Tool(name) = entry else { return true };
-        match (Audience::read(audience), self.tools.get(name)) {
-            (Some(audience), Some(need)) => audience.sees(need),
+        match (Audience::read(audience), self.need(name)) {
+            (Some(audience), Some(need)) => audience.sees(&need),
             _ => false,
         }
     }

@@ -17,20 +17,25 @@ mod audit;
 mod complete;
 mod execute;
 mod guard;
+mod guests;
 mod instructions;
 mod options;
+pub mod predict;
 mod prompts;
 pub mod reference;
 mod render;
 mod resources;
+mod roots;
 mod schema;
 mod sessions;
 mod tools;
 mod visit;
 mod watch;
 
+pub use guests::Guests;
 pub use mcp_runtime::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
+pub use predict::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
@@ -38,7 +43,7 @@ use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
-use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings, WithFiles};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -49,6 +54,8 @@ use watch::Watcher;
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    folders: roots::OpenFolders,
+    guests: Guests,
     _watcher: Arc<Watcher>,
 }
 
@@ -57,8 +64,10 @@ impl Mcp {
     pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
         let options = Arc::new(options);
         let tools = tools::all();
-        let gate = Gate::new(service, &tools);
+        let guests = Guests::new(service);
+        let gate = Gate::new(service, &tools, &guests);
         let executor = Executor::new(service, &gate, &tools);
+        let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -76,30 +85,48 @@ impl Mcp {
             .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
-            .resource_source(resources::Items(service.clone()))
+            .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
             .prompt_source(prompts::Stored(service.clone()))
             .on_elicited(ask::noting(service))
             .build();
+        let uses = complete::Uses::default();
         let sampler = ask::sampler(&options);
-        let tools = tools.into_iter().map(|tool| tool.into_tool(service, &sampler));
+        let tools = tools
+            .into_iter()
+            .map(|tool| tool.into_tool(service, &sampler, &uses));
         server.add_tools(tools.collect())?;
         server.add_resources(resources::collections(service))?;
-        for template in resources::templates(service) {
+        for template in resources::templates(service, &uses) {
             server.add_template(template)?;
         }
-        server.add_prompts(prompts::all(service))?;
+        server.add_prompts(prompts::all(service, &uses))?;
         server.add_method(executor.into_method());
         ask::methods(service, &sampler).for_each(|method| server.add_method(method));
+        folders.serve(&server)?;
+        predict::serve(&server, service, &options)?;
+        let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt, kept)),
+            _watcher: Arc::new(watcher),
+            folders,
             server,
             options,
+            guests,
         })
+    }
+
+    /// Takes over what is kept in the database; to be awaited before the first client is served.
+    pub async fn restore(&self) -> Ruled<()> {
+        self.folders.reload(&self.server).await
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
     pub fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// Who answers for tools that others add to the server.
+    pub fn guests(&self) -> &Guests {
+        &self.guests
     }
 
     /// How it was made.
@@ -136,11 +163,6 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             prompt_creation: true,
             ..Offers::default()
         },
-        experimental: [(execute::METHOD, execute::VERSION)]
-            .into_iter()
-            .chain(ask::FAMILIES)
-            .map(|(family, version)| (family.to_owned(), version.to_owned()))
-            .collect(),
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
@@ -148,8 +170,23 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
+        experimental: experimental(options),
         ..Settings::default()
     }
+}
+
+/// The families outside of MCP, each with its version.
+fn experimental(options: &McpOptions) -> Vec<(String, String)> {
+    [
+        (execute::METHOD, execute::VERSION),
+        roots::FAMILY,
+        predict::FAMILY,
+    ]
+    .into_iter()
+    .chain(ask::FAMILIES)
+    .chain(options.apps.then_some(("apps", "1.0.0")))
+    .map(|(family, version)| (family.to_owned(), version.to_owned()))
+    .collect()
 }
 
 /// What is said to a client that says hello.

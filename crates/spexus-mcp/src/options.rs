@@ -1,7 +1,9 @@
 //! What the MCP surface can be told.
 
+use crate::predict::CompletionOptions;
 use mcp_runtime::{SamplingSettings, VersionMismatch};
 use spexus_domain::{Ruled, nearest};
+use std::path::PathBuf;
 
 /// How the MCP surface works. Every limit has its unit in its name.
 #[derive(Clone, Debug)]
@@ -20,6 +22,14 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// Whether nothing can be changed, whatever the token may do and the client asks for.
     pub read_only: bool,
+    /// Folders of this machine whose files agents may read.
+    pub roots: Vec<PathBuf>,
+    /// Folders under which administrators may add such folders while the server runs.
+    pub roots_allow: Vec<PathBuf>,
+    /// How texts are completed.
+    pub completion: CompletionOptions,
+    /// Whether whoever makes the server adds the methods `apps/*`.
+    pub apps: bool,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
@@ -63,6 +73,10 @@ impl Default for McpOptions {
             version_mismatch: VersionMismatch::Reject,
             toolsets: vec![Toolset::Core],
             read_only: false,
+            roots: Vec::new(),
+            roots_allow: Vec::new(),
+            completion: CompletionOptions::default(),
+            apps: false,
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
             sessions: Sessions::Database,

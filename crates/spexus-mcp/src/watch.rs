@@ -2,13 +2,14 @@
 
 use crate::instructions::ActivePrompt;
 use crate::resources::scheme_of;
+use crate::roots::OpenFolders;
 use crate::sessions::Kept;
 use mcp_runtime::{Change as How, List, News as Told, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::{Reference, Uuid};
-use spexus_service::Service;
 use spexus_service::changes::{self, News};
+use spexus_service::{Service, root};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,7 @@ impl Watcher {
         server: Server,
         prompt: Arc<ActivePrompt>,
         kept: Option<Kept>,
+        folders: OpenFolders,
     ) -> Self {
         let mut head = service.follow();
         let since = *head.borrow_and_update();
@@ -39,6 +41,7 @@ impl Watcher {
             server,
             prompt,
             sessions,
+            folders,
         };
         Self(tokio::spawn(following.run(head, since)))
     }
@@ -56,6 +59,7 @@ struct Following {
     server: Server,
     prompt: Arc<ActivePrompt>,
     sessions: Option<(watch::Receiver<i64>, Kept)>,
+    folders: OpenFolders,
 }
 
 impl Following {
@@ -83,6 +87,11 @@ impl Following {
             tokio::time::sleep(PAUSE).await;
             return since;
         };
+        let of_roots = news.iter().any(|news| root::is_concerned(&news.change));
+        if of_roots && self.folders.reload(&self.server).await.is_err() {
+            tokio::time::sleep(PAUSE).await;
+            return since;
+        }
         // A client may have asked another node for what it is now to be told by this one.
         if self.server.sessions() > 0 {
             self.take_over().await;

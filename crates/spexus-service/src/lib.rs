@@ -24,6 +24,7 @@ mod people;
 pub mod project;
 pub mod prompt;
 pub mod report;
+pub mod root;
 pub mod search;
 pub mod settings;
 mod setup;

@@ -33,6 +33,7 @@ pub mod projects;
 pub mod prompts;
 mod pulse;
 pub mod report;
+pub mod roots;
 mod schema;
 pub mod search;
 pub mod settings;

@@ -1,8 +1,8 @@
 //! The command line: what can be typed, and the world around it that settings are read from.
 
 use crate::commands::{
-    audit, backup, baseline, batch, changes, completions, config as config_command, item, project, prompt,
-    report, search, token, transfer, user, workflow,
+    app, audit, backup, baseline, batch, changes, completions, config as config_command, item, project,
+    prompt, report, search, token, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -99,6 +99,9 @@ pub(crate) enum Command {
     Backup(backup::Backup),
     /// Copies everything into another, empty database and verifies it
     Migrate(backup::Migrate),
+    /// Manages apps: other MCP servers whose tools, resources and prompts are served beside our own
+    #[command(subcommand)]
+    App(app::Command),
     /// Verifies the history and shows what happened at the door
     #[command(subcommand)]
     Audit(audit::Command),
@@ -225,6 +228,11 @@ fn sources(cli: &Cli) -> Sources {
             .or_else(|| variables.get("SPEXUS_CONFIG").map(PathBuf::from)),
         usual_file: folders.map(|folders| folders.config_dir().join("config.toml")),
         default_database: format!("sqlite:{}", data.join("spexus.db").display()),
+        passed_on: mcp_apps::PASSED_ON
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+            .collect(),
+        data_folder: data,
         variables,
         flags,
     }

@@ -11,6 +11,7 @@
     reason = "a program for terminals"
 )]
 
+mod apps;
 mod arguments;
 mod commands;
 mod config;

@@ -158,6 +158,10 @@ pub(super) fn refused(denied: &Denied, id: &str) -> Refusal {
             format!("{id:?} is in no source file of the project"),
         )
         .hint("Use an id of the list `/citations`."),
+        Denied::Link => Refusal::new(
+            Code::SymlinkTraversalDetected,
+            format!("{id:?} leads out of the project through a link"),
+        ),
         Denied::Unknown => Refusal::new(Code::ResourceNotFound, format!("there is no citation {id:?}"))
             .hint("Use an id of the list `/citations`: the file and the line of the citation's first line."),
     }
@@ -234,6 +238,7 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 
 // Fulfils 004 §3.4b
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
+    view.check_file(id)?;
     let found = get_citation_context(&view.catalogue, view.root, id, CONTEXT_LINES)
         .map_err(|denied| refused(&denied, id))?;
     Ok(json!({

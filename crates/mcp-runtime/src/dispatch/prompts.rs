@@ -142,7 +142,7 @@ async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
         None => false,
     };
     if !kept {
-        core.registry.add_prompts(vec![prompt])?;
+        core.registry.exchange_prompts(&[], vec![prompt])?;
     }
     core.hub.list_changed(List::Prompts, false);
     Ok(Outcome::value(json!({ "prompt": entry })))

@@ -117,6 +117,7 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
                 )
                 .into());
             }
+            watch_in_source(&cx, &uri).await?;
             call.session.lock_watched().insert(uri.clone());
             call.core.hub.watch(&call.session, &uri);
             keep_session(call).await
@@ -154,6 +155,7 @@ pub(super) fn listen(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcEr
         async move {
             for uri in &filter.resource_subscriptions {
                 cx.0.core.check(&cx, Access::WatchResource(uri))?;
+                watch_in_source(&cx, uri).await?;
             }
             let listening = Listening(cx.0.clone());
             cx.0.core.hub.listen(&cx.0, filter);
@@ -179,6 +181,14 @@ struct Listening(Arc<Call>);
 impl Drop for Listening {
     fn drop(&mut self) {
         self.0.core.hub.unlisten(&self.0);
+    }
+}
+
+/// Lets the source refuse, and begin to look before the subscription is answered.
+async fn watch_in_source(cx: &Context, uri: &str) -> Result<(), Stop> {
+    match &cx.0.core.resource_source {
+        Some(source) => source.watch(cx, uri).await,
+        None => Ok(()),
     }
 }
 

@@ -22,6 +22,7 @@ mod refusals;
 mod registry;
 mod requests;
 mod resources;
+mod roots;
 mod sampling;
 mod sessions;
 mod stdio;

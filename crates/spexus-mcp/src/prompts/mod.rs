@@ -8,7 +8,7 @@ pub(crate) use stored::{Stored, declare};
 pub(crate) use table::{ROWS, Row};
 
 use crate::audit::{self, Watch};
-use crate::complete::completer;
+use crate::complete::{Uses, completer};
 use mcp_runtime::{Content, Context, Prompt, PromptMessage, ResourceContents, Stop};
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
@@ -17,8 +17,8 @@ use spexus_service::Service;
 
 // Fulfils 003 R8.1, 003 R8.2
 /// The prompts of the product.
-pub(crate) fn all(service: &Service) -> Vec<Prompt> {
-    ROWS.iter().map(|row| prompt(service, row)).collect()
+pub(crate) fn all(service: &Service, uses: &Uses) -> Vec<Prompt> {
+    ROWS.iter().map(|row| prompt(service, uses, row)).collect()
 }
 
 /// Their names.
@@ -27,7 +27,7 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 // Fulfils 003 R8.3, 003 R8.9, 003 R10.3
-fn prompt(service: &Service, row: &'static Row) -> Prompt {
+fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
     let keeper = service.clone();
     let make = move |cx: Context, arguments: Map<String, Value>| {
         let service = keeper.clone();
@@ -44,7 +44,7 @@ fn prompt(service: &Service, row: &'static Row) -> Prompt {
     for (name, description, required) in row.arguments {
         prompt = prompt.argument(name, description, *required);
     }
-    prompt.completer = Some(completer(service, Some(row.kind)));
+    prompt.completer = Some(completer(service, uses, Some(row.kind)));
     prompt
 }
 

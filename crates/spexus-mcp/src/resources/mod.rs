@@ -8,7 +8,7 @@ pub(crate) use address::{SCHEMES, scheme_of};
 pub(crate) use catalogue::{COLLECTIONS, Form, forms};
 
 use crate::audit::{self, Watch};
-use crate::complete::completer;
+use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -24,16 +24,23 @@ const JSON: &str = "application/json";
 
 // Fulfils 003 R5.1, 003 R5.2
 /// The patterns of addresses.
-pub(crate) fn templates(service: &Service) -> Vec<ResourceTemplate> {
+pub(crate) fn templates(service: &Service, uses: &Uses) -> Vec<ResourceTemplate> {
     let template = |form: Form| {
-        let reader = service.clone();
+        let (reader, counter) = (service.clone(), uses.clone());
         let read = move |cx: Context, request: ReadRequest| {
-            let service = reader.clone();
-            async move { existing(&cx, &service, &request.uri).await }
+            let (service, uses) = (reader.clone(), counter.clone());
+            async move {
+                let read = existing(&cx, &service, &request.uri).await?;
+                uses.note(
+                    audit::caller(&cx)?.user_id,
+                    request.variables.values().map(String::as_str),
+                );
+                Ok::<_, Stop>(read)
+            }
         };
         let mut template = ResourceTemplate::new(form.template, form.name, form.description, read);
         template.mime_type = Some(JSON.to_owned());
-        template.completer = Some(completer(service, form.kind));
+        template.completer = Some(completer(service, uses, form.kind));
         template
     };
     forms().into_iter().map(template).collect()

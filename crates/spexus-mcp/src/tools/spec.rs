@@ -1,8 +1,8 @@
 //! A tool as a row: its words, what it needs, and the one function it calls.
 
 use crate::ask::{self, Asker};
+use crate::complete::Uses;
 use crate::render::{Answer, visible};
-
 use crate::{Toolset, audit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -158,12 +158,14 @@ impl Spec {
     //= specs/spexus-mcp.md#tools
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
-    pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler) -> Tool {
+    pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
         let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
+        let uses = uses.clone();
         let work = move |cx: Context, arguments: Arguments| {
-            let (service, sampler, run) = (service.clone(), sampler.clone(), run.clone());
+            let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
                 let caller = audit::caller(&cx)?;
+                uses.note(caller.user_id, arguments.0.values().filter_map(Value::as_str));
                 let watch = audit::Watch::start(&service, &caller, "tools/call", name);
                 let work = Work {
                     service,

@@ -23,6 +23,11 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        shared: include_str!("003_root.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The version this program works with.

@@ -95,6 +95,12 @@ async fn furnish_richly(world: &World) {
                     seen_at: tx.now(),
                 };
                 mcp_sessions::put(tx, &session, Uuid::from_u128(1)).await?;
+                let root = spexus_domain::root::AddedRoot {
+                    uri: "file:///srv/specs".into(),
+                    name: "specs".into(),
+                    description: String::new(),
+                };
+                spexus_store::roots::put(tx, &root, user.id).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })
         })

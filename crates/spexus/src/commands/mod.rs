@@ -1,5 +1,6 @@
 //! The commands: one file for each noun, one small function for each verb.
 
+pub(crate) mod app;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod baseline;
@@ -79,6 +80,7 @@ impl Place {
             Command::Import(wanted) => transfer::import(&self, &wanted).await,
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
+            Command::App(command) => app::run(&self, command).await,
             Command::Mcp(_) | Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
                 let session = self.open(missing(&command)).await?;
@@ -120,6 +122,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Import(_)
         | Command::Export(_)
         | Command::Demo(_)
+        | Command::App(_)
         | Command::Completions(_)
         | Command::HelpMarkdown => Ok(()),
     }

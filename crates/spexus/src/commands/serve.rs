@@ -1,6 +1,7 @@
 //! `spexus serve`: opens everything, serves until told to stop, and leaves nothing undone.
 
 use super::Place;
+use crate::apps;
 use crate::config::{redacted_url, refused};
 use crate::failure::{Failure, Outcome};
 use crate::output::write;
@@ -27,17 +28,21 @@ pub(super) async fn run(place: &Place) -> Outcome {
     let listener = listen(&settings.listen).await?;
     let (service, first) = session::open(&place.config, Missing::Create).await?;
     let metrics = telemetry::install_metrics();
-    let options = HttpOptions {
+    let mut options = HttpOptions {
         metrics: metrics.writer(),
         ..settings.http.clone()
     };
+    options.mcp.apps = true;
+    let mcp = spexus_http::mcp(&service, &options)?;
+    let apps = apps::start(&mcp, apps::options(&place.config, &place.sources)).await?;
     let stop = stop_signals()?;
     let flushing = tokio::spawn(flush_often(service.clone()));
     let tidying = tokio::spawn(tidy_often(metrics));
     announce(place, listener.local_addr()?, first.as_ref())?;
     //= specs/spexus.md#serving
     //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
-    let served = spexus_http::serve(listener, service.clone(), options, stop).await;
+    let served = spexus_http::serve_with(listener, service.clone(), mcp, options, stop).await;
+    apps.close().await;
     flushing.abort();
     tidying.abort();
     service.close().await;

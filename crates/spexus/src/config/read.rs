@@ -18,6 +18,10 @@ pub(crate) struct Sources {
     pub(crate) flags: BTreeMap<String, String>,
     /// The database when nobody names one.
     pub(crate) default_database: String,
+    /// The platform's folder for what programs keep.
+    pub(crate) data_folder: PathBuf,
+    /// The variables that apps may see.
+    pub(crate) passed_on: BTreeMap<String, String>,
 }
 
 /// Variables of ours that are no settings.
@@ -155,6 +159,10 @@ fn take(
         toml::Value::String(text) => text,
         toml::Value::Integer(number) => number.to_string(),
         toml::Value::Boolean(flag) => flag.to_string(),
+        toml::Value::Array(texts) if texts.iter().all(toml::Value::is_str) => {
+            let texts: Vec<&str> = texts.iter().filter_map(toml::Value::as_str).collect();
+            texts.join(",")
+        }
         _ => {
             let problem = format!(
                 "{} gives it a value that is no text, number or flag",

@@ -1,10 +1,12 @@
 //! The table of settings, and the values they give.
 
+use mcp_apps::AppLimits;
 use spexus_domain::text;
 use spexus_http::{HttpOptions, Sessions, Toolset, VersionMismatch};
 use spexus_service::ServiceOptions;
 use spexus_store::{Durability, Location};
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Everything that can be configured.
@@ -18,12 +20,25 @@ pub(crate) struct Settings {
     pub(crate) http: HttpOptions,
     /// How the service and the store work.
     pub(crate) service: ServiceOptions,
+    /// How apps work.
+    pub(crate) apps: AppSettings,
     /// Which log lines are written.
     pub(crate) log_level: String,
     /// How they are written.
     pub(crate) log_format: LogFormat,
     /// Where spans are sent; nowhere when empty.
     pub(crate) otlp_endpoint: String,
+}
+
+/// What can be configured of apps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AppSettings {
+    /// Where they are kept; the platform's own place when empty.
+    pub(crate) folder: String,
+    /// Whether administrators may install them over MCP.
+    pub(crate) install_over_mcp: bool,
+    /// Where their limits are.
+    pub(crate) limits: AppLimits,
 }
 
 /// How log lines are written.
@@ -73,6 +88,7 @@ impl Settings {
             listen: "127.0.0.1:8080".into(),
             http: HttpOptions::default(),
             service: ServiceOptions::default(),
+            apps: AppSettings::default(),
             log_level: "info".into(),
             log_format: LogFormat::Auto,
             otlp_endpoint: String::new(),
@@ -271,6 +287,22 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.http.mcp.read_only.to_string(),
     },
     Setting {
+        name: "mcp.roots",
+        doc: "Folders of this machine whose files agents may read as file:// resources.",
+        allowed: "absolute paths; several separated by commas",
+        secret: false,
+        put: |settings, text| put_folders(&mut settings.http.mcp.roots, text),
+        get: |settings| folders(&settings.http.mcp.roots),
+    },
+    Setting {
+        name: "mcp.roots_allow",
+        doc: "Folders under which administrators may add such folders while the server runs (roots/add).",
+        allowed: "absolute paths; several separated by commas",
+        secret: false,
+        put: |settings, text| put_folders(&mut settings.http.mcp.roots_allow, text),
+        get: |settings| folders(&settings.http.mcp.roots_allow),
+    },
+    Setting {
         name: "mcp.name",
         doc: "How the MCP endpoint calls itself to programs.",
         allowed: "1 to 100 characters",
@@ -360,6 +392,107 @@ pub(crate) const TABLE: &[Setting] = &[
         1_000..=3_600_000,
         http.mcp.sampling.timeout_ms
     ),
+    number!(
+        "completion.context_tokens",
+        "Tokens of a text that are looked at when an agent has it completed.",
+        16..=1_000_000,
+        http.mcp.completion.context_tokens
+    ),
+    Setting {
+        name: "completion.endpoint",
+        doc: "A language model that completes texts, spoken to as OpenAI's /completions; without one, no text leaves the process.",
+        allowed: "a URL such as http://127.0.0.1:11434/v1, or nothing",
+        secret: false,
+        put: |settings, text| {
+            let rest = text.strip_prefix("http://").or(text.strip_prefix("https://"));
+            let fits = text.is_empty() || rest.is_some_and(|rest| !rest.is_empty());
+            put_if(&mut settings.http.mcp.completion.endpoint, text, fits)
+        },
+        get: |settings| settings.http.mcp.completion.endpoint.clone(),
+    },
+    Setting {
+        name: "completion.model",
+        doc: "Which model to ask for there.",
+        allowed: "1 to 100 characters",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.http.mcp.completion.model, text, is_name(text)),
+        get: |settings| settings.http.mcp.completion.model.clone(),
+    },
+    Setting {
+        name: "completion.key",
+        doc: "What the endpoint wants as a bearer token.",
+        allowed: "printable characters, or nothing",
+        secret: true,
+        put: |settings, text| {
+            let fits = text.bytes().all(|byte| byte.is_ascii_graphic());
+            put_if(&mut settings.http.mcp.completion.key, text, fits)
+        },
+        get: |settings| settings.http.mcp.completion.key.clone(),
+    },
+    number!(
+        "completion.timeout_ms",
+        "How long the endpoint may take until the last token.",
+        100..=600_000,
+        http.mcp.completion.timeout_ms
+    ),
+    Setting {
+        name: "apps.folder",
+        doc: "Where installed apps are kept; `apps` in the data folder when empty.",
+        allowed: "the path of a folder, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.apps.folder, text, !text.contains('\0')),
+        get: |settings| settings.apps.folder.clone(),
+    },
+    Setting {
+        name: "apps.install_over_mcp",
+        doc: "Whether administrators may install and remove apps over MCP, which means to choose programs that run here.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.apps.install_over_mcp, text),
+        get: |settings| settings.apps.install_over_mcp.to_string(),
+    },
+    number!(
+        "apps.max_apps",
+        "Apps installed at once.",
+        0..=1_000,
+        apps.limits.max_apps
+    ),
+    number!(
+        "apps.start_timeout_ms",
+        "How long an app may take to start and to list what it has.",
+        100..=600_000,
+        apps.limits.start_timeout_ms
+    ),
+    number!(
+        "apps.call_timeout_ms",
+        "How long an app may take to answer a call.",
+        100..=3_600_000,
+        apps.limits.call_timeout_ms
+    ),
+    number!(
+        "apps.max_memory_bytes",
+        "Memory each process of an app may use for its data; 0 means no limit.",
+        0..=1_099_511_627_776,
+        apps.limits.max_memory_bytes
+    ),
+    number!(
+        "apps.max_cpu_seconds",
+        "Processor time each process of an app may use in its life; 0 means no limit.",
+        0..=31_536_000,
+        apps.limits.max_cpu_seconds
+    ),
+    number!(
+        "apps.max_bundle_bytes",
+        "The largest bundle that is installed.",
+        1_024..=10_737_418_240,
+        apps.limits.max_bundle_bytes
+    ),
+    number!(
+        "apps.max_unpacked_bytes",
+        "The most a bundle may unpack to.",
+        1_024..=107_374_182_400,
+        apps.limits.max_unpacked_bytes
+    ),
     Setting {
         name: "log.level",
         doc: "Which log lines are written. Commands other than `serve` write only warnings unless this is set.",
@@ -412,6 +545,22 @@ fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
         }
         Err(_) => false,
     }
+}
+
+/// Absolute paths, separated by commas. Whether they exist is seen when the server starts.
+fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let paths: Vec<PathBuf> = parts.map(PathBuf::from).collect();
+    let fits = paths.iter().all(|path| path.is_absolute());
+    if fits {
+        *field = paths;
+    }
+    fits
+}
+
+fn folders(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+    paths.join(",")
 }
 
 fn take<T: FromStr + PartialOrd + Display>(
@@ -493,6 +642,7 @@ mod tests {
             ("http.max_body_bytes", "-1"),
             ("http.max_body_bytes", "1e9"),
             ("http.secure_cookies", "yes"),
+            ("mcp.roots", "/srv/specs,docs"),
             ("log.level", "loud"),
             ("log.format", "xml"),
             ("otlp.endpoint", "collector:4318"),

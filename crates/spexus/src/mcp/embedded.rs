@@ -1,6 +1,7 @@
 //! The whole system in the host's own process: no server, no network, no token.
 
 use super::{Choice, World, bridge, config};
+use crate::apps;
 use crate::arguments::Global;
 use crate::commands::serve::stop_signals;
 use crate::config::{Config, Sources};
@@ -21,7 +22,8 @@ pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sou
         .worker_threads(WORKERS)
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(Box::pin(serve(&config, global.as_user.as_deref(), options)));
+    let user = global.as_user.as_deref();
+    let ended = runtime.block_on(Box::pin(serve(&config, sources, user, options)));
     runtime.shutdown_timeout(bridge::FAREWELL);
     bridge::exit(ended?)
 }
@@ -49,7 +51,12 @@ fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
 
 //= specs/spexus-bridge.md#the-system-in-the-process
 //# With `--database` the whole system MUST run in the process, as the first administrator or as the user named with `--as`.
-async fn serve(config: &Config, user: Option<&str>, options: McpOptions) -> Outcome<Ended> {
+async fn serve(
+    config: &Config,
+    sources: &Sources,
+    user: Option<&str>,
+    mut options: McpOptions,
+) -> Outcome<Ended> {
     let (service, first) = session::open(config, Missing::Create).await?;
     //= specs/spexus-bridge.md#the-system-in-the-process
     //# A database that does not exist MUST be made, and a password that was made up for it MUST NOT be printed to standard output.
@@ -57,7 +64,10 @@ async fn serve(config: &Config, user: Option<&str>, options: McpOptions) -> Outc
         eprintln!("{}", session::made_up(&first));
     }
     let caller = login::local(&service, user, NAME).await?;
+    options.apps = true;
     let mcp = Mcp::new(&service, options)?;
+    mcp.restore().await?;
+    let apps = apps::start(&mcp, apps::options(config, sources)).await?;
     tracing::info!(user = caller.username, "serving the host in this process");
     let stop = stop_signals()?;
     let server = mcp.server().clone();
@@ -67,6 +77,7 @@ async fn serve(config: &Config, user: Option<&str>, options: McpOptions) -> Outc
     });
     let ended = stdio::serve(mcp.server(), mcp.visit(caller)).await;
     stopping.abort();
+    apps.close().await;
     drop(mcp);
     service.close().await;
     tracing::info!(?ended, "stopped");

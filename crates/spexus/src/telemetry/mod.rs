@@ -31,6 +31,8 @@ pub(crate) fn start(config: &Config, serves: bool) -> Outcome<Telemetry> {
     let filter = Targets::from_str(level).map_err(|error| {
         Failure::configuration(crate::config::refused("log.level", error.to_string(), "a level"))
     })?;
+    // What the client of apps tells in detail is what apps say, which is theirs.
+    let filter = filter.with_target("rmcp", tracing::Level::ERROR);
     let terminal = std::io::stderr().is_terminal();
     let as_text = match settings.log_format {
         LogFormat::Text => true,
@@ -71,7 +73,7 @@ pub(crate) fn start_stdio(level: &str) -> Outcome {
         Failure::configuration(crate::config::refused("log_level", error.to_string(), "a level"))
     })?;
     // What libraries tell in detail is about statements and connections, which belongs in no log of a host.
-    let chatty = ["hyper", "hyper_util", "rustls", "sqlx"];
+    let chatty = ["hyper", "hyper_util", "rmcp", "rustls", "sqlx"];
     let filter = chatty.into_iter().fold(filter, |filter, library| {
         filter.with_target(library, tracing::Level::WARN)
     });

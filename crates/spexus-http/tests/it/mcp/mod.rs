@@ -2,6 +2,7 @@
 
 mod asking;
 mod client;
+mod completion;
 mod docs;
 mod door;
 mod execute;
@@ -10,6 +11,7 @@ mod measures;
 mod prompts;
 mod quiet;
 mod resources;
+mod roots;
 mod sdk;
 mod search;
 mod sessions;

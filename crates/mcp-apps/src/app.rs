@@ -1,0 +1,272 @@
+//! One app as those see it who call it: what state it is in, and how a request reaches it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::{Breaker, Context, Pass};
+use refusal::{Code, Refusal};
+use rmcp::model::{ClientRequest, ServerResult};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use tokio::sync::{Notify, watch};
+
+use crate::link::{Ear, Link};
+use crate::options::AppLimits;
+
+/// An app somebody supervises.
+pub(crate) struct App {
+    pub(crate) name: String,
+    pub(crate) limits: AppLimits,
+    breaker: Breaker,
+    phase: watch::Sender<Phase>,
+    doubts: Notify,
+}
+
+/// What state an app is in.
+#[derive(Clone)]
+pub(crate) enum Phase {
+    /// It was started and has not said hello yet.
+    Starting,
+    /// It can be called.
+    Running(Line),
+    /// It ended, and will be started again.
+    BackingOff {
+        /// After this long.
+        pause: Duration,
+        /// Why it ended.
+        problem: String,
+    },
+    /// Starting it again would not help.
+    Failed { problem: String },
+    /// It was told to end.
+    Stopped,
+}
+
+/// The way to a running app.
+#[derive(Clone)]
+pub(crate) struct Line {
+    peer: Peer<RoleClient>,
+    ear: Ear,
+}
+
+impl Line {
+    pub(crate) fn of(link: &Link) -> Self {
+        Self {
+            peer: link.peer().clone(),
+            ear: link.ear().clone(),
+        }
+    }
+}
+
+impl Phase {
+    /// As it stands in lists.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Phase::Starting => "starting",
+            Phase::Running(_) => "running",
+            Phase::BackingOff { .. } => "backing-off",
+            Phase::Failed { .. } => "failed",
+            Phase::Stopped => "stopped",
+        }
+    }
+
+    /// What is wrong, if anything is.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        match self {
+            Phase::BackingOff { problem, .. } | Phase::Failed { problem } => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+impl App {
+    pub(crate) fn new(name: &str, limits: &AppLimits) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            limits: limits.clone(),
+            breaker: Breaker::new(format!("the app {name:?}"), limits.breaker),
+            phase: watch::Sender::new(Phase::Starting),
+            doubts: Notify::new(),
+        })
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.borrow().clone()
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// Waits until somebody waited too long for an answer.
+    pub(crate) async fn doubted(&self) {
+        self.doubts.notified().await;
+    }
+
+    /// Sends a request to the app and gives its answer. Progress is passed on, and a caller who loses interest cancels
+    /// the request there too.
+    pub(crate) async fn ask(&self, cx: &Context, request: ClientRequest) -> Result<ServerResult, Refusal> {
+        let limit = self.limits.call_timeout();
+        //= specs/mcp-apps.md#calls
+        //# A call that an app does not answer within its time limit MUST be answered with 1069 and the app's name.
+        let late = || {
+            self.doubts.notify_one();
+            let problem = format!(
+                "the app {:?} did not answer within {} ms",
+                self.name,
+                limit.as_millis()
+            );
+            self.about(Refusal::new(Code::Timeout, problem))
+        };
+        let deadline = tokio::time::Instant::now() + limit;
+        let line = tokio::time::timeout_at(deadline, self.line())
+            .await
+            .map_err(|_| late())??;
+        //= specs/mcp-apps.md#calls
+        //# After five failures in a row an app's calls MUST be refused with 1086 and its name until one call succeeded.
+        let pass = self.breaker.enter().map_err(|refusal| self.about(refusal))?;
+        let fuse = Fuse { pass: Some(pass), cx };
+        let answered = match tokio::time::timeout_at(deadline, self.exchange(cx, &line, request)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(late()),
+        };
+        fuse.report(&answered);
+        answered
+    }
+
+    /// The way to the app. Whoever calls while it starts waits for it.
+    async fn line(&self) -> Result<Line, Refusal> {
+        let mut phase = self.phase.subscribe();
+        loop {
+            match &*phase.borrow_and_update() {
+                Phase::Running(line) => return Ok(line.clone()),
+                Phase::Starting => {}
+                Phase::BackingOff { pause, .. } => {
+                    let problem = format!("the app {:?} ended and is started again in a moment", self.name);
+                    let refusal = Refusal::new(Code::DependencyUnavailable, problem);
+                    return Err(self
+                        .about(refusal)
+                        .fact("retry_after_seconds", pause.as_secs().max(1)));
+                }
+                Phase::Failed { problem } => {
+                    let problem = format!("the app {:?} cannot run: {problem}", self.name);
+                    let hint = "An administrator must correct or remove the app.";
+                    return Err(self.about(Refusal::new(Code::DependencyUnavailable, problem).hint(hint)));
+                }
+                Phase::Stopped => return Err(self.gone()),
+            }
+            if phase.changed().await.is_err() {
+                return Err(self.gone());
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        cx: &Context,
+        line: &Line,
+        request: ClientRequest,
+    ) -> Result<ServerResult, Refusal> {
+        let options = PeerRequestOptions::no_options();
+        let sent = line.peer.send_cancellable_request(request, options).await;
+        let mut flight = Flight(Some(sent.map_err(|error| self.refused(&error))?));
+        let Some(handle) = flight.0.as_mut() else {
+            return Err(self.gone());
+        };
+        let mut progress = line.ear.follow(handle.progress_token.clone());
+        loop {
+            tokio::select! {
+                biased;
+                step = progress.next() => cx.progress(step.progress, step.total, step.message.as_deref()).await,
+                answered = &mut handle.rx => {
+                    flight.0 = None;
+                    return match answered {
+                        Ok(Ok(result)) => Ok(result),
+                        Ok(Err(error)) => Err(self.refused(&error)),
+                        Err(_) => Err(self.refused(&ServiceError::TransportClosed)),
+                    };
+                }
+            }
+        }
+    }
+
+    /// What an app or the way to it said instead of an answer.
+    fn refused(&self, error: &ServiceError) -> Refusal {
+        let refusal = match error {
+            ServiceError::McpError(error) => {
+                let said: String = error.message.chars().take(500).collect();
+                let code = match error.code.0 {
+                    -32602 => Code::InvalidParams,
+                    -32002 => Code::ResourceNotFound,
+                    _ => Code::RuleViolated,
+                };
+                Refusal::new(code, format!("the app {:?} refused: {said}", self.name))
+                    .hint("Correct what the app complains about, and try again.")
+                    .fact("app_error_code", error.code.0)
+            }
+            ServiceError::UnexpectedResponse => {
+                let problem = format!("the app {:?} gave an answer that makes no sense", self.name);
+                Refusal::new(Code::DependencyUnavailable, problem)
+            }
+            _ => {
+                let problem = format!("the app {:?} ended before it answered", self.name);
+                Refusal::new(Code::DependencyUnavailable, problem)
+                    .hint("It is started again by itself; whether the call was done is not known.")
+            }
+        };
+        self.about(refusal)
+    }
+
+    pub(crate) fn nonsense(&self) -> Refusal {
+        self.refused(&ServiceError::UnexpectedResponse)
+    }
+
+    fn gone(&self) -> Refusal {
+        let problem = format!("the app {:?} was removed or is being ended", self.name);
+        self.about(Refusal::new(Code::DependencyUnavailable, problem))
+    }
+
+    fn about(&self, refusal: Refusal) -> Refusal {
+        refusal.fact("app", &self.name)
+    }
+}
+
+/// A request on its way; dropped, it is cancelled at the app.
+struct Flight(Option<RequestHandle<RoleClient>>);
+
+impl Drop for Flight {
+    //= specs/mcp-apps.md#calls
+    //# A call that is cancelled MUST be cancelled at the app.
+    fn drop(&mut self) {
+        if let Some(handle) = self.0.take() {
+            tokio::spawn(async move {
+                handle
+                    .cancel(Some("nobody waits for it any more".to_owned()))
+                    .await
+            });
+        }
+    }
+}
+
+/// A place at the breaker. A caller who lost interest teaches it nothing.
+struct Fuse<'a> {
+    pass: Option<Pass<'a>>,
+    cx: &'a Context,
+}
+
+impl Fuse<'_> {
+    fn report<T>(mut self, answered: &Result<T, Refusal>) {
+        let Some(pass) = self.pass.take() else { return };
+        match answered {
+            Ok(_) => pass.succeeded(),
+            Err(refusal) => pass.refused(refusal.code),
+        }
+    }
+}
+
+impl Drop for Fuse<'_> {
+    fn drop(&mut self) {
+        if let Some(pass) = self.pass.take().filter(|_| self.cx.is_cancelled()) {
+            pass.abandoned();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `apps/list`, `apps/install` and `apps/uninstall`.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp_runtime::{Context, CustomMethod};
+use refusal::{Code, Refusal};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::house::Act;
+use crate::install::{Source, Wanted};
+use crate::{Apps, Listed};
+
+/// All methods of this family.
+pub(crate) fn all(apps: &Apps) -> Vec<CustomMethod> {
+    vec![
+        method("apps/list", apps, list),
+        method("apps/install", apps, install),
+        method("apps/uninstall", apps, uninstall),
+    ]
+}
+
+fn method<F, Fut>(name: &'static str, apps: &Apps, run: F) -> CustomMethod
+where
+    F: Fn(Apps, Context, Value) -> Fut + Copy + Send + Sync + 'static,
+    Fut: Future<Output = Result<(String, Value), Refusal>> + Send + 'static,
+{
+    let apps = apps.clone();
+    CustomMethod::new(name, move |cx: Context, params| {
+        let apps = apps.clone();
+        async move {
+            let began = Instant::now();
+            let done = run(apps.clone(), cx.clone(), params).await;
+            let what = done.as_ref().map_or("", |(what, _)| what.as_str());
+            apps.house()
+                .note(&cx, name, what, began.elapsed(), done.as_ref().map(drop));
+            done.map(|(_, answer)| answer)
+        }
+    })
+}
+
+// Fulfils 002 Req-App-001
+//= specs/mcp-apps.md#methods
+//# `apps/list` MUST list every installed app with its name, version, description, capabilities and state.
+async fn list(apps: Apps, cx: Context, _params: Value) -> Result<(String, Value), Refusal> {
+    apps.house().check(&cx, Act::List)?;
+    let listed: Vec<Value> = apps.list()?.iter().map(Listed::to_value).collect();
+    Ok((String::new(), json!({ "apps": listed })))
+}
+
+/// One of `bundle`, `manifest` and `url` says where the app comes from.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Install {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    bundle: Option<String>,
+    #[serde(default)]
+    manifest: Option<Value>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
+    #[serde(default, rename = "_meta")]
+    _meta: Option<Value>,
+}
+
+// Fulfils 002 Req-App-003
+//= specs/mcp-apps.md#methods
+//# `apps/install` and `apps/uninstall` MUST be refused with 1014 to whoever may not manage apps, and to everyone unless the server allows it.
+async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Value), Refusal> {
+    apps.may_change(&cx)?;
+    let asked: Install = read(params)?;
+    let source = match (asked.bundle, asked.manifest, asked.url) {
+        (Some(text), None, None) => Source::Packed(STANDARD.decode(text).map_err(|_| {
+            Refusal::field(
+                Code::InvalidParams,
+                "bundle",
+                "is not base64",
+                "a bundle as base64",
+            )
+        })?),
+        (None, Some(manifest), None) => Source::Manifest(manifest),
+        (None, None, Some(url)) => Source::Url {
+            url,
+            headers: asked.headers,
+        },
+        _ => {
+            let problem = "it is not said where the app comes from, or more than once";
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "source",
+                problem,
+                "one of bundle, manifest, url",
+            ));
+        }
+    };
+    let wanted = Wanted {
+        source,
+        name: asked.name,
+        environment: asked.env,
+        settings: asked.settings,
+    };
+    let listed = apps.install(wanted).await?;
+    Ok((listed.name.clone(), json!({ "app": listed.to_value() })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Uninstall {
+    name: String,
+    #[serde(default, rename = "_meta")]
+    _meta: Option<Value>,
+}
+
+// Fulfils 002 Req-App-004
+async fn uninstall(apps: Apps, cx: Context, params: Value) -> Result<(String, Value), Refusal> {
+    apps.may_change(&cx)?;
+    let asked: Uninstall = read(params)?;
+    let record = apps.uninstall(&asked.name).await?;
+    Ok((
+        asked.name,
+        json!({ "removed": { "name": record.name, "version": record.manifest.version } }),
+    ))
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {
+    let params = if params.is_null() { json!({}) } else { params };
+    serde_json::from_value(params).map_err(|error| {
+        Refusal::field(
+            Code::InvalidParams,
+            "params",
+            error.to_string(),
+            "see the guide on apps",
+        )
+    })
+}

@@ -1,0 +1,230 @@
+//! One task for each app: it starts the app, watches over it, and starts it again when it ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use refusal::Refusal;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::app::{App, Line, Phase};
+use crate::catalogue::Catalogue;
+use crate::link::{Link, NotLinked};
+use crate::notice::Notice;
+use crate::options::{AppLimits, AppOptions};
+use crate::shelf::{Record, Shelf};
+use crate::surface::Surface;
+
+/// Lists that change all the time are read this often at most.
+const BETWEEN_LISTS: Duration = Duration::from_millis(250);
+
+// Fulfils 002 Req-App-005
+/// Everything the task needs.
+pub(crate) struct Supervisor {
+    pub(crate) app: Arc<App>,
+    pub(crate) record: Record,
+    pub(crate) surface: Surface,
+    pub(crate) shelf: Shelf,
+    pub(crate) options: Arc<AppOptions>,
+    pub(crate) server: mcp_runtime::Server,
+}
+
+/// How a life of an app ended.
+enum Ending {
+    /// It broke: it may do better next time.
+    Broke { problem: String, last_words: String },
+    /// The next time would end like this one.
+    Hopeless(Refusal),
+    /// It was told to.
+    Told,
+}
+
+impl Supervisor {
+    /// Runs until `stop` is told or dropped.
+    pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
+        let mut notice = Notice::new(&self.app.name);
+        let mut failures = 0;
+        loop {
+            self.enter(&mut notice, Phase::Starting);
+            let began = Instant::now();
+            match self.live(&mut notice, &mut stop).await {
+                Ending::Told => break,
+                Ending::Hopeless(refusal) => {
+                    tracing::error!(
+                        app = self.app.name,
+                        problem = refusal.message,
+                        "the app cannot run"
+                    );
+                    let problem = refusal.message;
+                    self.surface.clear();
+                    self.enter(&mut notice, Phase::Failed { problem });
+                    let _ = stop.await;
+                    break;
+                }
+                Ending::Broke { problem, last_words } => {
+                    if began.elapsed() >= Duration::from_millis(self.options.limits.steady_after_ms) {
+                        failures = 0;
+                    }
+                    let pause = pause(failures, &self.options.limits);
+                    failures += 1;
+                    notice.restarts += 1;
+                    notice.last_words = last_words;
+                    metrics::counter!("spexus_app_restarts_total", "app" => self.app.name.clone())
+                        .increment(1);
+                    tracing::warn!(
+                        app = self.app.name,
+                        problem,
+                        last_words = notice.last_words,
+                        pause_ms = pause.as_millis(),
+                        "the app ended and will be started again"
+                    );
+                    self.enter(&mut notice, Phase::BackingOff { pause, problem });
+                    tokio::select! {
+                        () = tokio::time::sleep(pause) => {}
+                        _ = &mut stop => break,
+                    }
+                }
+            }
+        }
+        self.surface.clear();
+        self.app.enter(Phase::Stopped);
+        notice.forget(&self.shelf);
+    }
+
+    /// One life of the app.
+    async fn live(&mut self, notice: &mut Notice, stop: &mut oneshot::Receiver<()>) -> Ending {
+        let files = self.shelf.files_of(&self.record);
+        let opening = Link::open(
+            &self.record,
+            files.as_deref(),
+            &self.options,
+            Some(self.server.clone()),
+        );
+        let opened = tokio::select! {
+            opened = opening => opened,
+            _ = &mut *stop => return Ending::Told,
+        };
+        let (mut link, catalogue) = match opened {
+            Ok(opened) => opened,
+            Err(NotLinked { refusal, last_words }) => {
+                return Ending::Broke {
+                    problem: refusal.message,
+                    last_words,
+                };
+            }
+        };
+        if let Err(refusal) = self.take(catalogue) {
+            link.kill().await;
+            return Ending::Hopeless(refusal);
+        }
+        notice.process = link.process_id();
+        self.enter(notice, Phase::Running(Line::of(&link)));
+        let ending = self.watch(&mut link, stop).await;
+        notice.process = None;
+        match &ending {
+            // Nobody calls it any more before its end is begun.
+            Ending::Told => {
+                self.app.enter(Phase::Stopped);
+                link.close(&self.options).await;
+            }
+            _ => link.kill().await,
+        }
+        ending
+    }
+
+    /// Watches over a running app until it ends, hangs or is told to end.
+    async fn watch(&mut self, link: &mut Link, stop: &mut oneshot::Receiver<()>) -> Ending {
+        let ear = link.ear().clone();
+        loop {
+            tokio::select! {
+                problem = link.over() => return Ending::Broke { problem, last_words: link.last_words() },
+                _ = &mut *stop => return Ending::Told,
+                () = self.app.doubted() => {
+                    //= specs/mcp-apps.md#supervision
+                    //# An app that was late and then gives no sign of life MUST be ended and started again.
+                    if !link.lives(&self.options).await {
+                        return Ending::Broke { problem: "it does not answer any more".to_owned(), last_words: link.last_words() };
+                    }
+                }
+                () = ear.lists_changed() => {
+                    if let Some(ending) = self.relist(link).await {
+                        return ending;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn relist(&mut self, link: &Link) -> Option<Ending> {
+        let max = self.options.limits.max_listed;
+        let asked = tokio::time::timeout(
+            self.options.limits.start_timeout(),
+            Catalogue::ask(link.peer(), max),
+        )
+        .await;
+        let Ok(Ok(catalogue)) = asked else {
+            let problem = "it cannot list what it has any more".to_owned();
+            return Some(Ending::Broke {
+                problem,
+                last_words: link.last_words(),
+            });
+        };
+        if let Err(refusal) = self.take(catalogue) {
+            return Some(Ending::Hopeless(refusal));
+        }
+        tokio::time::sleep(BETWEEN_LISTS).await;
+        None
+    }
+
+    /// Takes over what an app has, and remembers it for the next start.
+    fn take(&mut self, catalogue: Catalogue) -> Result<(), Refusal> {
+        catalogue.check_names(&self.app.name, &self.options.reserved)?;
+        self.surface.show(&catalogue)?;
+        if self.record.catalogue != catalogue {
+            self.record.catalogue = catalogue;
+            self.shelf.note(&self.record);
+        }
+        Ok(())
+    }
+
+    fn enter(&self, notice: &mut Notice, phase: Phase) {
+        notice.state = phase.name().to_owned();
+        notice.problem = phase.problem().map(str::to_owned);
+        if !matches!(phase, Phase::Running(_)) {
+            notice.process = None;
+        }
+        self.app.enter(phase);
+        notice.keep(&self.shelf);
+    }
+}
+
+/// Twice as long each time, and never quite the same: apps that fell together do not rise together.
+//= specs/mcp-apps.md#supervision
+//# An app that ended MUST be started again after a pause that grows with each failure, up to a limit.
+fn pause(failures: u32, limits: &AppLimits) -> Duration {
+    let full = limits
+        .first_pause_ms
+        .saturating_mul(1 << failures.min(30))
+        .min(limits.longest_pause_ms);
+    let mut byte = [0];
+    // Without randomness the pause is the full one, which is right too.
+    let _ = getrandom::fill(&mut byte);
+    Duration::from_millis(full - full / 2 * u64::from(byte[0]) / 255)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/mcp-apps.md#supervision
+    //= type=test
+    //# An app that ended MUST be started again after a pause that grows with each failure, up to a limit.
+    #[test]
+    fn pauses_grow_up_to_a_limit() {
+        let limits = AppLimits::default();
+        for (failures, full) in [(0, 250), (1, 500), (3, 2_000), (8, 60_000), (4_000_000, 60_000)] {
+            let pause = u64::try_from(pause(failures, &limits).as_millis()).unwrap();
+            assert!((full / 2..=full).contains(&pause), "{failures}: {pause}");
+        }
+    }
+}

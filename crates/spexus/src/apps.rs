@@ -1,0 +1,66 @@
+//! The wiring of apps: where they are kept, what they see of us, and who may do what with them.
+
+use crate::config::{Config, Sources};
+use mcp_apps::{Act, AppOptions, Apps, House};
+use mcp_runtime::Context;
+use spexus_domain::{Refusal, Ruled};
+use spexus_mcp::{Guests, Mcp, reference};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How apps work, as the settings have it.
+pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
+    let settings = &config.settings.apps;
+    let folder = match settings.folder.as_str() {
+        "" => sources.data_folder.join("apps"),
+        folder => PathBuf::from(folder),
+    };
+    let tools = reference::tools().into_iter().map(|tool| tool.name.to_owned());
+    let prompts = reference::prompts()
+        .into_iter()
+        .map(|prompt| prompt.name.to_owned());
+    AppOptions {
+        environment: sources.passed_on.clone(),
+        install_over_mcp: settings.install_over_mcp,
+        reserved: tools.chain(prompts).collect(),
+        host: ("spexus".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        limits: settings.limits.clone(),
+        ..AppOptions::new(folder)
+    }
+}
+
+/// Starts all installed apps as part of a server.
+pub(crate) async fn start(mcp: &Mcp, options: AppOptions) -> Ruled<Apps> {
+    Apps::start(mcp.server(), Product(mcp.guests().clone()), options).await
+}
+
+/// The product as apps see it.
+struct Product(Guests);
+
+impl House for Product {
+    fn check(&self, cx: &Context, act: Act) -> Result<(), Refusal> {
+        match act {
+            Act::List => self.0.check_list(cx),
+            Act::Manage => self.0.check_manage(cx),
+        }
+    }
+
+    fn admit(&self, tool: &str, only_reads: bool) {
+        self.0.admit(tool, only_reads);
+    }
+
+    fn dismiss(&self, tool: &str) {
+        self.0.dismiss(tool);
+    }
+
+    fn note(
+        &self,
+        cx: &Context,
+        method: &'static str,
+        name: &str,
+        took: Duration,
+        outcome: Result<(), &Refusal>,
+    ) {
+        self.0.note(cx, method, name, took, outcome);
+    }
+}

@@ -1,0 +1,240 @@
+//! `spexus app …`: which apps there are, and what running servers make of them.
+
+use super::Place;
+use crate::apps;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, table};
+use crate::session::{Missing, Session};
+use clap::{Args, Subcommand};
+use mcp_apps::{AppOptions, Notice, Record, Source, Wanted};
+use serde_json::{Value, json};
+use spexus_domain::permission::Operation;
+use spexus_domain::{Code, Refusal};
+use spexus_service::audit;
+use std::collections::BTreeMap;
+
+/// What can be done with apps.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Lists the installed apps
+    List,
+    /// Starts an app once, compares what it has with what it declares, and installs it; running servers notice
+    Install(Install),
+    /// Removes an app; running servers end it
+    Remove {
+        /// The app
+        name: String,
+    },
+    /// Shows what the servers running on this machine make of the apps
+    Status {
+        /// Only this one
+        name: Option<String>,
+    },
+}
+
+/// A new app.
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// A bundle (.mcpb), a manifest.json or its folder, or the http(s):// address of a server
+    source: String,
+    /// What it is to be called, when it is not what it calls itself
+    #[arg(long)]
+    name: Option<String>,
+    /// A variable for its process; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// A value for a setting of its manifest; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A header for every request to its address; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    header: Vec<String>,
+}
+
+pub(super) async fn run(place: &Place, command: Command) -> Outcome {
+    let options = apps::options(&place.config, &place.sources);
+    let session = place.open(Missing::Refuse).await?;
+    let outcome = in_session(&session, &options, place.output, command).await;
+    session.close().await;
+    outcome
+}
+
+async fn in_session(session: &Session, options: &AppOptions, output: Output, command: Command) -> Outcome {
+    //= specs/mcp-apps.md#installing
+    //# Only administrators MUST be able to install or remove apps, over MCP and by command.
+    session.caller.may(Operation::ManageSettings)?;
+    match command {
+        Command::List => list(options, output),
+        Command::Install(wanted) => install(session, options, output, wanted).await,
+        Command::Remove { name } => remove(session, options, output, &name),
+        Command::Status { name } => status(options, output, name.as_deref()),
+    }
+}
+
+fn list(options: &AppOptions, output: Output) -> Outcome {
+    let installed = mcp_apps::installed(options)?;
+    let value = json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total": installed.len() });
+    output.show(&value, |_| table(&installed.iter().map(row).collect::<Vec<_>>()))
+}
+
+async fn install(session: &Session, options: &AppOptions, output: Output, wanted: Install) -> Outcome {
+    let source = match Source::named(&wanted.source)? {
+        Source::Url { url, .. } => Source::Url {
+            url,
+            headers: pairs("header", &wanted.header)?,
+        },
+        _ if !wanted.header.is_empty() => {
+            return Err(Failure::argument(
+                "header",
+                "this app has no address",
+                "no headers",
+            ));
+        }
+        source => source,
+    };
+    let wanted = Wanted {
+        source,
+        name: wanted.name,
+        environment: pairs("env", &wanted.env)?,
+        settings: pairs("set", &wanted.set)?,
+    };
+    let done = mcp_apps::install(options, wanted).await;
+    note(
+        session,
+        "apps/install",
+        done.as_ref().map_or("", |record| &record.name),
+        &done,
+    );
+    let record = done?;
+    output.show(&shown(&record), |_| {
+        let had = &record.catalogue;
+        format!(
+            "Installed {} {}: {} tools, {} resources, {} prompts.",
+            record.name,
+            record.manifest.version,
+            had.tools.len(),
+            had.resources.len() + had.templates.len(),
+            had.prompts.len()
+        )
+    })
+}
+
+fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
+    let done = mcp_apps::remove(options, name);
+    note(session, "apps/uninstall", name, &done);
+    output.show(&shown(&done?), |_| format!("Removed {name}."))
+}
+
+fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
+    let installed = mcp_apps::installed(options)?;
+    let wanted = |app: &str| name.is_none_or(|name| name == app);
+    if let Some(name) = name.filter(|name| !installed.iter().any(|record| record.name == *name)) {
+        return Err(
+            Refusal::new(Code::ResourceNotFound, format!("there is no app {name:?}"))
+                .hint("`spexus app list` shows which there are.")
+                .into(),
+        );
+    }
+    let notices = mcp_apps::notices(options)?;
+    let of = |record: &Record| {
+        notices
+            .iter()
+            .filter(|notice| notice.app == record.name)
+            .cloned()
+            .collect()
+    };
+    let states: Vec<(String, Vec<Notice>)> = installed
+        .iter()
+        .filter(|record| wanted(&record.name))
+        .map(|record| (record.name.clone(), of(record)))
+        .collect();
+    let value: Vec<Value> = states
+        .iter()
+        .map(|(name, servers)| json!({ "name": name, "servers": servers }))
+        .collect();
+    output.show(&json!({ "data": value }), |_| {
+        table(
+            &states
+                .iter()
+                .flat_map(|(name, servers)| lines(name, servers))
+                .collect::<Vec<_>>(),
+        )
+    })
+}
+
+fn note(session: &Session, method: &str, name: &str, done: &Result<Record, Refusal>) {
+    let outcome = done.as_ref().map_or_else(|refusal| refusal.code.name(), |_| "ok");
+    audit::note_operation(&session.service, &session.caller, method, name, outcome);
+}
+
+/// An app without what may be a secret: names of variables, settings and headers, never their values.
+fn shown(record: &Record) -> Value {
+    let names = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
+    let had = &record.catalogue;
+    json!({
+        "name": record.name,
+        "version": record.manifest.version,
+        "description": record.manifest.description,
+        "source": record.place.name(),
+        "installed_at": record.installed_at,
+        "env": names(&record.environment),
+        "settings": names(&record.settings),
+        "capabilities": {
+            "tools": had.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+            "resources": had.resources.iter().map(|resource| &resource.uri).collect::<Vec<_>>(),
+            "resource_templates": had.templates.iter().map(|template| &template.uri_template).collect::<Vec<_>>(),
+            "prompts": had.prompts.iter().map(|prompt| &prompt.name).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn row(record: &Record) -> [String; 5] {
+    let had = &record.catalogue;
+    let count = |count: usize, what: &str| format!("{count} {what}");
+    [
+        record.name.clone(),
+        record.manifest.version.clone(),
+        record.place.name().to_owned(),
+        count(had.tools.len(), "tools"),
+        record
+            .manifest
+            .description
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    ]
+}
+
+fn lines(name: &str, servers: &[Notice]) -> Vec<[String; 4]> {
+    if servers.is_empty() {
+        let none = "no server of this machine runs it".to_owned();
+        return vec![[name.to_owned(), "-".to_owned(), none, String::new()]];
+    }
+    let line = |notice: &Notice| {
+        let mut problem = notice.problem.clone().unwrap_or_default();
+        if !problem.is_empty() && !notice.last_words.is_empty() {
+            let last = notice.last_words.lines().last().unwrap_or_default();
+            problem = format!("{problem}; it said last: {last}");
+        }
+        [
+            name.to_owned(),
+            notice.state.clone(),
+            format!(
+                "server {}, restarts {}, since {}",
+                notice.server, notice.restarts, notice.since
+            ),
+            problem,
+        ]
+    };
+    servers.iter().map(line).collect()
+}
+
+fn pairs(flag: &str, given: &[String]) -> Outcome<BTreeMap<String, String>> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        // The rest of it may be a secret.
+        _ => Err(Failure::argument(flag, "one has no name or no `=`", "NAME=VALUE")),
+    };
+    given.iter().map(pair).collect()
+}
