@@ -1,7 +1,8 @@
 //! Repository chores, as `cargo xtask COMMAND`.
 //!
 //! What a reviewer would say twice is said by a program the third time: `tidy` holds the house rules, `gen` writes the
-//! references that can be derived from code, `bench` measures what we promise, and `ci` runs what CI runs. The decision
+//! references that can be derived from code, `bench` measures what we promise, `results` holds the
+//! catalogue against what the tests said, and `ci` runs what CI runs. The decision
 //! that shaped it: rules and generators look at a [`tree::Tree`], the repository as text in memory, so that each of them
 //! is a plain function and its test is three lines.
 //!
@@ -14,22 +15,25 @@
 )]
 
 mod bench;
+mod ci;
 mod criteria;
 mod generate;
+mod results;
 mod rust;
 mod tidy;
 mod tree;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy                      check the house rules
   gen [--check] [NAME…]     write the generated references, or fail when one is out of date
   bench [--strict] [NAME…]  run the benchmark suites; --strict fails on a missed target
+  results LOG               check that every test the catalogue names ran and passed
   ci                        run what CI runs";
 
 fn main() -> ExitCode {
@@ -57,21 +61,13 @@ fn run(arguments: &[String]) -> Result<bool> {
         (Some("gen"), ["--check"]) => generate::check(&root(), &names),
         (Some("bench"), []) => bench::run(&root(), &names, bench::Missed::Shown),
         (Some("bench"), ["--strict"]) => bench::run(&root(), &names, bench::Missed::Fails),
-        (Some("ci"), []) => ci(&root()),
+        (Some("results"), []) if names.len() == 1 => results::run(&root(), names[0]),
+        (Some("ci"), []) => ci::run(&root()),
         _ => {
             eprintln!("{USAGE}");
             Ok(false)
         }
     }
-}
-
-fn ci(root: &Path) -> Result<bool> {
-    let status = Command::new("bash")
-        .arg(".ci/run")
-        .current_dir(root)
-        .status()
-        .context("bash .ci/run")?;
-    Ok(status.success())
 }
 
 /// The repository: the one cargo runs us in, which may not be the one we were built in when worktrees share a target.

@@ -26,6 +26,7 @@ pub struct Run {
     pub passed: bool,
 }
 
+// Fulfils 004 §6c
 /// A folder of runs.
 #[derive(Clone, Debug)]
 pub struct Cache {

@@ -23,6 +23,7 @@ pub fn requirement_id(analysis: &Analysis, requirement: &Requirement) -> String 
     id(cited.name(), section.unwrap_or_default(), &annotation.quote)
 }
 
+// Fulfils 004 §6a
 /// The canonical id of a text in a section.
 pub fn id(specification: &str, section: &str, text: &str) -> String {
     let mut hasher = blake3::Hasher::new();

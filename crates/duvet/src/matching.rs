@@ -17,6 +17,7 @@ pub use search::{Found, find};
 use crate::text::Span;
 use serde::{Deserialize, Serialize};
 
+// Fulfils 004 §6b
 //= specs/duvet.md#matching
 //# Each citation MUST be graded exact, normalised, ambiguous, drifted, moved or missing.
 /// How well a quote agrees with the specification.

@@ -4,7 +4,7 @@
 //! the catalogue one question and renders the value, so an answer is never older than its question. Whoever wants to
 //! hear of changes instead of asking subscribes; [`changes::tell`] compares snapshots and tells what became different.
 //!
-//! The server only reads: no tool writes, and no file is opened that the project's own patterns did not find.
+//! The server only reads: no tool writes, and what it shows of files lies in the project's folder, links resolved.
 
 pub mod changes;
 mod desk;
@@ -15,16 +15,21 @@ mod tree;
 
 pub use desk::Desk;
 
-use mcp_runtime::{Access, Context, Guard, Info, Instructions, Server, Settings};
+use mcp_runtime::{
+    Access, Context, FileLimits, Files, FixedRoots, Guard, Info, Instructions, RootSet, Server, Settings,
+    WithFiles,
+};
 use refusal::Refusal;
 use std::sync::Arc;
 
 /// What stands before every path of a resource.
 const BASE: &str = "duvet://";
 
+// Fulfils 004 §5
 /// The words that explain the server to a model.
 pub const GUIDE: &str = include_str!("mcp/guide.md");
 
+// Fulfils 004 §2
 /// A server that answers about the desk's project.
 //= specs/duvet.md#mcp-server
 //# The server MUST hand its guide to the model as instructions and as a prompt.
@@ -38,16 +43,25 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
     };
     // Everything stands in files; there is nothing a client could add.
     settings.offers.prompt_creation = false;
+    settings
+        .experimental
+        .push(("roots".to_owned(), "1.0.0".to_owned()));
+    //= specs/duvet.md#mcp-server
+    //# The project's folder MUST be the one root of the server, and files inside it MUST be readable as `file://` resources.
+    let roots = Arc::new(RootSet::new(&[desk.root().to_owned()], &[])?);
+    let files = Files::new(Arc::clone(&roots), FileLimits::default());
     let server = Server::builder(info)
         .settings(settings)
         .instructions(Instructions::Fixed(GUIDE.to_owned()))
-        .resource_source(resources::Tree(Arc::clone(desk)))
+        .resource_source(WithFiles::new(resources::Tree(Arc::clone(desk)), files.clone()))
         .guard(Begin(Arc::clone(desk)))
         .build();
     server.add_tools(tools::all(desk))?;
     for template in resources::templates(desk) {
         server.add_template(template)?;
     }
+    server.add_template(files.template())?;
+    server.serve_roots(&roots, FixedRoots);
     server.add_prompts(prompts::all(desk))?;
     Ok(server)
 }

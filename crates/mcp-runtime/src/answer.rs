@@ -104,6 +104,7 @@ impl Outcome {
     }
 }
 
+// Fulfils 000 R2.4, 001 D6, 003 R11.6, 003 R11.7, 003 R11.8, 002 Req-Proto-006
 /// An error as JSON-RPC wants it, with the refusal behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {

@@ -27,6 +27,7 @@ impl Default for BreakerSettings {
     }
 }
 
+// Fulfils 002 Resil-001, 002 Resil-002
 /// See the module.
 #[derive(Debug)]
 pub struct Breaker {

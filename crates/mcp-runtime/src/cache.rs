@@ -58,6 +58,7 @@ impl ResourceCache {
         }
     }
 
+    // Fulfils 002 Req-Res-009
     //= specs/mcp-runtime.md#resources
     //# What was cached of a resource MUST be forgotten when a change of it is told, before anyone is notified.
     pub(crate) fn forget(&self, uri: &str) {

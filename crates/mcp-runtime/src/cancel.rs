@@ -12,6 +12,7 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
+    // Fulfils 002 Req-Proto-007
     pub(crate) fn raise(&self) {
         self.raised.store(true, Ordering::Release);
         self.waiters.notify_waiters();

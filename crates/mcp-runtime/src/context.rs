@@ -9,14 +9,17 @@ use crate::batch::Batch;
 use crate::cancel::Cancel;
 use crate::client::Client;
 use crate::core::Core;
+use crate::dispatch;
 use crate::input::{Ask, InputRequired, Rounds};
 use crate::level::Level;
 use crate::outlet::Outlet;
+use crate::prompt::PromptMessage;
 use crate::server::Server;
 use crate::session::{Session, Terms};
 use crate::task::Task;
 use crate::tool::Stop;
 use crate::version::Era;
+use crate::waits::Waits;
 
 /// One request being served. Cheap to clone; may be moved into tasks of the handler's own.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub(crate) struct Call {
     pub(crate) rounds: Mutex<Option<Box<(String, Rounds)>>>,
     /// The task this call became, when it outlives its request.
     pub(crate) task: Option<Arc<Task>>,
+    /// How long it waited for the client.
+    pub(crate) waits: Waits,
 }
 
 impl Context {
@@ -95,6 +100,7 @@ impl Context {
         Server(self.0.core.clone())
     }
 
+    // Fulfils 002 Req-Tool-005, 002 Req-Proto-009
     /// Tells the client how far the work is. Does nothing when the client did not ask.
     //= specs/mcp-runtime.md#progress-and-cancellation
     //# Progress MUST be reported under the token the client sent, and not at all when it sent none.
@@ -102,7 +108,8 @@ impl Context {
         self.progress_with(progress, total, message, None).await;
     }
 
-    pub(crate) async fn progress_with(
+    /// The same with facts for programs.
+    pub async fn progress_with(
         &self,
         progress: f64,
         total: Option<f64>,
@@ -173,10 +180,27 @@ impl Context {
             ask.check_offered(&self.0.terms.client.capabilities)?;
         }
         match (self.0.terms.version.era(), &self.0.task) {
-            (Era::Handshake, _) => self.ask_now(asks).await,
-            (Era::Stateless, Some(task)) => Ok(self.ask_in_task(task, asks).await),
+            (Era::Handshake, _) => {
+                let _waiting = self.0.waits.begin();
+                self.ask_now(asks).await
+            }
+            (Era::Stateless, Some(task)) => {
+                let _waiting = self.0.waits.begin();
+                Ok(self.ask_in_task(task, asks).await)
+            }
             (Era::Stateless, None) => self.ask_later(asks),
         }
+    }
+
+    /// A prompt of this server as `prompts/get` gives it, for a handler that does something with it.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Vec<PromptMessage>, Stop> {
+        let found = self.0.core.registry.prompts.load().get(name).cloned();
+        let (_, messages) = dispatch::render_prompt(self.clone(), found, name, arguments).await?;
+        Ok(messages)
     }
 
     /// Keeps a value for the next round of the same request, should a question need one.
@@ -187,6 +211,28 @@ impl Context {
     /// What an earlier round of the same request kept.
     pub fn kept(&self) -> Option<Value> {
         self.with_rounds(|_, rounds| rounds.kept.clone()).flatten()
+    }
+
+    /// Whether the answer to a question is heard for the first time: a request that comes back brings all earlier ones.
+    pub(crate) fn is_news(&self, key: &str) -> bool {
+        self.with_rounds(|_, rounds| rounds.fresh.remove(key) || !rounds.answers.contains_key(key))
+            .unwrap_or(true)
+    }
+
+    /// Whether the client came back with an answer to this question.
+    pub(crate) fn is_answered(&self, key: &str) -> bool {
+        self.with_rounds(|_, rounds| rounds.answers.contains_key(key))
+            .unwrap_or(false)
+    }
+
+    /// Notes in what the client keeps for us when a question to its model went out.
+    pub(crate) fn note_asked(&self, at_ms: i64) {
+        self.with_rounds(|_, rounds| rounds.asked_ms = Some(at_ms));
+    }
+
+    /// When that was.
+    pub(crate) fn asked_ms(&self) -> Option<i64> {
+        self.with_rounds(|_, rounds| rounds.asked_ms).flatten()
     }
 
     async fn ask_now(&self, asks: Vec<(&str, Ask)>) -> Result<Map<String, Value>, Stop> {
@@ -257,6 +303,12 @@ impl Call {
             None => self.outlet.finish(text, status),
         }
         self.leave();
+    }
+
+    /// Stops a claimed call and says why.
+    pub(crate) fn end(&self, error: RpcError) {
+        self.cancel.raise();
+        self.hand_over(Err(error));
     }
 
     /// Lets a claimed call go without an answer.

@@ -15,6 +15,7 @@ use crate::answer::{self, Outcome, RpcError, SERVER_INFO, Signature};
 use crate::cache::ResourceCache;
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::elicit::OnElicited;
 use crate::guard::Guard;
 use crate::hub::Hub;
 use crate::prompt::PromptSource;
@@ -56,6 +57,7 @@ pub(crate) struct Core {
     pub(crate) seal: Seal,
     pub(crate) stopping: Cancel,
     pub(crate) on_notification: Option<Hear>,
+    pub(crate) on_elicited: Option<Arc<OnElicited>>,
     signature: Signature,
     draining: AtomicBool,
     in_flight: AtomicUsize,
@@ -81,6 +83,7 @@ pub(crate) struct Parts {
     pub(crate) guard: Option<Arc<dyn Guard>>,
     pub(crate) sessions: SessionTable,
     pub(crate) on_notification: Option<Hear>,
+    pub(crate) on_elicited: Option<Arc<OnElicited>>,
 }
 
 impl Core {
@@ -94,6 +97,7 @@ impl Core {
             guard,
             sessions,
             on_notification,
+            on_elicited,
         } = parts;
         let own = json!(info);
         let signature = Signature {
@@ -125,10 +129,12 @@ impl Core {
             guard,
             sessions,
             on_notification,
+            on_elicited,
             signature,
         }
     }
 
+    // Fulfils 000 R2.1, 000 R2.2, 000 R2.5, 003 R11.4, 003 R11.5, 002 Req-Proto-001
     /// A whole answer, and the HTTP status where one is prescribed.
     pub(crate) fn render(
         &self,
@@ -185,6 +191,7 @@ impl Core {
         self.draining.load(Ordering::Acquire)
     }
 
+    // Fulfils 002 Req-Proto-015
     /// Refuses new requests, lets running ones finish in time, and answers those that do not.
     //= specs/mcp-runtime.md#shutdown
     //# While the server drains, new requests MUST be refused with 1077; running ones MUST be answered, those that outlast the drain limit with 1077.
@@ -201,6 +208,7 @@ impl Core {
         for session in self.hub.sessions() {
             session.close_streams();
         }
+        self.sessions.save(self).await;
     }
 
     /// Answers all that still runs for a session with 1077 and stops it.

@@ -32,6 +32,7 @@ pub enum Entry<'a> {
     Prompt(&'a str),
 }
 
+// Fulfils 002 Req-Res-011
 /// Decides by what the transport attached to the request (see [`Context::extension`]).
 pub trait Guard: Send + Sync + 'static {
     /// Refuses with 1014 what is not allowed.

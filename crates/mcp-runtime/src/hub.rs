@@ -4,6 +4,7 @@
 //! client holds one request open (`subscriptions/listen`) and hears what it asked for, tagged with that request's id.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde::Deserialize;
@@ -11,7 +12,9 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Outcome;
 use crate::context::{Call, notification};
+use crate::news::News;
 use crate::session::{Phase, Session};
+use crate::stream::Told;
 
 /// A list that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub enum List {
     Resources,
     /// The prompts.
     Prompts,
+    /// The server's roots; told to those who asked for them.
+    Roots,
 }
 
 impl List {
@@ -30,6 +35,7 @@ impl List {
             List::Tools => "tools",
             List::Resources => "resources",
             List::Prompts => "prompts",
+            List::Roots => "roots",
         }
     }
 }
@@ -50,6 +56,8 @@ pub(crate) struct Hub {
     sessions: Mutex<HashMap<usize, Weak<Session>>>,
     watchers: Mutex<HashMap<String, HashMap<usize, Weak<Session>>>>,
     listeners: Mutex<Vec<Listener>>,
+    /// How far in the history of the server everyone was told.
+    mark: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -65,6 +73,7 @@ pub(crate) struct Filter {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
+    roots_list_changed: bool,
     pub(crate) resource_subscriptions: BTreeSet<String>,
 }
 
@@ -76,6 +85,7 @@ impl Filter {
             ("toolsListChanged", self.tools_list_changed),
             ("promptsListChanged", self.prompts_list_changed),
             ("resourcesListChanged", self.resources_list_changed),
+            ("rootsListChanged", self.roots_list_changed),
         ] {
             if on {
                 granted.insert(name.to_owned(), true.into());
@@ -95,6 +105,7 @@ impl Filter {
             List::Tools => self.tools_list_changed,
             List::Resources => self.resources_list_changed,
             List::Prompts => self.prompts_list_changed,
+            List::Roots => self.roots_list_changed,
         }
     }
 }
@@ -117,6 +128,7 @@ impl Hub {
         lock(&self.sessions).values().filter_map(Weak::upgrade).collect()
     }
 
+    // Fulfils 002 Req-Res-008
     pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
         let mut watchers = lock(&self.watchers);
         watchers
@@ -182,14 +194,67 @@ impl Hub {
         }
     }
 
+    /// How far everyone was told.
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.load(Ordering::Acquire)
+    }
+
+    /// Sets how far the history had come before anyone was told anything.
+    pub(crate) fn begin(&self, mark: u64) {
+        self.mark.store(mark, Ordering::Release);
+    }
+
+    /// Tells everyone concerned of a stretch of the history.
+    pub(crate) fn tell(&self, news: &News) {
+        for (uri, change) in &news.resources {
+            self.resource_changed(uri, *change, true);
+        }
+        for list in &news.lists {
+            self.list_changed(*list, true);
+        }
+        self.mark.store(news.up_to, Ordering::Release);
+    }
+
+    /// Tells one session what it missed.
+    pub(crate) fn tell_missed(&self, session: &Session, news: &News) {
+        let told = Told {
+            mark: news.since,
+            again: true,
+        };
+        let watched = session.lock_watched().clone();
+        let resources: Vec<_> = match news.everything {
+            true => watched.iter().map(|uri| (uri, Change::Updated)).collect(),
+            false => news
+                .resources
+                .iter()
+                .filter(|(uri, _)| watched.contains(uri))
+                .map(|(uri, change)| (uri, *change))
+                .collect(),
+        };
+        for (uri, change) in resources {
+            session.tell(&notification(UPDATED, &updated(uri, change)), told);
+        }
+        let every = [List::Tools, List::Resources, List::Prompts];
+        let lists = if news.everything { &every[..] } else { &news.lists };
+        for list in lists {
+            for message in list_messages(*list) {
+                session.tell(&message, told);
+            }
+        }
+    }
+
+    // Fulfils 003 R3.6, 002 Req-Prompt-007, 002 Req-Proto-013
     /// Tells everyone concerned that a list changed.
     //= specs/mcp-runtime.md#changes
     //# A change of a list MUST be told to every active session and to every listener that asked for it, and to no other listener.
-    pub(crate) fn list_changed(&self, list: List) {
-        let method = format!("notifications/{}/list_changed", list.name());
-        self.tell_sessions(&notification(&method, &json!({})));
-        let capabilities = json!({ "changed": [list.name()] });
-        self.tell_sessions(&notification("notifications/capabilities/changed", &capabilities));
+    pub(crate) fn list_changed(&self, list: List, again: bool) {
+        let method = list_method(list);
+        for message in list_messages(list) {
+            // No client of MCP expects to hear of the server's roots unless it asked for them.
+            self.tell_those(&message, again, |session| {
+                list != List::Roots || session.roots.is_following()
+            });
+        }
         for listener in lock(&self.listeners).iter().filter(|l| l.filter.wants(list)) {
             listener
                 .call
@@ -198,24 +263,20 @@ impl Hub {
         }
     }
 
+    // Fulfils 002 Req-Res-007
     /// Tells everyone who watches a resource what happened to it.
     //= specs/mcp-runtime.md#changes
     //# A changed resource MUST be told to every session and listener that watches it, with its address, the time and the kind of change.
-    pub(crate) fn resource_changed(&self, uri: &str, change: Change) {
-        let method = "notifications/resources/updated";
-        let params = json!({
-            "uri": uri,
-            "resource_uri": uri,
-            "timestamp": jiff::Timestamp::now().to_string(),
-            "change_type": match change { Change::Updated => "updated", Change::Deleted => "deleted" },
-        });
-        let message = notification(method, &params);
+    pub(crate) fn resource_changed(&self, uri: &str, change: Change, again: bool) {
+        let params = updated(uri, change);
+        let message = notification(UPDATED, &params);
+        let told = self.told(again);
         let watching: Vec<_> = match lock(&self.watchers).get(uri) {
             Some(sessions) => sessions.values().filter_map(Weak::upgrade).collect(),
             None => Vec::new(),
         };
         for session in watching {
-            session.tell(&message);
+            session.tell(&message, told);
         }
         for listener in lock(&self.listeners)
             .iter()
@@ -224,18 +285,79 @@ impl Hub {
             listener
                 .call
                 .outlet
-                .offer(tagged(&listener.call, method, params.clone()));
+                .offer(tagged(&listener.call, UPDATED, params.clone()));
         }
     }
 
+    /// The addresses below a folder's that anyone watches.
+    pub(crate) fn watched_below(&self, folder: &str) -> BTreeSet<String> {
+        let below = |uri: &&String| uri.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let mut found: BTreeSet<String> = lock(&self.watchers).keys().filter(below).cloned().collect();
+        for listener in lock(&self.listeners).iter() {
+            found.extend(
+                listener
+                    .filter
+                    .resource_subscriptions
+                    .iter()
+                    .filter(below)
+                    .cloned(),
+            );
+        }
+        found
+    }
+
+    /// Whether anyone watches this address.
+    pub(crate) fn watches(&self, uri: &str) -> bool {
+        lock(&self.watchers).contains_key(uri)
+            || lock(&self.listeners)
+                .iter()
+                .any(|l| l.filter.resource_subscriptions.contains(uri))
+    }
+
     /// A notification for every active session.
-    pub(crate) fn tell_sessions(&self, message: &[u8]) {
+    pub(crate) fn tell_sessions(&self, message: &[u8], again: bool) {
+        self.tell_those(message, again, |_| true);
+    }
+
+    fn tell_those(&self, message: &[u8], again: bool, which: impl Fn(&Session) -> bool) {
+        let told = self.told(again);
         for session in self.sessions() {
-            if session.phase() == Phase::Active {
-                session.tell(message);
+            if session.phase() == Phase::Active && which(&session) {
+                session.tell(message, told);
             }
         }
     }
+
+    fn told(&self, again: bool) -> Told {
+        Told {
+            mark: self.mark(),
+            again,
+        }
+    }
+}
+
+const UPDATED: &str = "notifications/resources/updated";
+
+fn updated(uri: &str, change: Change) -> Value {
+    json!({
+        "uri": uri,
+        "resource_uri": uri,
+        "timestamp": jiff::Timestamp::now().to_string(),
+        "change_type": match change { Change::Updated => "updated", Change::Deleted => "deleted" },
+    })
+}
+
+fn list_method(list: List) -> String {
+    format!("notifications/{}/list_changed", list.name())
+}
+
+/// A changed list is told in MCP's words and as a change of what the server can do.
+fn list_messages(list: List) -> [Vec<u8>; 2] {
+    let capabilities = json!({ "changed": [list.name()] });
+    [
+        notification(&list_method(list), &json!({})),
+        notification("notifications/capabilities/changed", &capabilities),
+    ]
 }
 
 fn tagged(call: &Call, method: &str, mut params: Value) -> Vec<u8> {

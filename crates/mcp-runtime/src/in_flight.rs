@@ -34,6 +34,7 @@ impl InFlight {
         fresh
     }
 
+    // Fulfils 002 Req-Proto-002
     /// Takes a call out. Only the first to ask gets it.
     pub(crate) fn claim(&self, id: &str) -> Option<Arc<Call>> {
         self.lock().take(id).map(|entry| entry.0)

@@ -5,6 +5,7 @@
 //! gets the question as a result, asks again with the answer, and the handler runs from its start with all answers so
 //! far at hand. What it learned on the way travels with the client, sealed.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use refusal::{Code, Refusal};
@@ -27,6 +28,8 @@ pub struct Ask {
     params: Value,
     capability: &'static str,
     timeout: Option<Duration>,
+    /// Whether an answer that does not fit the form is no answer. Whoever asks again and says why looks for himself.
+    is_strict: bool,
 }
 
 impl Ask {
@@ -34,7 +37,7 @@ impl Ask {
     pub fn form(message: impl Into<String>, schema: Value) -> Self {
         let mut params = json!({ "message": message.into() });
         params["requestedSchema"] = schema;
-        Self::new("elicitation/create", params, "elicitation")
+        Self::new("elicitation/create", params, "elicitation.form")
     }
 
     /// Sends the user to a page.
@@ -68,6 +71,15 @@ impl Ask {
             params,
             capability,
             timeout: None,
+            is_strict: true,
+        }
+    }
+
+    /// Takes any content of a form; whoever asks checks it.
+    pub(crate) fn unchecked(self) -> Self {
+        Self {
+            is_strict: false,
+            ..self
         }
     }
 
@@ -90,11 +102,12 @@ impl Ask {
         if offered.has(self.capability) {
             return Ok(());
         }
-        let required = self
-            .capability
+        // Forms need no word of their own: an empty declaration means them.
+        let name = self.capability.trim_end_matches(".form");
+        let required = name
             .rsplit('.')
             .fold(json!({}), |inner, part| json!({ part: inner }));
-        Err(missing_capability(self.capability, required))
+        Err(missing_capability(name, required))
     }
 
     /// The answer, when it has the form the question asked for.
@@ -122,7 +135,7 @@ impl Ask {
             Some("accept") => {}
             _ => return Err("has no `action`".to_owned()),
         }
-        let Some(schema) = self.params.get("requestedSchema") else {
+        let Some(schema) = self.params.get("requestedSchema").filter(|_| self.is_strict) else {
             return Ok(());
         };
         let schema = Schema::compile(schema.clone()).map_err(|r| r.message)?;
@@ -186,6 +199,12 @@ pub(crate) struct Rounds {
     pub(crate) answers: Map<String, Value>,
     #[serde(rename = "k", default)]
     pub(crate) kept: Option<Value>,
+    /// When a question to a model went out, in milliseconds since 1970, to know how long its answer took.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) asked_ms: Option<i64>,
+    /// Which answers came with this very request and were not looked at yet.
+    #[serde(skip)]
+    pub(crate) fresh: BTreeSet<String>,
 }
 
 impl Rounds {
@@ -208,6 +227,7 @@ impl Rounds {
             }
         };
         if let Some(responses) = fields.decode::<Map<String, Value>>("inputResponses")? {
+            rounds.fresh = responses.keys().cloned().collect();
             rounds.answers.extend(responses);
         }
         if rounds.answers.len() > MAX_ANSWERS {
@@ -239,7 +259,7 @@ impl Rounds {
 
     /// The state for the next round; none when there is nothing to remember.
     pub(crate) fn seal(&self, seal: &Seal, purpose: &str) -> Option<String> {
-        if self.answers.is_empty() && self.kept.is_none() {
+        if self.answers.is_empty() && self.kept.is_none() && self.asked_ms.is_none() {
             return None;
         }
         serde_json::to_vec(self)

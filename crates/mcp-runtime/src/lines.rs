@@ -38,6 +38,7 @@ pub enum Ended {
     Broken,
 }
 
+// Fulfils 002 Req-Perf-003
 /// Serves one connection until it ends. All that was accepted is answered before this returns.
 pub async fn serve<R, W>(server: &Server, reader: R, writer: W, extensions: http::Extensions) -> Ended
 where
@@ -235,6 +236,7 @@ impl Connection<'_> {
             batch: None,
             terms: None,
             patient,
+            alone: false,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::outbox::Outbox;
 use crate::stream::EventStream;
 
@@ -27,7 +29,7 @@ impl Outlet {
                 message.push(b'\n');
                 outbox.push(&message);
             }
-            Outlet::Stream(stream) => stream.push(message.into()),
+            Outlet::Stream(stream) => stream.push(Bytes::from(message)),
         }
     }
 
@@ -38,7 +40,7 @@ impl Outlet {
                 message.push(b'\n');
                 outbox.offer(&message)
             }
-            Outlet::Stream(stream) => stream.offer(message.into()),
+            Outlet::Stream(stream) => stream.offer(Bytes::from(message)),
         }
     }
 

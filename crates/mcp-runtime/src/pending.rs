@@ -11,6 +11,9 @@ use tokio::sync::oneshot;
 
 use crate::outlet::Outlet;
 
+/// The fact that tells which number the client refused with.
+pub(crate) const CLIENT_ERROR: &str = "client_error";
+
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     next: AtomicU64,
@@ -18,6 +21,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    // Fulfils 002 Req-Proto-003, 002 Req-Proto-012
     /// Sends a request and waits for its answer.
     //= specs/mcp-runtime.md#requests-of-the-server
     //# A request of the server that is not answered in time MUST end with 1069, and the client MUST be told that it is cancelled.
@@ -54,6 +58,8 @@ impl Pending {
         }
     }
 
+    //= specs/mcp-runtime.md#elicitation
+    //# Questions MUST be independent of each other: an answer to one MUST NOT wait for another.
     /// An answer arrived. One that nobody waits for is ignored: it came too late or was never asked for.
     //= specs/mcp-runtime.md#requests-of-the-server
     //# An answer of the client MUST reach the request whose id it carries, in whatever order answers come.
@@ -95,6 +101,8 @@ struct Waiting<'a> {
     id: u64,
 }
 
+//= specs/mcp-runtime.md#elicitation
+//# A person who does not answer in time MUST cost the request 1069, and nothing of the question MUST be kept.
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let unanswered = self.pending.lock().remove(&self.id).is_some();
@@ -111,8 +119,12 @@ fn declined(method: &str, error: &Value) -> Refusal {
         .get("message")
         .and_then(Value::as_str)
         .unwrap_or("without a reason");
-    Refusal::new(
+    let refusal = Refusal::new(
         Code::DependencyUnavailable,
         format!("the client refused {method}: {reason}"),
-    )
+    );
+    match error.get("code").and_then(Value::as_i64) {
+        Some(code) => refusal.fact(CLIENT_ERROR, code),
+        None => refusal,
+    }
 }

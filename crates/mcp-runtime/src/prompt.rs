@@ -34,6 +34,7 @@ pub struct PromptArgument {
     pub schema: Option<Value>,
 }
 
+// Fulfils 002 Req-Prompt-005
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
@@ -62,6 +63,7 @@ enum Body {
     Made(Arc<Make>),
 }
 
+// Fulfils 002 Req-Prompt-004
 /// A prompt as its author describes it.
 #[derive(Clone)]
 pub struct Prompt {

@@ -18,6 +18,7 @@ use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource, ResourceTemplate};
 use crate::tool::{self, Tool};
 
+// Fulfils 002 Req-Perf-001
 /// One family: entries by key, and the bytes of their list.
 #[derive(Debug)]
 pub(crate) struct Family<T> {

@@ -30,6 +30,7 @@ pub struct ReadRequest {
     pub variables: BTreeMap<String, String>,
 }
 
+// Fulfils 002 Req-Res-006
 /// One resource.
 #[derive(Clone)]
 pub struct Resource {
@@ -187,6 +188,11 @@ pub trait ResourceSource: Send + Sync + 'static {
         cx: &'a Context,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, Stop>>;
+    /// Somebody is about to hear of changes of an address: refuses what cannot be watched, and begins to look.
+    fn watch<'a>(&'a self, cx: &'a Context, uri: &'a str) -> BoxFuture<'a, Result<(), Stop>> {
+        let _ = (cx, uri);
+        async { Ok(()) }.boxed()
+    }
 }
 
 pub(crate) struct Registered {

@@ -84,6 +84,25 @@ impl Schema {
         }
     }
 
+    /// The required members an object does not have.
+    pub(crate) fn lacking<'a>(&'a self, value: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+        let required = self.source.get("required").and_then(Value::as_array);
+        required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .filter(|name| !value.contains_key(*name))
+    }
+
+    /// Whether nothing is wrong with an object but what it does not have; `refusal` is what checking it said.
+    pub fn only_lacks(&self, value: &Map<String, Value>, refusal: &Refusal) -> bool {
+        !refusal.faults.is_empty()
+            && refusal
+                .faults
+                .iter()
+                .all(|fault| self.lacking(value).any(|name| name == fault.field))
+    }
+
     fn faults(&self, error: &ValidationError<'_>) -> Vec<Fault> {
         let at = dotted(error.instance_path().as_str());
         match error.kind() {

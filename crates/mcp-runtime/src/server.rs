@@ -8,12 +8,14 @@ use serde_json::Value;
 
 use crate::context::{Context, notification};
 use crate::core::{Core, Instructions, Parts};
+use crate::elicit::Elicited;
 use crate::guard::Guard;
 use crate::hub::{Change, List};
 use crate::method::CustomMethod;
+use crate::news::News;
 use crate::prompt::{self, Prompt, PromptSource};
 use crate::resource::{Resource, ResourceSource, ResourceTemplate};
-use crate::session_store::{MemorySessions, SessionStore};
+use crate::session_store::{MemorySessions, SessionRecord, SessionStore};
 use crate::session_table::SessionTable;
 use crate::settings::{Info, Settings};
 use crate::tool::{self, Tool};
@@ -41,6 +43,7 @@ impl Server {
                 guard: None,
                 sessions: SessionTable::new(Arc::new(MemorySessions::default())),
                 on_notification: None,
+                on_elicited: None,
             },
         }
     }
@@ -50,6 +53,7 @@ impl Server {
         self.add_tools(vec![tool])
     }
 
+    // Fulfils 002 Req-Tool-010
     /// Adds tools, all or none.
     pub fn add_tools(&self, tools: Vec<Tool>) -> Result<(), Refusal> {
         self.exchange_tools(&[], tools)
@@ -59,7 +63,7 @@ impl Server {
     /// taken out.
     pub fn exchange_tools(&self, gone: &[String], tools: Vec<Tool>) -> Result<(), Refusal> {
         self.0.registry.exchange_tools(gone, tools)?;
-        self.0.hub.list_changed(List::Tools);
+        self.0.hub.list_changed(List::Tools, false);
         Ok(())
     }
 
@@ -67,7 +71,7 @@ impl Server {
     pub fn replace_tool(&self, tool: Tool) -> Result<(), Refusal> {
         let name = tool.name.clone();
         self.0.registry.tools.replace(&name, tool::Registered::new(tool)?);
-        self.0.hub.list_changed(List::Tools);
+        self.0.hub.list_changed(List::Tools, false);
         Ok(())
     }
 
@@ -75,7 +79,7 @@ impl Server {
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.0.registry.tools.remove(name);
         if removed {
-            self.0.hub.list_changed(List::Tools);
+            self.0.hub.list_changed(List::Tools, false);
         }
         removed
     }
@@ -103,7 +107,7 @@ impl Server {
         for uri in gone.iter().filter(|uri| !kept.contains(*uri)) {
             self.resource_changed(uri, Change::Deleted);
         }
-        self.0.hub.list_changed(List::Resources);
+        self.0.hub.list_changed(List::Resources, false);
         Ok(())
     }
 
@@ -119,7 +123,7 @@ impl Server {
         templates: Vec<ResourceTemplate>,
     ) -> Result<(), Refusal> {
         self.0.registry.exchange_templates(gone, templates)?;
-        self.0.hub.list_changed(List::Resources);
+        self.0.hub.list_changed(List::Resources, false);
         Ok(())
     }
 
@@ -128,7 +132,7 @@ impl Server {
         let removed = self.0.registry.resources.remove(uri);
         if removed {
             self.resource_changed(uri, Change::Deleted);
-            self.0.hub.list_changed(List::Resources);
+            self.0.hub.list_changed(List::Resources, false);
         }
         removed
     }
@@ -137,7 +141,39 @@ impl Server {
     pub fn resource_changed(&self, uri: &str, change: Change) {
         let uri = uri::canonical(uri).unwrap_or_else(|_| uri.to_owned());
         self.0.cache.forget(&uri);
-        self.0.hub.resource_changed(&uri, change);
+        self.0.hub.resource_changed(&uri, change, false);
+    }
+
+    /// Tells of a stretch of the history this server follows. Sessions that come back later are told what they missed of
+    /// it, as far as their store knows it.
+    pub fn tell(&self, mut news: News) {
+        for (uri, _) in &mut news.resources {
+            if let Ok(canonical) = uri::canonical(uri) {
+                *uri = canonical;
+            }
+            self.0.cache.forget(uri);
+        }
+        for list in &news.lists {
+            self.forget_views(*list);
+        }
+        self.0.hub.tell(&news);
+    }
+
+    /// Says how far the history has come that this server follows, before the first news are told.
+    pub fn begin_news(&self, mark: u64) {
+        self.0.hub.begin(mark);
+    }
+
+    /// Takes over what another node wrote to the store of sessions; `None` when the session ended there.
+    pub fn session_written(&self, id: &str, record: Option<SessionRecord>) {
+        self.0.sessions.written(&self.0, id, record);
+    }
+
+    /// Tells those who watch something below a folder's address that it is gone.
+    pub fn resources_gone_below(&self, folder: &str) {
+        for uri in self.0.hub.watched_below(folder) {
+            self.resource_changed(&uri, Change::Deleted);
+        }
     }
 
     /// Adds prompts, all or none.
@@ -148,7 +184,7 @@ impl Server {
     /// Takes prompts out and puts others in, all of it or nothing, and tells clients once.
     pub fn exchange_prompts(&self, gone: &[String], prompts: Vec<Prompt>) -> Result<(), Refusal> {
         self.0.registry.exchange_prompts(gone, prompts)?;
-        self.0.hub.list_changed(List::Prompts);
+        self.0.hub.list_changed(List::Prompts, false);
         Ok(())
     }
 
@@ -159,7 +195,7 @@ impl Server {
             .registry
             .prompts
             .replace(&name, prompt::Registered::new(prompt)?);
-        self.0.hub.list_changed(List::Prompts);
+        self.0.hub.list_changed(List::Prompts, false);
         Ok(())
     }
 
@@ -167,7 +203,7 @@ impl Server {
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.0.registry.prompts.remove(name);
         if removed {
-            self.0.hub.list_changed(List::Prompts);
+            self.0.hub.list_changed(List::Prompts, false);
         }
         removed
     }
@@ -185,6 +221,11 @@ impl Server {
     /// Tells clients that a list changed which the server itself does not see change: one kept by a source, or what a
     /// guard shows to whom.
     pub fn list_changed(&self, list: List) {
+        self.forget_views(list);
+        self.0.hub.list_changed(list, false);
+    }
+
+    fn forget_views(&self, list: List) {
         let registry = &self.0.registry;
         match list {
             List::Tools => registry.tools.forget_views(),
@@ -193,13 +234,13 @@ impl Server {
                 registry.templates.forget_views();
             }
             List::Prompts => registry.prompts.forget_views(),
+            List::Roots => {}
         }
-        self.0.hub.list_changed(list);
     }
 
     /// Sends a notification to every active session of the handshake era.
     pub fn notify_all(&self, method: &str, params: &Value) {
-        self.0.hub.tell_sessions(&notification(method, params));
+        self.0.hub.tell_sessions(&notification(method, params), false);
     }
 
     /// Refuses new requests, lets running ones finish within the drain limit, and answers those that do not.
@@ -286,6 +327,16 @@ impl Builder {
     #[must_use]
     pub fn on_notification(mut self, hear: impl Fn(Context, &str, Value) + Send + Sync + 'static) -> Self {
         self.parts.on_notification = Some(Arc::new(hear));
+        self
+    }
+
+    /// Hears of every question to a person that came to an end: its name, and what became of it.
+    #[must_use]
+    pub fn on_elicited(
+        mut self,
+        hear: impl Fn(&Context, &str, Result<&Elicited, &Refusal>) + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.on_elicited = Some(Arc::new(hear));
         self
     }
 

@@ -1,27 +1,35 @@
 //! One client's session: how far its handshake is, what it said about itself, what runs for it.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use refusal::{Code, Refusal};
 
 use crate::client::Client;
-use crate::core::random_id;
+use crate::core::{random_id, random_key};
 use crate::in_flight::InFlight;
 use crate::level::Level;
 use crate::outbox::Outbox;
 use crate::outlet::Outlet;
 use crate::pending::Pending;
 use crate::rate::RateLimiter;
-use crate::session_store::SessionRecord;
+use crate::roots::SessionRoots;
+use crate::session_store::{SessionRecord, Unread};
 use crate::settings::Limits;
-use crate::stream::EventStream;
+use crate::stream::{Event, EventStream, Told};
+use crate::unsaved::Unsaved;
 use crate::version::Version;
 
 /// What is kept for a client that has no stream open for messages it did not ask for.
 const UNASKED_EVENTS: usize = 64;
 const UNASKED_BYTES: usize = 64 * 1024;
+
+/// How often a store is told that a client was heard of.
+const SEEN_EVERY_MS: u64 = 60_000;
+
+/// The session was told all that its server was.
+const CURRENT: u64 = u64::MAX;
 
 /// How far a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +52,7 @@ pub(crate) struct Terms {
     pub(crate) log_level: Option<Level>,
 }
 
+// Fulfils 002 Req-Proto-010
 //= specs/mcp-runtime.md#sessions
 //# An idle session SHOULD take no more than 2 KB.
 #[derive(Debug)]
@@ -54,11 +63,19 @@ pub(crate) struct Session {
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) owner: Option<Box<str>>,
     pub(crate) watched: Mutex<BTreeSet<String>>,
+    pub(crate) roots: SessionRoots,
     home: Home,
     phase: AtomicU8,
     greeting: OnceLock<(Version, Arc<Client>)>,
     log_level: AtomicU8,
     seen_ms: AtomicU64,
+    /// When it was last written to its store, and whether it waits to be.
+    saved_ms: AtomicU64,
+    is_unsaved: AtomicBool,
+    /// Where it waits; `None` when nothing of it outlives the process.
+    unsaved: Option<Arc<Unsaved>>,
+    /// Up to where it was told, while it lags behind the server.
+    behind: AtomicU64,
 }
 
 /// Where messages go that no request asked for.
@@ -85,9 +102,18 @@ impl Session {
         Self::new(id, Home::Http(Mutex::default()), limits)
     }
 
-    /// A session that was kept elsewhere and comes back.
+    /// A session that was kept elsewhere and comes back. It lags behind until it has caught up.
     pub(crate) fn restored(record: SessionRecord, limits: &Limits) -> Self {
         let mut session = Self::on_http(record.id.into(), limits);
+        session.behind = AtomicU64::new(record.mark);
+        session.number_streams_apart();
+        for unread in record.unread {
+            let told = Told {
+                mark: unread.mark,
+                again: unread.again,
+            };
+            session.tell(unread.message.as_bytes(), told);
+        }
         session.owner = record.owner.map(Into::into);
         let version = Version::parse(&record.version).unwrap_or(Version::NEWEST_HANDSHAKE);
         let client = Client {
@@ -109,17 +135,35 @@ impl Session {
             rate: RateLimiter::new(limits.max_messages_per_second, limits.message_burst),
             owner: None,
             watched: Mutex::default(),
+            roots: SessionRoots::default(),
             home,
             phase: AtomicU8::new(Phase::New as u8),
             greeting: OnceLock::new(),
             log_level: AtomicU8::new(Level::Info as u8),
             seen_ms: AtomicU64::new(0),
+            saved_ms: AtomicU64::new(0),
+            is_unsaved: AtomicBool::new(false),
+            unsaved: None,
+            behind: AtomicU64::new(CURRENT),
         }
     }
 
-    pub(crate) fn record(&self) -> Option<SessionRecord> {
+    /// Where the session waits when its record falls behind.
+    pub(crate) fn saved_by(mut self, unsaved: Option<&Arc<Unsaved>>) -> Self {
+        self.unsaved = unsaved.cloned();
+        self
+    }
+
+    /// What is worth keeping now. The mark is taken before the messages: what is told in between is told twice, and not
+    /// never.
+    pub(crate) fn record(&self, mark: u64, now_ms: u64) -> Option<SessionRecord> {
         let (version, client) = self.greeting.get()?;
+        self.is_unsaved.store(false, Ordering::Release);
+        self.saved_ms.store(now_ms, Ordering::Release);
         Some(SessionRecord {
+            mark: self.mark(mark),
+            unread: self.unread(),
+            idle_ms: now_ms.saturating_sub(self.seen_ms()),
             id: self.id.to_string(),
             owner: self.owner.as_deref().map(str::to_owned),
             version: version.name().to_owned(),
@@ -129,6 +173,11 @@ impl Session {
             log_level: self.log_level.load(Ordering::Acquire),
             watched: self.lock_watched().iter().cloned().collect(),
         })
+    }
+
+    /// How far it was told, where its server has come this far.
+    pub(crate) fn mark(&self, server: u64) -> u64 {
+        server.min(self.behind.load(Ordering::Acquire))
     }
 
     /// True for a connection that is its own session.
@@ -163,6 +212,26 @@ impl Session {
         self.log_level.store(level as u8, Ordering::Release);
     }
 
+    /// Takes over what another node was told by the client.
+    pub(crate) fn set_log_number(&self, level: u8) {
+        self.log_level.store(level, Ordering::Release);
+    }
+
+    /// The session was told all that happened.
+    pub(crate) fn caught_up(&self) {
+        self.behind.store(CURRENT, Ordering::Release);
+        self.note_unsaved();
+    }
+
+    /// The record of the session is behind.
+    pub(crate) fn note_unsaved(&self) {
+        if let Some(unsaved) = &self.unsaved
+            && !self.is_unsaved.swap(true, Ordering::AcqRel)
+        {
+            unsaved.add(self.id.clone());
+        }
+    }
+
     /// The terms of the handshake; before it, those of the newest handshake version.
     pub(crate) fn terms(&self) -> Terms {
         let (version, client) = match self.greeting.get() {
@@ -183,14 +252,59 @@ impl Session {
     }
 
     /// A message that no request asked for. It is lost when the client reads nothing.
-    pub(crate) fn tell(&self, message: &[u8]) -> bool {
+    pub(crate) fn tell(&self, message: &[u8], told: Told) -> bool {
         match &self.home {
             Home::Line(outbox) => {
                 let mut line = message.to_vec();
                 line.push(b'\n');
                 outbox.offer(&line)
             }
-            Home::Http(streams) => lock(streams).unasked().1.offer_once(message.to_vec().into()),
+            Home::Http(streams) => {
+                let stream = lock(streams).unasked().1;
+                if !stream.is_read() {
+                    self.note_unsaved();
+                }
+                stream.offer_once(Event {
+                    text: message.to_vec().into(),
+                    told,
+                })
+            }
+        }
+    }
+
+    /// What the client has not read of what it did not ask for.
+    fn unread(&self) -> Vec<Unread> {
+        let Home::Http(streams) = &self.home else {
+            return Vec::new();
+        };
+        let streams = lock(streams);
+        let events = streams.unasked.iter().flat_map(|(_, stream)| stream.unread());
+        let unread = |event: Event| Unread {
+            message: String::from_utf8_lossy(&event.text).into_owned(),
+            mark: event.told.mark,
+            again: event.told.again,
+        };
+        events.map(unread).collect()
+    }
+
+    /// Forgets what was not read and can be told again.
+    pub(crate) fn forget_unread(&self) {
+        if let Home::Http(streams) = &self.home {
+            let streams = lock(streams);
+            streams
+                .unasked
+                .iter()
+                .for_each(|(_, stream)| stream.forget_unread());
+        }
+    }
+
+    /// Begins to number streams where no other node and no earlier process did: a number a client brings back is
+    /// either ours or nobody's.
+    fn number_streams_apart(&mut self) {
+        if let Home::Http(streams) = &self.home {
+            let key = random_key();
+            let start = u32::from_be_bytes([key[0], key[1], key[2], key[3]]);
+            lock(streams).next = u64::from(start) << 16;
         }
     }
 
@@ -263,6 +377,9 @@ impl Session {
 
     pub(crate) fn touch(&self, now_ms: u64) {
         self.seen_ms.store(now_ms, Ordering::Release);
+        if now_ms.saturating_sub(self.saved_ms.load(Ordering::Acquire)) >= SEEN_EVERY_MS {
+            self.note_unsaved();
+        }
     }
 
     pub(crate) fn seen_ms(&self) -> u64 {

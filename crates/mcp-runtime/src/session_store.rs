@@ -9,9 +9,10 @@ use futures_util::future::BoxFuture;
 use refusal::Refusal;
 
 use crate::client::ClientCapabilities;
+use crate::news::News;
 
 /// What is worth keeping of a session: enough to go on after a restart or on another node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionRecord {
     /// Its id.
     pub id: String,
@@ -29,16 +30,53 @@ pub struct SessionRecord {
     pub log_level: u8,
     /// Addresses of the resources it watches.
     pub watched: Vec<String>,
+    /// Messages nobody asked for that its client has not read, oldest first.
+    pub unread: Vec<Unread>,
+    /// How far in the server's history it was told; what came later is missed by whoever goes on with it.
+    pub mark: u64,
+    /// How long ago its client was last heard of.
+    pub idle_ms: u64,
 }
 
+/// A message a client has not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The message.
+    pub message: String,
+    /// The place in the history before it.
+    pub mark: u64,
+    /// Whether the history can tell it again.
+    pub again: bool,
+}
+
+// Fulfils 002 Req-Proto-011
 /// Keeps sessions.
 pub trait SessionStore: Send + Sync + 'static {
-    /// Adds or replaces a session.
-    fn put(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Refusal>>;
+    /// Adds a new session. An owner who has more than so many loses those unheard of for longest; gives their ids.
+    fn add(&self, record: SessionRecord, max_per_owner: usize)
+    -> BoxFuture<'_, Result<Vec<String>, Refusal>>;
+    /// Replaces what is kept of sessions. One that was removed stays so.
+    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>>;
     /// Finds a session.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>>;
     /// Forgets a session; one that is not there is forgotten already.
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Refusal>>;
+    /// What happened after a place in the history, for a session that comes back. Addresses are only looked for when it
+    /// watches any.
+    fn missed(&self, mark: u64, watches: bool) -> BoxFuture<'_, Result<News, Refusal>> {
+        let _ = watches;
+        let news = News {
+            since: mark,
+            up_to: mark,
+            ..News::default()
+        };
+        std::future::ready(Ok(news)).boxed()
+    }
+    /// Whether what is kept outlives the process. If so, the store forgets idle sessions itself, for another process may
+    /// have heard of them since.
+    fn outlives(&self) -> bool {
+        true
+    }
 }
 
 /// Sessions in memory: gone when the process ends.
@@ -46,8 +84,18 @@ pub trait SessionStore: Send + Sync + 'static {
 pub struct MemorySessions(Sharded<SessionRecord>);
 
 impl SessionStore for MemorySessions {
-    fn put(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Refusal>> {
+    fn add(&self, record: SessionRecord, _: usize) -> BoxFuture<'_, Result<Vec<String>, Refusal>> {
         self.0.shard(&record.id).insert(record.id.as_str().into(), record);
+        // The table of live sessions, which holds all there are, has seen to the limit.
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
+        for record in records {
+            if let Some(kept) = self.0.shard(&record.id).get_mut(record.id.as_str()) {
+                *kept = record;
+            }
+        }
         std::future::ready(Ok(())).boxed()
     }
 
@@ -58,6 +106,10 @@ impl SessionStore for MemorySessions {
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Refusal>> {
         self.0.shard(id).remove(id);
         std::future::ready(Ok(())).boxed()
+    }
+
+    fn outlives(&self) -> bool {
+        false
     }
 }
 

@@ -150,6 +150,10 @@ pub struct Limits {
     pub max_pending_per_session: usize,
     /// Sessions alive at once.
     pub max_sessions: usize,
+    /// Sessions of one owner alive at once; the one unheard of for longest gives way.
+    pub max_sessions_per_owner: usize,
+    /// How long what became of sessions may gather before it is written to a store that outlives the process.
+    pub session_save_ms: u64,
     /// How long an idle session lives.
     pub session_idle_ms: u64,
     /// Resources one session may watch.
@@ -162,6 +166,10 @@ pub struct Limits {
     pub serve_timeout_ms: u64,
     /// How long the client may take to answer a request of the server.
     pub ask_timeout_ms: u64,
+    /// How long a person may take to answer a question put to them once.
+    pub elicit_timeout_ms: u64,
+    /// How often a person is asked the same before an answer that does not fit ends the request.
+    pub max_elicit_attempts: usize,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
     /// How long a client may take to read what was said before its connection is given up.
@@ -201,14 +209,18 @@ impl Default for Limits {
             max_in_flight_bytes_per_session: 32 << 20,
             admission_wait_ms: 100,
             max_outbox_bytes: 1 << 20,
-            max_pending_per_session: 64,
+            max_pending_per_session: 256,
             max_sessions: 100_000,
+            max_sessions_per_owner: 1_000,
+            session_save_ms: 1_000,
             session_idle_ms: 30 * 60 * 1_000,
             max_subscriptions_per_session: 1_000,
             max_messages_per_second: 0,
             message_burst: 1_000,
             serve_timeout_ms: 30_000,
             ask_timeout_ms: 5_000,
+            elicit_timeout_ms: 5_000,
+            max_elicit_attempts: 3,
             drain_timeout_ms: 10_000,
             flush_timeout_ms: 5_000,
             page_entries: 100,

@@ -13,6 +13,37 @@ use tokio::sync::Notify;
 
 use crate::settings::Limits;
 
+/// A message on its way to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) text: Bytes,
+    pub(crate) told: Told,
+}
+
+/// Where in the history of its server a message was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// All that happened up to here was told before it.
+    pub(crate) mark: u64,
+    /// Whether it can be made again from the history.
+    pub(crate) again: bool,
+}
+
+impl From<Bytes> for Event {
+    fn from(text: Bytes) -> Self {
+        Self {
+            text,
+            told: Told::default(),
+        }
+    }
+}
+
+impl Event {
+    fn len(&self) -> usize {
+        self.text.len()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct EventStream {
     state: Mutex<State>,
@@ -26,7 +57,7 @@ pub(crate) struct EventStream {
 struct State {
     /// Number of the first event kept. Numbers start at 1: 0 is the event that opens a stream.
     first: u64,
-    events: VecDeque<Bytes>,
+    events: VecDeque<Event>,
     /// The last number handed to the current reader.
     seen: u64,
     /// Bytes of the events kept, and of those no reader has seen.
@@ -45,7 +76,7 @@ struct State {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The event with this number.
-    Event(u64, Bytes),
+    Event(u64, Event),
     /// Nothing more will come.
     End,
 }
@@ -80,7 +111,8 @@ impl EventStream {
         }
     }
 
-    pub(crate) fn push(&self, event: Bytes) {
+    pub(crate) fn push(&self, event: impl Into<Event>) {
+        let event = event.into();
         let mut state = self.lock();
         if !state.finished {
             state.streamed = true;
@@ -91,7 +123,7 @@ impl EventStream {
     }
 
     /// Adds an event unless a reader is too far behind.
-    pub(crate) fn offer(&self, event: Bytes) -> bool {
+    pub(crate) fn offer(&self, event: impl Into<Event>) -> bool {
         let room = !self.lock().is_full(self.max_events, self.max_bytes);
         if room {
             self.push(event);
@@ -100,9 +132,9 @@ impl EventStream {
     }
 
     /// Adds an event, but not once more while nobody reads: a client that never comes would let them pile up.
-    pub(crate) fn offer_once(&self, event: Bytes) -> bool {
+    pub(crate) fn offer_once(&self, event: Event) -> bool {
         let state = self.lock();
-        let known = state.readers == 0 && state.events.contains(&event);
+        let known = state.readers == 0 && state.events.iter().any(|kept| kept.text == event.text);
         drop(state);
         known || self.offer(event)
     }
@@ -110,7 +142,7 @@ impl EventStream {
     pub(crate) fn finish(&self, answer: Bytes, status: Option<u16>) {
         let mut state = self.lock();
         if !state.finished {
-            state.add(answer, self.max_events, self.max_bytes);
+            state.add(answer.into(), self.max_events, self.max_bytes);
             state.finished = true;
             state.status = status;
         }
@@ -149,7 +181,7 @@ impl EventStream {
                 }
                 if state.finished {
                     return match state.events.back() {
-                        Some(answer) => First::Answer(answer.clone(), state.status),
+                        Some(answer) => First::Answer(answer.text.clone(), state.status),
                         None => First::Nothing,
                     };
                 }
@@ -200,6 +232,27 @@ impl EventStream {
         self.lock().readers > 0
     }
 
+    /// What no reader has seen, oldest first.
+    pub(crate) fn unread(&self) -> Vec<Event> {
+        let state = self.lock();
+        state.events.iter().skip(state.seen_kept()).cloned().collect()
+    }
+
+    /// Forgets what no reader has seen and the history can tell again.
+    pub(crate) fn forget_unread(&self) {
+        let mut state = self.lock();
+        let seen = state.seen_kept();
+        let unread = state.events.split_off(seen);
+        for event in unread {
+            if event.told.again {
+                state.bytes -= event.len();
+                state.unseen_bytes -= event.len();
+            } else {
+                state.events.push_back(event);
+            }
+        }
+    }
+
     fn look(&self, after: u64) -> Option<Next> {
         let mut state = self.lock();
         let at = (after + 1).max(state.first);
@@ -225,7 +278,7 @@ impl EventStream {
 
 impl State {
     /// Adds an event. The oldest give way, but not one that a reader still has before it.
-    fn add(&mut self, event: Bytes, max_events: usize, max_bytes: usize) {
+    fn add(&mut self, event: Event, max_events: usize, max_bytes: usize) {
         self.bytes += event.len();
         self.unseen_bytes += event.len();
         self.events.push_back(event);
@@ -242,6 +295,12 @@ impl State {
             }
             self.first += 1;
         }
+    }
+
+    /// How many of the events kept a reader has seen.
+    fn seen_kept(&self) -> usize {
+        let seen = (self.seen + 1).saturating_sub(self.first);
+        usize::try_from(seen).map_or(self.events.len(), |seen| seen.min(self.events.len()))
     }
 
     fn see(&mut self, at: u64) {
@@ -270,8 +329,34 @@ impl State {
 mod tests {
     use super::*;
 
-    fn event(text: &'static str) -> Bytes {
-        Bytes::from_static(text.as_bytes())
+    fn event(text: &'static str) -> Event {
+        Bytes::from_static(text.as_bytes()).into()
+    }
+
+    fn again(text: &'static str) -> Event {
+        let told = Told { mark: 7, again: true };
+        Event {
+            text: Bytes::from_static(text.as_bytes()),
+            told,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_history_can_tell_again_is_forgotten_unread() {
+        let stream = EventStream::new(10, 1_000);
+        for one in [again("a"), event("b"), again("c"), event("d")] {
+            assert!(stream.offer_once(one));
+        }
+        assert_eq!(stream.next(0, 0).await, Next::Event(1, again("a")));
+        assert_eq!(stream.unread(), [event("b"), again("c"), event("d")]);
+        stream.forget_unread();
+        assert_eq!(stream.unread(), [event("b"), event("d")]);
+        assert_eq!(stream.next(2, 0).await, Next::Event(3, event("d")));
+        assert_eq!(
+            stream.next(0, 0).await,
+            Next::Event(1, again("a")),
+            "what was seen stays"
+        );
     }
 
     #[tokio::test]
@@ -280,7 +365,7 @@ mod tests {
         for text in ["a", "b", "c"] {
             stream.push(event(text));
         }
-        stream.finish(event("end"), None);
+        stream.finish(event("end").text, None);
         assert_eq!(stream.next(0, 0).await, Next::Event(1, event("a")));
         assert_eq!(stream.next(2, 0).await, Next::Event(3, event("c")));
         assert_eq!(stream.next(3, 0).await, Next::Event(4, event("end")));
@@ -290,11 +375,14 @@ mod tests {
     #[tokio::test]
     async fn an_answer_alone_is_no_stream() {
         let plain = EventStream::new(10, 1_000);
-        plain.finish(event("answer"), Some(404));
-        assert_eq!(plain.first().await, First::Answer(event("answer"), Some(404)));
+        plain.finish(event("answer").text, Some(404));
+        assert_eq!(
+            plain.first().await,
+            First::Answer(event("answer").text, Some(404))
+        );
         let streamed = EventStream::new(10, 1_000);
         streamed.push(event("progress"));
-        streamed.finish(event("answer"), None);
+        streamed.finish(event("answer").text, None);
         assert_eq!(streamed.first().await, First::Stream);
         let empty = EventStream::new(10, 1_000);
         empty.close();

@@ -64,6 +64,7 @@ impl Template {
         names.collect()
     }
 
+    // Fulfils 002 Req-Prompt-003
     /// The text with values in place of variables; a variable without a value is left empty.
     //= specs/mcp-runtime.md#prompts
     //# A value MUST be inserted as it is and never be read as a template again.

@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::input::{Ask, InputRequired};
 use crate::schema::Schema;
 
+// Fulfils 002 Req-Tool-003
 /// A tool as its author describes it.
 #[derive(Clone)]
 pub struct Tool {
@@ -48,6 +49,8 @@ pub struct Tool {
     pub breaker: Option<Arc<Breaker>>,
     /// Questions that must be answered before a call becomes a task; the work then finds the answers.
     pub first_asks: Vec<(String, Ask)>,
+    /// Whether the person is asked for required arguments the model left out, where the client can show a form.
+    pub asks_for_missing: bool,
     handler: Handler,
 }
 
@@ -106,6 +109,7 @@ impl Deref for Arguments {
     }
 }
 
+// Fulfils 002 Req-Tool-004
 /// What a tool answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -169,6 +173,7 @@ impl ToolResult {
         }
     }
 
+    // Fulfils 003 R6.8, 003 R6.9, 002 Req-Tool-007
     /// The tool could not do it: the message for the model, the refusal for programs.
     //= specs/mcp-runtime.md#tools
     //# A tool that ran and failed MUST be answered with a result whose `isError` is true and which carries the refusal.
@@ -257,6 +262,7 @@ impl Tool {
             task_support: TaskSupport::Forbidden,
             breaker: None,
             first_asks: Vec::new(),
+            asks_for_missing: false,
             handler,
         }
     }

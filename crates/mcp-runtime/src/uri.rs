@@ -11,6 +11,7 @@ use refusal::{Code, Refusal};
 const MAX_DECODE_ROUNDS: usize = 4;
 const MAX_URI_BYTES: usize = 8 * 1024;
 
+// Fulfils 002 Req-Res-003
 /// The canonical form of an address.
 //= specs/mcp-runtime.md#resource-addresses
 //# Every resource address MUST be brought into canonical form before anything is looked up.
@@ -80,22 +81,14 @@ impl Roots {
             .map(Self)
     }
 
+    /// Folders that are real paths already.
+    pub(crate) fn of(folders: Vec<PathBuf>) -> Self {
+        Self(folders)
+    }
+
     /// The file behind a `file:` address, when it lies inside a root, links followed.
     pub fn resolve(&self, uri: &str) -> Result<PathBuf, Refusal> {
-        let form = canonical(uri)?;
-        let path = form
-            .strip_prefix("file://localhost/")
-            .or_else(|| form.strip_prefix("file:///"))
-            .ok_or_else(|| {
-                Refusal::new(
-                    Code::InvalidUri,
-                    format!("{uri:?} is not the address of a local file"),
-                )
-            })?;
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        let decoded = String::from_utf8(decode(path.as_bytes()))
-            .map_err(|_| Refusal::new(Code::PathInvalid, "the path is not UTF-8"))?;
-        let wanted = Path::new("/").join(decoded);
+        let wanted = path_of(&canonical(uri)?)?;
         //= specs/mcp-runtime.md#resource-addresses
         //# A file outside every root MUST be refused with 1039, also when its path merely begins like a root's.
         if !self.holds(&wanted) {
@@ -118,12 +111,60 @@ impl Roots {
         Ok(real)
     }
 
-    /// Compared part by part: `/data` does not hold `/database`.
-    fn holds(&self, path: &Path) -> bool {
-        self.0.iter().any(|root| path.starts_with(root))
+    /// Whether a path lies in a root or is one, compared part by part: `/data` does not hold `/database`.
+    pub fn holds(&self, path: &Path) -> bool {
+        self.root_of(path).is_some()
+    }
+
+    /// The root a path lies in.
+    pub fn root_of(&self, path: &Path) -> Option<&Path> {
+        self.0
+            .iter()
+            .map(PathBuf::as_path)
+            .find(|root| path.starts_with(root))
+    }
+
+    /// All folders.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(PathBuf::as_path)
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
+/// The path a canonical `file:` address names; nothing is looked at.
+pub fn path_of(form: &str) -> Result<PathBuf, Refusal> {
+    let path = form
+        .strip_prefix("file://localhost/")
+        .or_else(|| form.strip_prefix("file:///"))
+        .ok_or_else(|| {
+            let problem = format!("{form:?} is not the address of a local file");
+            Refusal::new(Code::InvalidUri, problem).hint("Use an address that begins with `file:///`.")
+        })?;
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let decoded = String::from_utf8(decode(path.as_bytes()))
+        .map_err(|_| Refusal::new(Code::PathInvalid, "the path is not UTF-8"))?;
+    Ok(Path::new("/").join(decoded.trim_end_matches('/')))
+}
+
+/// The canonical address of a path: everything but letters, digits, `-._~` and separators is escaped.
+pub fn of_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let mut out = String::from("file://");
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+// Fulfils 002 Req-Sec-002
 //= specs/mcp-runtime.md#resource-addresses
 //# An address that climbs (`..`, plain or encoded), or holds a backslash, an encoded separator or a NUL, MUST be refused with 1036.
 fn refuse_climbing(uri: &str) -> Result<(), Refusal> {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+// Fulfils 003 R2.1, 003 R2.6
 /// A published revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
@@ -79,6 +80,11 @@ impl Version {
     /// Results of tools may be structured.
     pub(crate) fn has_structured_results(self) -> bool {
         self >= Version::V2025_06_18
+    }
+
+    /// The client wants to hear when the person is done at a page it was sent to.
+    pub(crate) fn knows_url_elicitation(self) -> bool {
+        self == Version::V2025_11_25
     }
 
     /// The number for "no such resource", which 2026-07-28 moved.

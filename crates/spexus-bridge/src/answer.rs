@@ -36,6 +36,7 @@ pub(crate) fn arguments(id: &str, refusal: Refusal, version: Version) -> Vec<u8>
     RpcError::numbered(-32602, refusal).answer(id, version)
 }
 
+// Fulfils 003 R4.9, 003 R13.7
 /// Why a call came to nothing.
 //= specs/spexus-bridge.md#faults
 //# A call whose backend cannot be reached MUST be answered with 1080, one that takes too long with 1069, and one that is not tried because too many failed with 1086.

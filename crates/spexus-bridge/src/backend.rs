@@ -69,6 +69,7 @@ enum Transport {
 }
 
 impl Backend {
+    // Fulfils 003 R4.5, 003 R12.1, 003 R15.2
     /// A backend that was not spoken to yet. Fails when the machine has no certificates to check a backend by.
     //= specs/spexus-bridge.md#calling-the-backend
     //# All calls MUST share one pool of connections, and every call MUST carry the token in its `Authorization` header.
@@ -178,6 +179,8 @@ impl Transport {
         if settings.endpoint.mcp().scheme_str() != Some("https") {
             return Ok(Self::Plain(builder.build(connector)));
         }
+        //= specs/spexus-bridge.md#calling-the-backend
+        //# A backend at an `https` address MUST show a certificate the machine trusts, or nothing is sent to it.
         connector.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
             .with_native_roots()?

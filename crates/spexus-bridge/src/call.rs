@@ -1,5 +1,6 @@
 //! One request of the host, carried to the backend and back: tried again where that is safe, given up in time.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,6 +34,32 @@ pub(crate) struct Errand {
     pub(crate) headers: Option<HeaderMap>,
     /// Whether it may be sent again when nobody knows what became of it.
     pub(crate) repeatable: bool,
+    /// Until when it may take, once somebody was asked in its course.
+    pub(crate) asked: Patience,
+}
+
+/// The time a call has. A question to a person or a model gives it more.
+#[derive(Debug, Default)]
+pub(crate) struct Patience(Mutex<Option<Instant>>);
+
+impl Patience {
+    fn extend(&self, until: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    fn until(&self, deadline: Instant) -> Instant {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or(deadline)
+    }
+
+    /// Ends when the time is over, however much was added meanwhile.
+    async fn over(&self, deadline: Instant) {
+        while Instant::now() < self.until(deadline) {
+            tokio::time::sleep_until(self.until(deadline)).await;
+        }
+    }
 }
 
 /// What became of one try.
@@ -50,6 +77,7 @@ enum Try {
 }
 
 impl Bridge {
+    // Fulfils 003 R13.4, 003 R13.5, 003 R15.1, 003 R15.4
     /// Carries a request; `None` when it needs no answer any more.
     //= specs/spexus-bridge.md#faults
     //# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.
@@ -83,6 +111,8 @@ impl Bridge {
                     continue;
                 }
                 Ok(Try::Failed(fault)) => {
+                    //= specs/spexus-bridge.md#faults
+                    //# A call that may not be repeated MUST NOT be sent again once it has left, and the host MUST be told that its outcome is unknown.
                     let again = errand.repeatable || matches!(fault, Fault::NotSent(_));
                     let refusal = answer::unreachable(&fault, errand.repeatable);
                     tracing::warn!(request = %errand.id, method = %errand.method, ?fault, tries, again, "the backend failed");
@@ -110,7 +140,10 @@ impl Bridge {
             Ok(pass) => Passing(Some(pass)),
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let tried = tokio::time::timeout_at(deadline, self.once(errand)).await;
+        let tried = tokio::select! {
+            tried = self.once(errand) => Ok(tried),
+            () = errand.asked.over(deadline) => Err(()),
+        };
         match &tried {
             Ok(Try::Failed(_)) => pass.end(|pass| pass.refused(Code::DependencyUnavailable)),
             Ok(_) => pass.end(Pass::succeeded),
@@ -168,8 +201,9 @@ impl Bridge {
         is_json: bool,
         body: &[u8],
     ) -> Try {
+        // A request has an answer; whoever gives none has lost it.
         if matches!(status, 202 | 204) {
-            return Try::Done(None);
+            return Try::Failed(Fault::Broken(format!("HTTP status {status} without an answer")));
         }
         if let (404, Some(live)) = (status, live) {
             self.link.lost(live.generation);
@@ -207,6 +241,12 @@ impl Bridge {
                     if answers(&event.data, &errand.id) {
                         return Try::Done(Some(one_line(&event.data).into_owned()));
                     }
+                    //= specs/spexus-bridge.md#calling-the-backend
+                    //# A call in whose course the host is asked something MUST wait for the answer, beyond the time a call usually has.
+                    if is_question(&event.data) {
+                        let limit = Duration::from_millis(self.settings.limits.question_timeout_ms);
+                        errand.asked.extend(Instant::now() + limit);
+                    }
                     self.relay(&event.data).await;
                     continue;
                 }
@@ -242,6 +282,12 @@ impl Bridge {
 pub(crate) fn answers(data: &[u8], id: &str) -> bool {
     let text = std::str::from_utf8(data).unwrap_or_default();
     matches!(envelope::message(text), Ok(Message::Response(response)) if response.id == id)
+}
+
+/// Whether a message asks the host for something.
+fn is_question(data: &[u8]) -> bool {
+    let text = std::str::from_utf8(data).unwrap_or_default();
+    matches!(envelope::message(text), Ok(Message::Request(_)))
 }
 
 /// A server that stops refuses what it did not begin.

@@ -87,6 +87,7 @@ impl Tools {
     }
 }
 
+// Fulfils 003 R15.3
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {

@@ -16,6 +16,7 @@ pub struct Event {
     pub data: Vec<u8>,
 }
 
+// Fulfils 003 R15.7
 /// The events of a response.
 #[derive(Debug)]
 pub struct Events {

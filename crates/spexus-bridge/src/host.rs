@@ -174,6 +174,7 @@ impl Bridge {
         self.ear.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    // Fulfils 003 R13.9
     async fn write<W: AsyncWrite + Unpin>(&self, writer: W) -> io::Result<()> {
         let limit = Duration::from_millis(self.settings.limits.flush_timeout_ms);
         tokio::select! {
@@ -302,6 +303,7 @@ impl Bridge {
         }
     }
 
+    // Fulfils 003 R11.1, 003 R11.2, 003 R11.9
     fn malformed(&self, malformed: Malformed<'_>) -> Vec<u8> {
         match malformed {
             Malformed::Syntax(problem) => RpcError::unreadable(&problem).answer("null", self.version()),
@@ -311,6 +313,7 @@ impl Bridge {
         }
     }
 
+    // Fulfils 003 R1.7, 003 R11.3
     async fn hear(self: &Arc<Self>, text: &str, heard: &Notification<'_>) {
         match heard.method.as_ref() {
             "notifications/initialized" | "initialized" => {
@@ -351,6 +354,7 @@ impl Bridge {
         });
     }
 
+    // Fulfils 003 R1.8
     //= specs/spexus-bridge.md#lifecycle
     //# When input ends, every request that was read MUST be answered before the process exits.
     async fn drain(&self) {

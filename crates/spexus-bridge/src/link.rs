@@ -66,6 +66,15 @@ impl Link {
         self.lock().greeting = Some(greeting);
     }
 
+    /// The parameters of the host's `initialize`; empty before it said hello.
+    pub(crate) fn greeting(&self) -> String {
+        let greeting = &self.lock().greeting;
+        greeting
+            .as_ref()
+            .map(|greeting| greeting.params.clone())
+            .unwrap_or_default()
+    }
+
     /// Forgets the greeting: the backend did not accept it.
     pub(crate) fn ungreet(&self) {
         *self.lock() = State::default();

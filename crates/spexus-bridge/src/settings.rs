@@ -57,6 +57,9 @@ pub struct Limits {
     pub breaker_pause_ms: u64,
     /// How long known tools count as fresh when arguments do not fit them.
     pub catalogue_fresh_ms: u64,
+    /// How long a call may take once the backend asked the host's person or model something; the backend's own limit is
+    /// shorter.
+    pub question_timeout_ms: u64,
     /// How often the bridge logs how it is.
     pub vitals_every_ms: u64,
 }
@@ -79,6 +82,7 @@ impl Default for Limits {
             max_pause_ms: 2_000,
             breaker_pause_ms: 1_000,
             catalogue_fresh_ms: 5_000,
+            question_timeout_ms: 60 * 60 * 1_000,
             vitals_every_ms: 60_000,
         }
     }

@@ -11,6 +11,9 @@ use serde_json::value::RawValue;
 /// Where the stateless era names its version.
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// Where the stateless era names what its client can do.
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
 /// What the bridge looks at in a request's parameters.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Glance<'a> {

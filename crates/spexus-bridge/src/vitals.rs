@@ -23,6 +23,7 @@ impl Vitals {
     }
 }
 
+// Fulfils 003 R15.9
 /// Logs until it is dropped.
 //= specs/spexus-bridge.md#logs
 //# The bridge MUST log from time to time how much memory it holds and how many requests run, were tried again and failed.

@@ -33,6 +33,7 @@ pub mod prompt;
 pub mod query;
 pub mod report;
 pub mod requirement_type;
+pub mod root;
 pub mod search;
 pub mod text;
 pub mod time;

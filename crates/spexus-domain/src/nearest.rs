@@ -25,6 +25,38 @@ pub fn miss<'a>(field: &str, wanted: &str, options: impl IntoIterator<Item = &'a
     }
 }
 
+/// The numbers one slip of the finger away from a number: a digit left out, added, changed, or two of them swapped. The
+/// most alike come first: those that begin as the number does.
+pub fn numbers(number: i64) -> Vec<i64> {
+    let typed = number.to_string();
+    let digits = typed.as_bytes();
+    let mut near: Vec<String> = Vec::new();
+    let with = |at: usize, taken: usize, put: &str| format!("{}{put}{}", &typed[..at], &typed[at + taken..]);
+    for at in (0..=digits.len()).rev() {
+        for digit in 0..=9 {
+            near.push(with(at, 0, &digit.to_string()));
+        }
+    }
+    for at in (0..digits.len()).rev() {
+        near.push(with(at, 1, ""));
+        for digit in 0..=9 {
+            near.push(with(at, 1, &digit.to_string()));
+        }
+        if let [left, right] = digits[at..].iter().take(2).collect::<Vec<_>>()[..] {
+            near.push(with(
+                at,
+                2,
+                &format!("{}{}", char::from(*right), char::from(*left)),
+            ));
+        }
+    }
+    let mut seen = std::collections::BTreeSet::from([number]);
+    let numbers = near.iter().filter_map(|text| text.parse().ok());
+    numbers
+        .filter(|near: &i64| *near > 0 && seen.insert(*near))
+        .collect()
+}
+
 fn closest<'a>(wanted: &str, options: &[&'a str]) -> Option<&'a str> {
     let wanted: String = fold(wanted).chars().take(100).collect();
     let distance = |option: &str| strsim::damerau_levenshtein(&wanted, &fold(option));
@@ -48,6 +80,20 @@ mod tests {
         let options = ["In Progress", "Done"];
         assert_eq!(find(&options, |o| o, "in_progress"), Some(&"In Progress"));
         assert_eq!(find(&options, |o| o, "started"), None);
+    }
+
+    #[test]
+    fn numbers_one_slip_away_are_known_and_those_that_begin_alike_come_first() {
+        let near = numbers(12);
+        assert_eq!(near[..3], [120, 121, 122]);
+        for slip in [1, 2, 21, 112, 102, 13, 92] {
+            assert!(near.contains(&slip), "{slip} in {near:?}");
+        }
+        assert!(
+            !near.contains(&12) && !near.contains(&0) && near.len() < 60,
+            "{near:?}"
+        );
+        assert!(numbers(7).contains(&70) && numbers(i64::MAX).iter().all(|near| *near > 0));
     }
 
     #[test]

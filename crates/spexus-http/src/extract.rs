@@ -305,6 +305,7 @@ where
     }
 }
 
+// Fulfils 003 R9.3, 003 R12.2, 003 R12.6, 003 R12.8
 /// The owner of a request's token or session, within the rate of both.
 pub(crate) async fn admit(app: &App, parts: &Parts) -> Ruled<Caller> {
     let origin = origin(parts);

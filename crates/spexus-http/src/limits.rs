@@ -29,6 +29,7 @@ impl Limits {
         }
     }
 
+    // Fulfils 001 D9, 003 R12.7
     //= specs/spexus-http.md#limits
     //# A token that sends more than its rate MUST be answered 429 with Retry-After, and no other token with it.
     /// Refuses a caller who sends too much.

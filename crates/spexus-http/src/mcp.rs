@@ -29,6 +29,7 @@ pub(crate) fn service(mcp: &Mcp) -> McpService {
     McpService::new(mcp.server(), settings)
 }
 
+// Fulfils 003 R9.1, 003 R9.2, 003 R9.4
 /// Messages by POST, streams by GET, the end of a session by DELETE; all as the owner of the token.
 //= specs/spexus-mcp.md#endpoint
 //# The endpoint MUST be served at `/api/v1/mcp` and at `/mcp`.
@@ -50,6 +51,7 @@ pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Respon
     }
 }
 
+// Fulfils 003 R9.5
 async fn visit(app: &App, parts: &Parts) -> Ruled<Visit> {
     //= specs/spexus-mcp.md#rights
     //# Every request MUST run as the owner of its token, with the rights as they are now.

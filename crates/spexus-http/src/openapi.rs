@@ -2,7 +2,8 @@
 //! described once and expanded here the way the router expands them.
 
 use crate::{
-    account, audit, baseline, batch, changes, comment, health, item, link, project, prompt, search, settings,
+    account, audit, baseline, batch, changes, comment, health, item, link, project, prompt, report, search,
+    settings,
 };
 use askama::Template;
 use axum::http::header;
@@ -59,6 +60,8 @@ use utoipa::openapi::{OpenApi, Paths};
         baseline::list_baselines,
         baseline::create_baseline,
         baseline::diff_baselines,
+        report::report_status,
+        report::report_gaps,
         settings::list_requirement_types,
         settings::put_requirement_type,
         settings::delete_requirement_type,

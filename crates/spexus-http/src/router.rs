@@ -3,7 +3,7 @@
 use crate::app::{App, OfKind};
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, middleware, openapi, project,
-    prompt, search, settings,
+    prompt, report, search, settings,
 };
 use axum::Router;
 use axum::routing::{any, delete, get, patch, post, put};
@@ -40,6 +40,8 @@ pub(crate) fn router(app: App) -> Router {
             get(baseline::list_baselines).post(baseline::create_baseline),
         )
         .route("/baselines/diff", get(baseline::diff_baselines))
+        .route("/reports/status", get(report::report_status))
+        .route("/reports/gaps", get(report::report_gaps))
         .route("/requirement-types", get(settings::list_requirement_types))
         .route(
             "/requirement-types/{name}",

@@ -12,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use spexus_domain::Refusal;
 use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::Service;
 use std::future::Future;
@@ -35,7 +36,11 @@ pub async fn serve(
 
 /// The MCP server that [`serve_with`] mounts, for those who add to it first.
 pub fn mcp(service: &Service, options: &HttpOptions) -> std::io::Result<Mcp> {
-    Mcp::new(service, mcp_options(options)).map_err(|refusal| std::io::Error::other(refusal.message))
+    Mcp::new(service, mcp_options(options)).map_err(unready)
+}
+
+fn unready(refusal: Refusal) -> std::io::Error {
+    std::io::Error::other(refusal.message)
 }
 
 /// Serves like [`serve`], with an MCP server that was made before.
@@ -52,6 +57,7 @@ pub async fn serve_with(
         options.max_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
+    mcp.restore().await.map_err(unready)?;
     let router = router(App {
         service,
         mcp_service: mcp_endpoint::service(&mcp),

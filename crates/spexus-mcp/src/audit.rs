@@ -1,12 +1,13 @@
 //! Who did what over MCP: one line in the log, one count in the audit trail and one in the metrics for each operation.
 
 use crate::visit::Visit;
-use mcp_runtime::Context;
+use mcp_runtime::{Context, Stop};
 use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
 use spexus_service::{Origin, Service};
 use std::time::{Duration, Instant};
 
+// Fulfils 001 D8, 003 R10.4, 003 R12.3
 /// The caller of a request, speaking through the program that introduced itself.
 pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
     let caller = Visit::of(cx)?.caller();
@@ -26,6 +27,7 @@ pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
     })
 }
 
+// Fulfils 003 R12.5
 /// An operation under way.
 pub(crate) struct Watch<'a> {
     service: Service,
@@ -46,6 +48,11 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// The same operation on something of another name.
+    pub(crate) fn named(self, name: &'a str) -> Self {
+        Self { name, ..self }
+    }
+
     /// The operation began this long ago.
     pub(crate) fn backdated(mut self, took: Duration) -> Self {
         self.started = self.started.checked_sub(took).unwrap_or(self.started);
@@ -56,8 +63,22 @@ impl<'a> Watch<'a> {
     //= specs/spexus-mcp.md#audit
     //# Every operation MUST be noted with the user, the token, the client and its outcome.
     pub(crate) fn stop(self, outcome: Result<(), &Refusal>) {
+        self.note(outcome.map_or_else(|refusal| refusal.code.name(), |()| "ok"));
+    }
+
+    /// The operation is over for now: with a result, a refusal, or a question the client comes back with.
+    pub(crate) fn pause(self, outcome: Result<(), &Stop>) {
+        match outcome {
+            Ok(()) => self.stop(Ok(())),
+            Err(Stop::Refused(refusal)) => self.stop(Err(refusal)),
+            Err(Stop::Error(error)) => self.stop(Err(&error.refusal)),
+            Err(Stop::Input(_)) => self.note("asked"),
+        }
+    }
+
+    /// Writes down what became of it.
+    pub(crate) fn note(self, outcome: &'static str) {
         let seconds = self.started.elapsed().as_secs_f64();
-        let outcome = outcome.map_or_else(|refusal| refusal.code.name(), |()| "ok");
         let (method, name) = (self.method, self.name);
         spexus_service::audit::note_operation(&self.service, &self.caller, method, name, outcome);
         metrics::counter!("spexus_mcp_operations_total", "method" => method, "outcome" => outcome)

@@ -1,13 +1,23 @@
 //! Suggestions for arguments while they are typed: ids, statuses, types and people, by the argument's name.
 
+mod closeness;
+mod uses;
+
+pub(crate) use uses::Uses;
+
 use crate::audit;
-use mcp_runtime::{Completer, Completing, Context};
+use closeness::Closeness;
+use mcp_runtime::{Completer, Completing, Context, Stop};
 use spexus_domain::account::Caller;
+use spexus_domain::item::Item;
+use spexus_domain::prompt::Prompt;
 use spexus_domain::{Kind, Ruled};
 use spexus_service::account::user;
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
 use spexus_service::{Service, item, prompt, search, settings};
+use std::cmp::Reverse;
+use uses::Used;
 
 /// Ids suggested at once.
 const MAX_IDS: u32 = 50;
@@ -25,58 +35,90 @@ enum Meaning {
 }
 
 /// Suggests values for arguments; ids without a kind in their name are of this kind.
-pub(crate) fn completer(service: &Service, kind: Option<Kind>) -> Completer {
-    let service = service.clone();
+pub(crate) fn completer(service: &Service, uses: &Uses, kind: Option<Kind>) -> Completer {
+    let (service, uses) = (service.clone(), uses.clone());
     Completer::new(move |cx: Context, typing: Completing| {
-        let service = service.clone();
-        async move { suggest(&service, &audit::caller(&cx)?, kind, &typing).await }
+        let (service, uses) = (service.clone(), uses.clone());
+        async move {
+            let caller = audit::caller(&cx)?;
+            let known = known(&service, &caller, kind, &typing).await?;
+            Ok::<_, Stop>(ranked(&uses, &caller, known, typing.value.trim()))
+        }
     })
+}
+
+/// A value that may be meant, and what is said about it.
+struct Candidate {
+    value: String,
+    about: String,
+}
+
+impl From<String> for Candidate {
+    fn from(value: String) -> Self {
+        Self {
+            value,
+            about: String::new(),
+        }
+    }
+}
+
+/// Those close to what was typed: typing errors last, among the rest what was used before first, then the closest.
+fn ranked(uses: &Uses, caller: &Caller, known: Vec<Candidate>, typed: &str) -> Vec<String> {
+    let used = uses.of(caller.user_id, known.iter().map(|one| one.value.as_str()));
+    let close = |(one, used): (Candidate, Used)| {
+        let closeness = closeness::of(&one.value, &one.about, typed)?;
+        let rank = (closeness == Closeness::Error, Reverse(used), closeness);
+        Some((rank, one.value))
+    };
+    let mut found: Vec<_> = known.into_iter().zip(used).filter_map(close).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    let mut values: Vec<String> = Vec::with_capacity(found.len());
+    for (_, value) in found {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
 }
 
 //= specs/spexus-mcp.md#completion
 //# Every argument that takes an id, a status, a type, a priority or a user MUST be completed from what the caller can see.
-async fn suggest(
+async fn known(
     service: &Service,
     caller: &Caller,
     kind: Option<Kind>,
     typing: &Completing,
-) -> Ruled<Vec<String>> {
-    let typed = typing.value.trim();
-    let known = match meaning(&typing.argument, kind) {
-        Meaning::Id(kind) => return ids(service, caller, kind, typed).await,
+) -> Ruled<Vec<Candidate>> {
+    let described = |name: String, about: String| Candidate { value: name, about };
+    Ok(match meaning(&typing.argument, kind) {
+        Meaning::Id(kind) => ids(service, caller, kind, typing.value.trim()).await?,
         Meaning::Prompt => {
             let prompts = prompt::list(service, caller).await?.data;
-            prompts
-                .into_iter()
-                .map(|one| one.reference_id.to_string())
-                .collect()
+            let candidate = |one: Prompt| described(one.reference_id.to_string(), one.name);
+            prompts.into_iter().map(candidate).collect()
         }
         Meaning::Status => statuses(service, caller, kind).await?,
         Meaning::Priority => ["1", "2", "3", "4", "critical", "high", "medium", "low"]
-            .map(str::to_owned)
-            .to_vec(),
+            .map(|name| name.to_owned().into())
+            .into(),
         Meaning::Type => {
             let types = settings::requirement_types(service, caller).await?.data;
-            types.into_iter().map(|one| one.name).collect()
+            types
+                .into_iter()
+                .map(|one| described(one.name, one.description))
+                .collect()
         }
         Meaning::LinkType => {
             let types = settings::link_types(service, caller).await?.data;
-            types.into_iter().map(|one| one.name).collect()
+            types.into_iter().map(|one| one.name.into()).collect()
         }
         Meaning::User => {
             let users = user::names(service, caller).await?.data;
-            users
-                .into_iter()
-                .filter(|one| one.active)
-                .map(|one| one.username)
-                .collect()
+            let active = users.into_iter().filter(|one| one.active);
+            active.map(|one| one.username.into()).collect()
         }
         Meaning::Nothing => Vec::new(),
-    };
-    Ok(known
-        .into_iter()
-        .filter(|value: &String| begins(value, typed))
-        .collect())
+    })
 }
 
 fn meaning(argument: &str, kind: Option<Kind>) -> Meaning {
@@ -100,17 +142,27 @@ fn meaning(argument: &str, kind: Option<Kind>) -> Meaning {
     }
 }
 
-/// Reference ids that begin as typed, the latest first; words find items by what they say.
-async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str) -> Ruled<Vec<String>> {
+/// Items that may be meant: the latest, the one with this very id, and those whose texts hold the words.
+async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str) -> Ruled<Vec<Candidate>> {
     let query = ItemQuery {
         order_by: Some("-updated_at".to_owned()),
         limit: Some(200),
         ..ItemQuery::default()
     };
+    let candidate = |one: &Item| Candidate {
+        value: one.reference_id.to_string(),
+        about: one.heading().to_string(),
+    };
     let recent = item::list(service, caller, kind, &query).await?.data;
-    let mut found: Vec<String> = recent.iter().map(|one| one.reference_id.to_string()).collect();
-    found.retain(|id| begins(id, typed));
-    if found.is_empty() && !typed.is_empty() {
+    let mut found: Vec<Candidate> = recent.iter().map(candidate).collect();
+    if typed.is_empty() {
+        return Ok(found);
+    }
+    if let Ok(exact) = item::get(service, caller, None, kind, typed).await {
+        found.push(candidate(&exact));
+    }
+    let is_close = |one: &Candidate| closeness::of(&one.value, &one.about, typed).is_some();
+    if !found.iter().any(is_close) {
         let wanted = SearchQuery {
             query: typed.to_owned(),
             kinds: kind.map(|kind| kind.name().to_owned()),
@@ -120,13 +172,16 @@ async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str
             ..ItemQuery::default()
         };
         let hits = search::search(service, caller, &wanted, &filters).await?.data;
-        found = hits.iter().map(|hit| hit.reference_id.to_string()).collect();
-        found.dedup();
+        // The search knows better than letters what is meant.
+        found.extend(hits.iter().map(|hit| Candidate {
+            value: hit.reference_id.to_string(),
+            about: typed.to_owned(),
+        }));
     }
     Ok(found)
 }
 
-async fn statuses(service: &Service, caller: &Caller, kind: Option<Kind>) -> Ruled<Vec<String>> {
+async fn statuses(service: &Service, caller: &Caller, kind: Option<Kind>) -> Ruled<Vec<Candidate>> {
     let workflows = settings::workflows(service, caller).await?.data;
     let mut names: Vec<String> = Vec::new();
     for workflow in workflows
@@ -139,9 +194,5 @@ async fn statuses(service: &Service, caller: &Caller, kind: Option<Kind>) -> Rul
             }
         }
     }
-    Ok(names)
-}
-
-fn begins(value: &str, typed: &str) -> bool {
-    value.to_lowercase().starts_with(&typed.to_lowercase())
+    Ok(names.into_iter().map(Candidate::from).collect())
 }

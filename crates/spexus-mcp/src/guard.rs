@@ -69,7 +69,8 @@ impl Gate {
         tools.into_iter().filter_map(seen).collect()
     }
 
-    fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
+    /// Whether a visit may call a tool.
+    pub(crate) fn check_tool(&self, visit: &Visit, name: &str) -> Ruled<()> {
         let Some(need) = self.need(name) else {
             return Ok(());
         };
@@ -92,6 +93,7 @@ impl Gate {
     }
 }
 
+// Fulfils 003 R12.4
 impl Guard for Gate {
     //= specs/spexus-mcp.md#rights
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.
@@ -102,9 +104,9 @@ impl Guard for Gate {
             Access::CallTool(name) => ("tools/call", name, self.check_tool(visit, name)),
             Access::ReadResource(uri) => ("resources/read", uri, caller.may(Operation::Read)),
             Access::WatchResource(uri) => {
-                // The addresses of apps are known to the apps.
+                // What the address of a file or of an app stands for is for those to say who look at them.
                 let known = || {
-                    if uri.starts_with("app://") {
+                    if uri.starts_with("file:") || uri.starts_with("app://") {
                         Ok(())
                     } else {
                         resources::check(uri)

@@ -17,6 +17,7 @@ pub(crate) struct ActivePrompt {
 }
 
 impl ActivePrompt {
+    // Fulfils 001 D3, 001 D7
     /// The words as they are now; empty when there are none or they cannot be read.
     //= specs/spexus-mcp.md#saying-hello
     //# The instructions MUST begin with the active prompt as it is now; without one, or when it cannot be read, that part MUST be empty.
@@ -82,6 +83,7 @@ fn words(prompt: &Prompt) -> String {
         .join("\n\n")
 }
 
+// Fulfils 000 R3.3, 000 R3.4, 000 R3.5
 /// What there is, by name: made from what is registered and listed to this client, so it cannot lag behind.
 //= specs/spexus-mcp.md#saying-hello
 //# The instructions MUST name the tools listed to the client, the forms of addresses and the prompts, as they are now.

@@ -12,31 +12,38 @@
 //! The crate knows no transport: [`Mcp::server`] is mounted by HTTP or served over a pair of streams, and whoever does
 //! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
 
+mod ask;
 mod audit;
 mod complete;
+mod execute;
 mod guard;
 mod guests;
 mod instructions;
 mod options;
+pub mod predict;
 mod prompts;
 pub mod reference;
 mod render;
 mod resources;
+mod roots;
 mod schema;
+mod sessions;
 mod tools;
 mod visit;
 mod watch;
 
 pub use guests::Guests;
 pub use mcp_runtime::VersionMismatch;
-pub use options::{McpOptions, Toolset};
+pub use options::{McpOptions, Sessions, Toolset};
+pub use predict::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
+use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::ActivePrompt;
-use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings, WithFiles};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -47,6 +54,7 @@ use watch::Watcher;
 pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
+    folders: roots::OpenFolders,
     guests: Guests,
     _watcher: Arc<Watcher>,
 }
@@ -58,6 +66,8 @@ impl Mcp {
         let tools = tools::all();
         let guests = Guests::new(service);
         let gate = Gate::new(service, &tools, &guests);
+        let executor = Executor::new(service, &gate, &tools);
+        let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let greeting = Greeting {
             service: service.clone(),
@@ -65,25 +75,48 @@ impl Mcp {
             prompt: prompt.clone(),
             guide: options.guide,
         };
-        let server = Server::builder(info(&options))
-            .settings(settings(&options))
+        let settings = settings(service, &options);
+        let kept = sessions::Kept::new(service, &options, &settings.limits)?;
+        let mut builder = Server::builder(info(&options));
+        if let Some(kept) = &kept {
+            builder = builder.session_store(Arc::new(kept.clone()));
+        }
+        let server = builder
+            .settings(settings)
             .instructions(greeting.into_instructions())
             .guard(gate)
-            .resource_source(resources::Items(service.clone()))
+            .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
             .prompt_source(prompts::Stored(service.clone()))
+            .on_elicited(ask::noting(service))
             .build();
-        server.add_tools(tools.into_iter().map(|tool| tool.into_tool(service)).collect())?;
+        let uses = complete::Uses::default();
+        let sampler = ask::sampler(&options);
+        let tools = tools
+            .into_iter()
+            .map(|tool| tool.into_tool(service, &sampler, &uses));
+        server.add_tools(tools.collect())?;
         server.add_resources(resources::collections(service))?;
-        for template in resources::templates(service) {
+        for template in resources::templates(service, &uses) {
             server.add_template(template)?;
         }
-        server.add_prompts(prompts::all(service))?;
+        server.add_prompts(prompts::all(service, &uses))?;
+        server.add_method(executor.into_method());
+        ask::methods(service, &sampler).for_each(|method| server.add_method(method));
+        folders.serve(&server)?;
+        predict::serve(&server, service, &options)?;
+        let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
-            _watcher: Arc::new(Watcher::start(service.clone(), server.clone(), prompt)),
+            _watcher: Arc::new(watcher),
+            folders,
             server,
             options,
             guests,
         })
+    }
+
+    /// Takes over what is kept in the database; to be awaited before the first client is served.
+    pub async fn restore(&self) -> Ruled<()> {
+        self.folders.reload(&self.server).await
     }
 
     /// The server, to be mounted or served. Requests must carry a [`Visit`] in their extensions.
@@ -110,6 +143,7 @@ impl Mcp {
     }
 }
 
+// Fulfils 000 R1.3, 001 D4
 //= specs/spexus-mcp.md#saying-hello
 //# The server MUST introduce itself with its configured name, title and version; by default `spexus mcp`, `MCP server for requirements management system` and the version of the product.
 fn info(options: &McpOptions) -> Info {
@@ -119,8 +153,10 @@ fn info(options: &McpOptions) -> Info {
     }
 }
 
-fn settings(options: &McpOptions) -> Settings {
+fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
+        // A list that was begun on one node is finished on another.
+        seal_key: Some(service.key_for("spexus mcp cursors v1")),
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
         offers: Offers {
@@ -130,6 +166,8 @@ fn settings(options: &McpOptions) -> Settings {
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
             drain_timeout_ms: options.drain_timeout_ms,
+            elicit_timeout_ms: options.elicitation_timeout_ms,
+            max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
         experimental: experimental(options),
@@ -139,11 +177,16 @@ fn settings(options: &McpOptions) -> Settings {
 
 /// The families outside of MCP, each with its version.
 fn experimental(options: &McpOptions) -> Vec<(String, String)> {
-    let mut families = Vec::new();
-    if options.apps {
-        families.push(("apps".to_owned(), "1.0.0".to_owned()));
-    }
-    families
+    [
+        (execute::METHOD, execute::VERSION),
+        roots::FAMILY,
+        predict::FAMILY,
+    ]
+    .into_iter()
+    .chain(ask::FAMILIES)
+    .chain(options.apps.then_some(("apps", "1.0.0")))
+    .map(|(family, version)| (family.to_owned(), version.to_owned()))
+    .collect()
 }
 
 /// What is said to a client that says hello.
@@ -163,6 +206,7 @@ impl Greeting {
         }))
     }
 
+    // Fulfils 000 R3.1, 000 R3.2, 001 D10, 001 D11
     async fn words(&self, cx: &Context) -> Ruled<String> {
         let caller = audit::caller(cx)?;
         let version = cx.protocol_version();

@@ -1,7 +1,9 @@
 //! What the MCP surface can be told.
 
-use mcp_runtime::VersionMismatch;
+use crate::predict::CompletionOptions;
+use mcp_runtime::{SamplingSettings, VersionMismatch};
 use spexus_domain::{Ruled, nearest};
+use std::path::PathBuf;
 
 /// How the MCP surface works. Every limit has its unit in its name.
 #[derive(Clone, Debug)]
@@ -20,12 +22,45 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// Whether nothing can be changed, whatever the token may do and the client asks for.
     pub read_only: bool,
+    /// Folders of this machine whose files agents may read.
+    pub roots: Vec<PathBuf>,
+    /// Folders under which administrators may add such folders while the server runs.
+    pub roots_allow: Vec<PathBuf>,
+    /// How texts are completed.
+    pub completion: CompletionOptions,
     /// Whether whoever makes the server adds the methods `apps/*`.
     pub apps: bool,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
+    /// Where sessions of HTTP clients are kept.
+    pub sessions: Sessions,
+    /// How long a person may take to answer a question an agent's work raised.
+    pub elicitation_timeout_ms: u64,
+    /// How often a person is asked again when the answer does not fit.
+    pub elicitation_attempts: usize,
+    /// How the models of clients are asked.
+    pub sampling: SamplingSettings,
+}
+
+/// Where sessions of HTTP clients are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// In the process; they end with it.
+    Memory,
+    /// In the database; they outlive the process and are shared by nodes.
+    Database,
+}
+
+impl Sessions {
+    /// As it stands in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sessions::Memory => "memory",
+            Sessions::Database => "database",
+        }
+    }
 }
 
 impl Default for McpOptions {
@@ -38,9 +73,16 @@ impl Default for McpOptions {
             version_mismatch: VersionMismatch::Reject,
             toolsets: vec![Toolset::Core],
             read_only: false,
+            roots: Vec::new(),
+            roots_allow: Vec::new(),
+            completion: CompletionOptions::default(),
             apps: false,
             serve_timeout_ms: 30_000,
             drain_timeout_ms: 10_000,
+            sessions: Sessions::Database,
+            elicitation_timeout_ms: 120_000,
+            elicitation_attempts: 3,
+            sampling: SamplingSettings::default(),
         }
     }
 }

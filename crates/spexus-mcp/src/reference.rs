@@ -30,6 +30,7 @@ pub struct PromptEntry {
     pub arguments: &'static [(&'static str, &'static str, bool)],
 }
 
+// Fulfils 003 R17.3, 003 R17.4, 003 R17.5, 003 R17.6, 003 R17.7, 003 R17.8
 /// Every tool, in the order of the list.
 pub fn tools() -> Vec<ToolEntry> {
     let entry = |tool: tools::Spec| ToolEntry {

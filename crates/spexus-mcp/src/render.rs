@@ -10,8 +10,10 @@ use spexus_domain::search::Hit;
 use spexus_domain::tree::Tree;
 use spexus_domain::{Ruled, nearest, text};
 
-/// Titles in one-line rows are cut here, so that a row stays below 60 tokens.
+/// Titles in one-line rows are cut here.
 const ROW_TITLE_CHARS: usize = 100;
+/// What a one-line row may cost a model, in tenths of a token; a little below 60, because the cost is a guess.
+const ROW_COST: usize = 560;
 /// The beginning of a description in a summary.
 const EXCERPT_CHARS: usize = 240;
 
@@ -101,7 +103,38 @@ pub(crate) fn line(item: &Item) -> String {
     if let Some(assignee) = &item.assignee {
         line.push_str(&format!(" @{}", assignee.username));
     }
-    format!("{line}: {}", text::excerpt(&item.heading(), ROW_TITLE_CHARS))
+    format!(
+        "{line}: {}",
+        affordable(&item.heading(), ROW_COST.saturating_sub(cost(&line)))
+    )
+}
+
+/// As much of a title as this many tenths of a token pay for. A model reads a word of English in one or two tokens and
+/// a sign of Chinese or Japanese in one or two as well, so characters alone say little.
+fn affordable(title: &str, tenths: usize) -> String {
+    let whole = text::excerpt(title, ROW_TITLE_CHARS);
+    let mut left = tenths;
+    let paid = whole.chars().take_while(|c| {
+        let price = price(*c);
+        let pays = price <= left;
+        left = left.saturating_sub(price);
+        pays
+    });
+    text::excerpt(&whole, paid.count())
+}
+
+fn cost(text: &str) -> usize {
+    text.chars().map(price).sum()
+}
+
+/// Tenths of a token, on the dear side of what common tokenizers make of a character of its script.
+fn price(c: char) -> usize {
+    match c {
+        'a'..='z' | 'A'..='Z' | ' ' => 3,
+        '\u{0}'..='\u{7f}' => 6,
+        '\u{80}'..='\u{7ff}' => 5,
+        _ => 12,
+    }
 }
 
 /// A page of items, with the total and the way on.
@@ -116,6 +149,7 @@ pub(crate) fn page(noun: &str, page: &Page<Item>, detail: Detail, fields: &[Stri
     rows_of(noun, rows, page.total_count, page.next_cursor.as_deref())
 }
 
+// Fulfils 003 R7.9
 /// Rows of any sort, with the total and the way on.
 pub(crate) fn rows_of(noun: &str, rows: Vec<Value>, total: i64, next_cursor: Option<&str>) -> Answer {
     let text = match (rows.len(), next_cursor) {
@@ -239,6 +273,20 @@ pub(crate) fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_is_cut_by_what_it_costs_to_read() {
+        let short = "Sign in with a passkey";
+        assert_eq!(affordable(short, 400), short);
+        let english = affordable(&"authentication ".repeat(20), 400);
+        let japanese = affordable(&"要件定義".repeat(20), 400);
+        assert!(
+            english.chars().count() > 90 && japanese.chars().count() < 35,
+            "{english} {japanese}"
+        );
+        assert!(japanese.ends_with('…') && cost(&japanese) <= 400, "{japanese}");
+        assert_eq!(affordable("要件", 0), "…");
+    }
 
     //= specs/spexus-mcp.md#answers
     //= type=test

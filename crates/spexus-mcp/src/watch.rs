@@ -2,19 +2,22 @@
 
 use crate::instructions::ActivePrompt;
 use crate::resources::scheme_of;
-use mcp_runtime::{Change as Told, List, Server};
+use crate::roots::OpenFolders;
+use crate::sessions::Kept;
+use mcp_runtime::{Change as How, List, News as Told, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::{Reference, Uuid};
-use spexus_service::Service;
 use spexus_service::changes::{self, News};
+use spexus_service::{Service, root};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Changes read at once.
-const MAX_READ: u32 = 200;
+pub(crate) const MAX_READ: u32 = 200;
 /// How long to wait after the database did not answer.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -22,8 +25,25 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct Watcher(JoinHandle<()>);
 
 impl Watcher {
-    pub(crate) fn start(service: Service, server: Server, prompt: Arc<ActivePrompt>) -> Self {
-        Self(tokio::spawn(follow(service, server, prompt)))
+    pub(crate) fn start(
+        service: Service,
+        server: Server,
+        prompt: Arc<ActivePrompt>,
+        kept: Option<Kept>,
+        folders: OpenFolders,
+    ) -> Self {
+        let mut head = service.follow();
+        let since = *head.borrow_and_update();
+        server.begin_news(since.unsigned_abs());
+        let sessions = kept.map(|kept| (kept.follow(), kept));
+        let following = Following {
+            service,
+            server,
+            prompt,
+            sessions,
+            folders,
+        };
+        Self(tokio::spawn(following.run(head, since)))
     }
 }
 
@@ -33,33 +53,76 @@ impl Drop for Watcher {
     }
 }
 
-//= specs/spexus-mcp.md#changes
-//# A change by anyone MUST be told to those who watch a resource it concerns.
-async fn follow(service: Service, server: Server, prompt: Arc<ActivePrompt>) {
-    let mut head = service.follow();
-    let mut since = *head.borrow_and_update();
-    loop {
-        while since < *head.borrow_and_update() {
-            let Ok(news) = changes::news(&service, since, MAX_READ, server.is_watched()).await else {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            };
-            let Some(last) = news.last().map(|news| news.change.seq) else {
-                break;
-            };
-            tell(&server, &news);
-            let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
-            prompt.passed(since, last, prompts);
-            since = last;
+/// What the task follows: the history, and the sessions other nodes write to.
+struct Following {
+    service: Service,
+    server: Server,
+    prompt: Arc<ActivePrompt>,
+    sessions: Option<(watch::Receiver<i64>, Kept)>,
+    folders: OpenFolders,
+}
+
+impl Following {
+    async fn run(mut self, mut head: watch::Receiver<i64>, mut since: i64) {
+        loop {
+            while since < *head.borrow_and_update() {
+                since = self.tell_next(since).await;
+            }
+            tokio::select! {
+                changed = head.changed() => if changed.is_err() { return },
+                () = written_elsewhere(&mut self.sessions) => self.take_over().await,
+            }
         }
-        if head.changed().await.is_err() {
-            return;
+    }
+
+    //= specs/spexus-mcp.md#changes
+    //# A change by anyone MUST be told to those who watch a resource it concerns.
+    async fn tell_next(&self, since: i64) -> i64 {
+        let read = changes::news(&self.service, since, MAX_READ, self.server.is_watched()).await;
+        let Ok(news) = read else {
+            tokio::time::sleep(PAUSE).await;
+            return since;
+        };
+        let Some(last) = news.last().map(|news| news.change.seq) else {
+            tokio::time::sleep(PAUSE).await;
+            return since;
+        };
+        let of_roots = news.iter().any(|news| root::is_concerned(&news.change));
+        if of_roots && self.folders.reload(&self.server).await.is_err() {
+            tokio::time::sleep(PAUSE).await;
+            return since;
+        }
+        // A client may have asked another node for what it is now to be told by this one.
+        if self.server.sessions() > 0 {
+            self.take_over().await;
+        }
+        self.server
+            .tell(gather(since.unsigned_abs(), last.unsigned_abs(), &news));
+        let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
+        self.prompt.passed(since, last, prompts);
+        last
+    }
+
+    async fn take_over(&self) {
+        if let Some((_, kept)) = &self.sessions {
+            kept.take_over(&self.server).await;
         }
     }
 }
 
-/// Tells of a stretch of changes: lists once, each address once.
-fn tell(server: &Server, news: &[News]) {
+/// Waits until another node may have written to a session.
+async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, Kept)>) {
+    let Some((number, kept)) = sessions else {
+        return std::future::pending().await;
+    };
+    // An error means that the store is gone, and with it all news.
+    if number.wait_for(|number| kept.is_behind(*number)).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// A stretch of changes as it is told: lists once, each address once.
+pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> Told {
     let of = |entity: Entity| news.iter().filter(move |news| news.change.entity == entity);
     let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
     for News { change, paths } in news {
@@ -80,21 +143,28 @@ fn tell(server: &Server, news: &[News]) {
             );
         }
     }
-    for uri in &gone {
-        server.resource_changed(uri, Told::Deleted);
-    }
-    for uri in changed.difference(&gone) {
-        server.resource_changed(uri, Told::Updated);
-    }
+    changed.retain(|uri| !gone.contains(uri));
+    let gone = gone.into_iter().map(|uri| (uri, How::Deleted));
+    let resources = gone
+        .chain(changed.into_iter().map(|uri| (uri, How::Updated)))
+        .collect();
+    let mut lists = Vec::new();
     if of(Entity::Item).any(|news| news.change.action != Action::Updated) {
-        server.list_changed(List::Resources);
+        lists.push(List::Resources);
     }
     if of(Entity::Prompt).next().is_some() {
-        server.list_changed(List::Prompts);
+        lists.push(List::Prompts);
     }
     // A role decides which tools are listed.
     if of(Entity::User).next().is_some() {
-        server.list_changed(List::Tools);
+        lists.push(List::Tools);
+    }
+    Told {
+        since,
+        up_to,
+        resources,
+        lists,
+        everything: false,
     }
 }
 

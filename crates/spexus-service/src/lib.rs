@@ -19,10 +19,12 @@ pub mod envelope;
 mod idempotent;
 pub mod item;
 pub mod link;
+pub mod mcp_session;
 mod people;
 pub mod project;
 pub mod prompt;
 pub mod report;
+pub mod root;
 pub mod search;
 pub mod settings;
 mod setup;
@@ -35,8 +37,9 @@ use account::login::Lockouts;
 use account::password::{PasswordCost, Passwords};
 use account::token::Grants;
 use audit::AuditTrail;
+use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
-use spexus_store::{Location, Store, StoreOptions};
+use spexus_store::{Actor, Location, Store, StoreOptions};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -120,6 +123,39 @@ impl Service {
     /// Follows the number of the last change, whoever made it.
     pub fn follow(&self) -> watch::Receiver<i64> {
         self.store.follow()
+    }
+
+    /// Runs work with a service all of whose reads and writes happen in one transaction: with a refusal, or where `keep`
+    /// is not wanted, nothing of it stands. All other writes wait meanwhile, so the work must not wait for anything else.
+    //= specs/spexus-service.md#writing-once
+    //# What is done together MUST be carried out whole or not at all.
+    pub async fn together<T, F, Fut>(&self, caller: &Caller, keep: bool, work: F) -> Ruled<T>
+    where
+        F: FnOnce(Service) -> Fut,
+        Fut: Future<Output = Ruled<T>>,
+    {
+        let inside = |store| Self {
+            store,
+            // What is remembered outside must not be what may be undone.
+            projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
+            ..self.clone()
+        };
+        let work = |store| {
+            let done = work(inside(store));
+            async move { done.await.map_err(spexus_store::Error::Refused) }
+        };
+        let done = self.store.together(Actor::from(caller), keep, work).await;
+        done.map_err(told)
+    }
+
+    /// Whether everything happens in a transaction that may yet be undone.
+    pub fn is_inside(&self) -> bool {
+        self.store.is_inside()
+    }
+
+    /// A key for one purpose, the same on every node of this installation.
+    pub fn key_for(&self, purpose: &str) -> [u8; 32] {
+        self.grants.key_for(purpose)
     }
 
     /// Whether the database answers.

@@ -21,6 +21,8 @@ pub struct StatusReport {
     pub kinds: BTreeMap<&'static str, Counts>,
 }
 
+//= specs/spexus-service.md#reports
+//# A report of status and of gaps MUST be the same to agents, by REST and on the command line.
 /// Counts items by kind, status, type and assignee; of the project, or of one item and what is below it.
 pub async fn status(
     service: &Service,

@@ -115,6 +115,16 @@ const TABLES: &[Table] = &[
         order: "id",
         columns: "id:u at:i event:t username:t token_id:u address:t client:t detail:t",
     },
+    Table {
+        name: "mcp_session",
+        order: "id",
+        columns: "id:t owner:u state:t unread:t mark:i node:u rev:i seen_at:i ended_at:i",
+    },
+    Table {
+        name: "root",
+        order: "uri",
+        columns: "uri:t name:t description:t added_by:u added_at:i",
+    },
 ];
 
 /// Rows read in one step.

@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, ValueRe
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 /// The two engines.
@@ -33,15 +34,26 @@ pub struct Conn {
     failed: bool,
     /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
     settled: Option<Settled>,
+    /// Where it is to be given back to, when it was lent.
+    home: Option<oneshot::Sender<Returned>>,
     /// What was asked, for tests that look at how it is answered.
     #[cfg(test)]
     pub(crate) asked: Vec<(String, Vec<Param>)>,
+}
+
+/// A connection that was lent and comes back.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    link: Link,
+    failed: bool,
 }
 
 #[derive(Debug)]
 pub(crate) enum Link {
     Sqlite(Loan),
     Postgres(PoolConnection<Postgres>),
+    /// Lent to somebody else.
+    Away(Engine),
 }
 
 /// A value bound to a statement.
@@ -81,9 +93,25 @@ impl Conn {
             link,
             failed: false,
             settled: None,
+            home: None,
             #[cfg(test)]
             asked: Vec::new(),
         }
+    }
+
+    /// Lends the connection: the one that can be used now, and where it comes back when it is dropped.
+    pub(crate) fn lend(&mut self) -> (Self, oneshot::Receiver<Returned>) {
+        let (home, back) = oneshot::channel();
+        let away = Link::Away(self.engine());
+        let mut lent = Self::new(std::mem::replace(&mut self.link, away));
+        lent.home = Some(home);
+        (lent, back)
+    }
+
+    /// Takes back what was lent.
+    pub(crate) fn take_back(&mut self, returned: Returned) {
+        self.link = returned.link;
+        self.failed |= returned.failed;
     }
 
     /// Which engine it speaks to.
@@ -91,6 +119,7 @@ impl Conn {
         match &self.link {
             Link::Sqlite(_) => Engine::Sqlite,
             Link::Postgres(_) => Engine::Postgres,
+            Link::Away(engine) => *engine,
         }
     }
 
@@ -127,6 +156,7 @@ impl Conn {
                 rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
                     .map_err(Error::from)
             }
+            Link::Away(_) => Err(away()),
         };
         self.noted(rows)
     }
@@ -178,6 +208,7 @@ impl Conn {
                 .await
                 .map(|done| done.rows_affected())
                 .map_err(Error::from),
+            Link::Away(_) => Err(away()),
         };
         self.noted(touched)
     }
@@ -195,6 +226,7 @@ impl Conn {
                 .await
                 .map(drop)
                 .map_err(Error::from),
+            Link::Away(_) => Err(away()),
         };
         self.noted(done)
     }
@@ -208,6 +240,7 @@ impl Conn {
                 .await
                 .map(|rows| rows.into_iter().map(Row::Postgres).collect())
                 .map_err(Error::from),
+            Link::Away(_) => Err(away()),
         };
         self.noted(rows)
     }
@@ -222,21 +255,48 @@ impl Conn {
         match &mut self.link {
             Link::Sqlite(loan) => loan.conn().is_ok(),
             Link::Postgres(conn) => conn.ping().await.is_ok(),
+            Link::Away(_) => false,
         }
     }
 
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
-        match &mut self.link {
-            Link::Sqlite(loan) => loan.discard(),
-            Link::Postgres(conn) => conn.close_on_drop(),
-        }
+        self.link.abandon();
     }
 
     fn noted<T>(&mut self, result: Result<T>) -> Result<T> {
         self.failed |= result.is_err();
         result
     }
+}
+
+impl Link {
+    fn abandon(&mut self) {
+        match self {
+            Link::Sqlite(loan) => loan.discard(),
+            Link::Postgres(conn) => conn.close_on_drop(),
+            Link::Away(_) => {}
+        }
+    }
+}
+
+impl Drop for Conn {
+    fn drop(&mut self) {
+        let Some(home) = self.home.take() else { return };
+        let away = Link::Away(self.engine());
+        let returned = Returned {
+            link: std::mem::replace(&mut self.link, away),
+            failed: self.failed,
+        };
+        // Where nobody waits for it, nobody will end the transaction that is open on it either.
+        if let Err(mut returned) = home.send(returned) {
+            returned.link.abandon();
+        }
+    }
+}
+
+fn away() -> Error {
+    Error::Unavailable("the connection is lent to somebody else".into())
 }
 
 impl Row {

@@ -21,9 +21,11 @@ mod cursor;
 pub mod engine;
 mod error;
 pub mod idempotency;
+mod inside;
 pub mod items;
 pub mod links;
 pub mod listing;
+pub mod mcp_sessions;
 #[cfg(test)]
 mod plans;
 mod pool;
@@ -31,6 +33,7 @@ pub mod projects;
 pub mod prompts;
 mod pulse;
 pub mod report;
+pub mod roots;
 mod schema;
 pub mod search;
 pub mod settings;
@@ -100,6 +103,8 @@ pub struct Store {
     clock: Clock,
     location: Location,
     reads: Arc<AtomicU64>,
+    /// The transaction in which everything happens, where one was opened.
+    inside: Option<inside::Inside>,
 }
 
 impl Store {
@@ -128,6 +133,7 @@ impl Store {
                 clock,
                 location: location.clone(),
                 reads: Arc::default(),
+                inside: None,
             },
             fresh,
         ))
@@ -136,7 +142,42 @@ impl Store {
     /// A connection for reading.
     pub async fn read(&self) -> Result<Conn> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        self.readers.acquire().await
+        match &self.inside {
+            Some(inside) => inside.read().await,
+            None => self.readers.acquire().await,
+        }
+    }
+
+    /// Runs work with a store whose reads and writes all happen in one transaction, and ends it: with an error, or where
+    /// `keep` is not wanted, nothing of it stands. All other writes wait meanwhile, so the work must not wait for
+    /// anything but this store.
+    //= specs/spexus-store.md#writes
+    //# Reads and writes that are done together MUST see each other and MUST stand or fall together.
+    pub async fn together<T, F, Fut>(&self, actor: Actor, keep: bool, work: F) -> Result<T>
+    where
+        F: FnOnce(Store) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        let (inside, wishes) = inside::Inside::new();
+        let holding = self.writer.write(actor, move |tx| Box::pin(wishes.serve(tx)));
+        let store = Self {
+            inside: Some(inside.clone()),
+            ..self.clone()
+        };
+        let working = async move {
+            let done = work(store).await;
+            inside.end(keep && done.is_ok()).await;
+            done
+        };
+        let (held, done) = futures_util::future::join(holding, working).await;
+        // What the work says tells more than that its transaction ended before it.
+        let done = done?;
+        held.map(|()| done)
+    }
+
+    /// Whether everything happens in a transaction that is not over.
+    pub fn is_inside(&self) -> bool {
+        self.inside.is_some()
     }
 
     /// How often a connection for reading was asked for: what is answered from memory leaves it as it is.
@@ -153,12 +194,20 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        self.writer.write(actor, job).await
+        match &self.inside {
+            Some(inside) => inside.write(actor, job).await,
+            None => self.writer.write(actor, job).await,
+        }
     }
 
     /// Follows the number of the last change, also of those made by other processes.
     pub fn follow(&self) -> watch::Receiver<i64> {
         self.pulse.follow()
+    }
+
+    /// Follows the number of the last write to sessions of MCP clients, also by other processes.
+    pub fn follow_sessions(&self) -> watch::Receiver<i64> {
+        self.pulse.follow_sessions()
     }
 
     /// A number that differs from an earlier one when users, tokens or projects may have changed in between.

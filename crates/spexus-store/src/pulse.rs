@@ -4,6 +4,7 @@
 //! own cursor. So nobody is ever too slow, nothing is lost, and changes made by other processes count like our own.
 
 use crate::chain::Head;
+use crate::mcp_sessions;
 use crate::pool::Pool;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ const SLOW_POLL: Duration = Duration::from_secs(1);
 pub(crate) struct Pulse {
     head: watch::Sender<i64>,
     accounts: AtomicU64,
+    /// The number of the last write to sessions; looked up only while somebody follows it.
+    sessions: watch::Sender<i64>,
 }
 
 impl Pulse {
@@ -27,12 +30,18 @@ impl Pulse {
         Arc::new(Self {
             head: watch::Sender::new(head),
             accounts: AtomicU64::new(0),
+            sessions: watch::Sender::new(0),
         })
     }
 
     /// Follows the number of the last change.
     pub(crate) fn follow(&self) -> watch::Receiver<i64> {
         self.head.subscribe()
+    }
+
+    /// Follows the number of the last write to sessions.
+    pub(crate) fn follow_sessions(&self) -> watch::Receiver<i64> {
+        self.sessions.subscribe()
     }
 
     /// A number that differs from an earlier one when users, tokens or projects may have changed in between.
@@ -62,12 +71,16 @@ impl Pulse {
     }
 
     fn advance(&self, seq: i64) {
-        self.head.send_if_modified(|head| {
-            let newer = seq > *head;
-            *head = seq.max(*head);
-            newer
-        });
+        raise(&self.head, seq);
     }
+}
+
+fn raise(number: &watch::Sender<i64>, to: i64) {
+    number.send_if_modified(|number| {
+        let newer = to > *number;
+        *number = to.max(*number);
+        newer
+    });
 }
 
 /// Watches the chain for changes made by other processes until the store is closed or dropped.
@@ -91,6 +104,13 @@ pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
         };
         if let Ok(head) = Head::read(&mut conn).await {
             pulse.observed(head.seq);
+        }
+        //= specs/spexus-store.md#sessions
+        //# A write to a session by another process MUST wake those who follow sessions.
+        if pulse.sessions.receiver_count() > 0
+            && let Ok(rev) = mcp_sessions::last_rev(&mut conn).await
+        {
+            raise(&pulse.sessions, rev);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::accounts;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::mcp_sessions;
 use crate::tx::Tx;
 use spexus_domain::account::{Scope, Token, User};
 use spexus_domain::{Timestamp, Uuid};
@@ -83,8 +84,11 @@ pub async fn insert(
     tx.conn.run(sql, values).await.map(drop)
 }
 
-/// Removes a token; from this transaction on it opens nothing.
+/// Removes a token; from this transaction on it opens nothing, and the sessions opened with it have ended.
 pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<()> {
+    //= specs/spexus-store.md#sessions
+    //# The sessions of a token MUST end with it.
+    mcp_sessions::end_of(tx, id).await?;
     tx.conn
         .run("DELETE FROM token WHERE id = $1", params![id])
         .await

@@ -117,6 +117,11 @@ impl Tx {
         self.discarded = true;
     }
 
+    /// Decides whether what the job did is kept, whatever was said before.
+    pub(crate) fn decide(&mut self, keep: bool) {
+        self.discarded = !keep;
+    }
+
     /// The number of the last change, this job's included.
     pub fn seq(&self) -> i64 {
         self.state.head.seq

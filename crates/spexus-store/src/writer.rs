@@ -70,8 +70,7 @@ impl Writer {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let (answer, answered) = oneshot::channel();
-        let job: Box<dyn Job> = Box::new(TypedJob { actor, work, answer });
+        let (job, answered) = TypedJob::boxed(actor, work);
         self.queue.try_send(job).map_err(|error| match error {
             //= specs/spexus-store.md#writes
             //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
@@ -118,7 +117,7 @@ fn shutting_down() -> Refusal {
 }
 
 /// A job without its type: what the queue holds.
-trait Job: Send {
+pub(crate) trait Job: Send {
     /// Does the work. The answer is sent by what it returns, once the fate of the transaction is known.
     fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done>;
     /// Answers without having done anything.
@@ -126,15 +125,27 @@ trait Job: Send {
 }
 
 /// Work done, waiting for the commit.
-struct Done {
-    keep: bool,
-    answer: Box<dyn FnOnce(Result<()>) + Send>,
+pub(crate) struct Done {
+    pub(crate) keep: bool,
+    pub(crate) answer: Box<dyn FnOnce(Result<()>) + Send>,
 }
 
-struct TypedJob<T, F> {
+pub(crate) struct TypedJob<T, F> {
     actor: Actor,
     work: F,
     answer: oneshot::Sender<Result<T>>,
+}
+
+impl<T, F> TypedJob<T, F>
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
+{
+    /// A job, and where its answer will be.
+    pub(crate) fn boxed(actor: Actor, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
+        let (answer, answered) = oneshot::channel();
+        (Box::new(Self { actor, work, answer }), answered)
+    }
 }
 
 impl<T, F> Job for TypedJob<T, F>

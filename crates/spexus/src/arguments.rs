@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, item, project,
-    prompt, search, token, transfer, user, workflow,
+    prompt, report, search, token, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -86,6 +86,9 @@ pub(crate) enum Command {
     /// Names positions in the history and compares them
     #[command(subcommand)]
     Baseline(baseline::Command),
+    /// Tells how far the work has come and where the tree has gaps
+    #[command(subcommand)]
+    Report(report::Command),
     /// Carries a project in: JSON lines, CSV or Markdown; all of it or nothing
     Import(transfer::Import),
     /// Carries a project out: JSON lines, CSV or Markdown

@@ -27,6 +27,7 @@ pub const REQUIRED_VARIABLE: &str = "SPEXUS_REQUIRE_POSTGRES";
 
 const MISSING: &str = "PostgreSQL NOT TESTED: no initdb in PATH or /usr/lib/postgresql";
 
+// Fulfils 001 D12, 003 R16.1, 003 R16.2, 003 R16.3, 003 R16.4, 003 R16.5, 003 R16.6, 003 R16.7, 003 R16.8
 /// A new, empty database of its own for each caller, as a URL; `None` where the machine has no PostgreSQL.
 ///
 /// It lives as long as the test process.

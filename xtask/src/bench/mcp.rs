@@ -74,6 +74,11 @@ impl Figures {
         };
         let sdk = self.pair("stdio tools/call, one task each", "rmcp stdio tools/call")?;
         let http = self.pair("HTTP tools/call", "bare axum POST")?;
+        let tools = self.pair("tools/call among 100,000 tools", "tools/call among 10 tools")?;
+        let sessions = self.pair(
+            "tools/call in one of 100,000 sessions",
+            "tools/call in one of 10 sessions",
+        )?;
         Ok(vec![
             alone("stdio ping", "/s", AtLeast(800_000.0))?,
             alone("stdio tools/call, ready tool inline", "/s", AtLeast(400_000.0))?,
@@ -84,6 +89,18 @@ impl Figures {
             alone("growth with 100,000 requests in flight", "MB", AtMost(10.0))?,
             alone("10,000 idle sessions", "MB", AtMost(20.0))?,
             alone("one idle session", "bytes", AtMost(2_048.0))?,
+            Row::ratio(
+                "tools/call among 100,000 tools ÷ among 10",
+                "/s",
+                &tools,
+                AtLeast(0.7),
+            ),
+            Row::ratio(
+                "tools/call in one of 100,000 sessions ÷ of 10",
+                "/s",
+                &sessions,
+                AtLeast(0.7),
+            ),
         ])
     }
 

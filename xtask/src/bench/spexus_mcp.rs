@@ -1,6 +1,9 @@
 //! The product over MCP from outside: the endpoint beside the REST of the same server, and the stdio server on pipes, as a
 //! bridge and with the system inside.
 
+mod hearing;
+mod recovery;
+
 use super::rest::client;
 use super::rest::process::{Bench, Server};
 use super::row::{Row, Target};
@@ -75,6 +78,8 @@ pub(super) fn suite() -> Result<Vec<Row>> {
         sample::of([idle.resident_mb()?]),
         Target::AtMost(30.0),
     ));
+    rows.extend(hearing::rows(&bench, &server)?);
+    rows.extend(recovery::rows(&bench)?);
     Ok(rows)
 }
 
@@ -91,8 +96,7 @@ fn bridge(bench: &Bench, server: &Server) -> Command {
 fn embedded(bench: &Bench, server: &Server) -> Command {
     let mut command = bench.program();
     command
-        .args(["mcp", "--database"])
-        .arg(format!("sqlite:{}", server.database.display()))
+        .args(["mcp", "--database", &server.database])
         .env("LOG_LEVEL", "error");
     command
 }

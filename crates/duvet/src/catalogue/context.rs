@@ -2,7 +2,7 @@
 
 use super::Catalogue;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// At most this many lines before and after are given.
 pub const MAX_CONTEXT_LINES: usize = 200;
@@ -27,8 +27,21 @@ pub enum Denied {
     Traversal,
     /// The file is not one of the project's sources.
     Outside,
+    /// A link leads out of the project.
+    Link,
     /// There is no such citation.
     Unknown,
+}
+
+/// Where a source file really is; links are followed only inside the project.
+pub(super) fn real_path(root: &Path, file: &str) -> Result<PathBuf, Denied> {
+    let real = root.join(file).canonicalize().map_err(|_| Denied::Unknown)?;
+    let root = root.canonicalize().map_err(|_| Denied::Unknown)?;
+    if real.starts_with(root) {
+        Ok(real)
+    } else {
+        Err(Denied::Link)
+    }
 }
 
 /// `get_citation_context`: only files that the project's patterns found are ever opened.
@@ -55,7 +68,7 @@ pub fn get_citation_context(
     }
     let citation = catalogue.find_citation(id).ok_or(Denied::Unknown)?;
     let annotation = catalogue.snapshot.analysis.annotation(citation);
-    let bytes = std::fs::read(root.join(file)).map_err(|_| Denied::Unknown)?;
+    let bytes = std::fs::read(real_path(root, file)?).map_err(|_| Denied::Unknown)?;
     let text = String::from_utf8_lossy(&bytes);
     let all: Vec<&str> = text.lines().collect();
     let lines = lines.min(MAX_CONTEXT_LINES);

@@ -1,6 +1,7 @@
 //! Citations that do not hold.
 
 use super::Catalogue;
+use super::context::real_path;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -35,7 +36,11 @@ pub fn list_invalid_citations(catalogue: &Catalogue<'_>, root: &Path) -> Vec<Inv
     let mut rows = Vec::new();
     for diagnostic in found {
         let lines = texts.entry(&diagnostic.file).or_insert_with(|| {
-            let bytes = std::fs::read(root.join(&diagnostic.file)).unwrap_or_default();
+            let path = real_path(root, &diagnostic.file);
+            let bytes = path
+                .ok()
+                .and_then(|path| std::fs::read(path).ok())
+                .unwrap_or_default();
             String::from_utf8_lossy(&bytes)
                 .lines()
                 .map(|line| line.trim().to_owned())

@@ -2,6 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::engine::{Engine, Snapshot};
+use mcp_runtime::uri::Roots;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Desk {
 pub(super) struct View<'a> {
     pub(super) catalogue: Catalogue<'a>,
     pub(super) root: &'a std::path::Path,
+    /// The folders the client works in, when it says so.
+    client: Option<&'a Roots>,
 }
 
 impl Desk {
@@ -49,9 +52,23 @@ impl Desk {
         Arc::clone(self.first.get_or_init(|| snapshot))
     }
 
+    /// Where the project is.
+    pub(super) fn root(&self) -> &std::path::Path {
+        &self.root
+    }
+
     /// Answers one question from the state of this moment, on a thread that may wait for files.
     pub(super) async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
+        question: impl FnOnce(&View<'_>) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask_inside(None, question).await
+    }
+
+    /// The same for a client that works in these folders.
+    pub(super) async fn ask_inside<T: Send + 'static>(
+        self: &Arc<Self>,
+        client: Option<Arc<Roots>>,
         question: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let desk = Arc::clone(self);
@@ -60,6 +77,7 @@ impl Desk {
             question(&View {
                 catalogue: Catalogue::new(&snapshot),
                 root: &desk.root,
+                client: client.as_deref(),
             })
         };
         tokio::task::spawn_blocking(answer)
@@ -71,6 +89,20 @@ impl Desk {
 impl View<'_> {
     pub(super) fn snapshot(&self) -> &Snapshot {
         self.catalogue.snapshot
+    }
+
+    /// Refuses to show lines of a file the client does not work in.
+    //= specs/duvet.md#mcp-server
+    //# Lines of a file outside the roots the client declares MUST be refused with 1039.
+    pub(super) fn check_file(&self, citation: &str) -> Result<(), Refusal> {
+        let Some(client) = self.client else { return Ok(()) };
+        let file = citation.rsplit_once(':').map_or(citation, |(file, _)| file);
+        let real = self.root.join(file).canonicalize();
+        if real.is_ok_and(|real| !client.holds(&real)) {
+            let problem = format!("{citation:?} is outside the roots the client declared");
+            return Err(Refusal::new(Code::UriOutOfBounds, problem));
+        }
+        Ok(())
     }
 
     /// Which state an answer is about, and how long building it took.

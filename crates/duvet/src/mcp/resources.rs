@@ -43,10 +43,10 @@ impl ResourceSource for Tree {
 
     fn read<'a>(
         &'a self,
-        _cx: &'a Context,
+        cx: &'a Context,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, Stop>> {
-        async move { Ok(Some(read(&self.0, uri.to_owned()).await?)) }.boxed()
+        async move { Ok(Some(read(&self.0, cx, uri.to_owned()).await?)) }.boxed()
     }
 }
 
@@ -116,9 +116,9 @@ pub(super) fn templates(desk: &Arc<Desk>) -> Vec<ResourceTemplate> {
     let template = |(path, name, description): (String, &str, &str)| {
         let reading = Arc::clone(desk);
         let mut template =
-            ResourceTemplate::new(format!("{BASE}{path}"), name, description, move |_cx, request| {
+            ResourceTemplate::new(format!("{BASE}{path}"), name, description, move |cx, request| {
                 let desk = Arc::clone(&reading);
-                async move { read(&desk, request.uri).await }
+                async move { read(&desk, &cx, request.uri).await }
             });
         template.mime_type = Some(JSON.to_owned());
         template.completer = Some(completer(desk));
@@ -138,6 +138,7 @@ pub(super) fn completer(desk: &Arc<Desk>) -> Completer {
     })
 }
 
+// Fulfils 004 §6d
 /// What a resource's address means, checked before anything is looked up.
 fn path_of(address: &str) -> Result<String, Refusal> {
     let address = uri::canonical(address)?;
@@ -151,13 +152,18 @@ fn path_of(address: &str) -> Result<String, Refusal> {
     }
 }
 
-async fn read(desk: &Arc<Desk>, address: String) -> Result<Vec<ResourceContents>, Refusal> {
+async fn read(desk: &Arc<Desk>, cx: &Context, address: String) -> Result<Vec<ResourceContents>, Stop> {
     let (bare, query) = address.split_once('?').unwrap_or((&address, ""));
     let path = path_of(bare)?;
     let offset = number(query, "offset")?.unwrap_or(0);
     let limit = number(query, "limit")?.unwrap_or(usize::MAX);
-    desk.ask(move |view| contents(view, &address, &path, offset, limit))
-        .await?
+    // Only a citation shows lines of a file, so only there it matters in which folders the client works.
+    let client = match path.contains("citations/") {
+        true => cx.client_roots().await?,
+        false => None,
+    };
+    let answer = desk.ask_inside(client, move |view| contents(view, &address, &path, offset, limit));
+    Ok(answer.await??)
 }
 
 fn contents(

@@ -11,7 +11,7 @@ mod search_requirements;
 mod validate_citation;
 
 use super::desk::{Desk, STAMP, View};
-use mcp_runtime::{Tool, ToolAnnotations, ToolResult};
+use mcp_runtime::{Context, Stop, Tool, ToolAnnotations, ToolResult};
 use refusal::Refusal;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -45,11 +45,19 @@ where
     A: DeserializeOwned + Send + 'static,
 {
     let desk = Arc::clone(desk);
-    let answer = move |_cx, arguments: mcp_runtime::Arguments| {
+    let shows_files = name == get_citation_context::NAME;
+    let answer = move |cx: Context, arguments: mcp_runtime::Arguments| {
         let desk = Arc::clone(&desk);
         async move {
             let arguments: A = arguments.parse()?;
-            desk.ask(move |view| stamped(view, run(view, arguments))).await?
+            // Only where lines of files are shown does it matter in which folders the client works.
+            let client = if shows_files {
+                cx.client_roots().await?
+            } else {
+                None
+            };
+            let answer = desk.ask_inside(client, move |view| stamped(view, run(view, arguments)));
+            Ok::<_, Stop>(answer.await??)
         }
     };
     Tool::new(name, description, answer)

@@ -37,6 +37,7 @@ pub(super) struct Member {
     pub(super) fields: Map<String, Value>,
 }
 
+// Fulfils 004 §3.1a, 004 §3.1b, 004 §3.2a, 004 §3.2b, 004 §3.3a, 004 §3.3b, 004 §3.4a, 004 §3.5a, 004 §3.5b
 /// The node a path means.
 //= specs/duvet.md#mcp-server
 //# Every list and every object of the tree MUST be readable by its path and by its URI.
@@ -157,6 +158,10 @@ pub(super) fn refused(denied: &Denied, id: &str) -> Refusal {
             format!("{id:?} is in no source file of the project"),
         )
         .hint("Use an id of the list `/citations`."),
+        Denied::Link => Refusal::new(
+            Code::SymlinkTraversalDetected,
+            format!("{id:?} leads out of the project through a link"),
+        ),
         Denied::Unknown => Refusal::new(Code::ResourceNotFound, format!("there is no citation {id:?}"))
             .hint("Use an id of the list `/citations`: the file and the line of the citation's first line."),
     }
@@ -231,7 +236,9 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
     }
 }
 
+// Fulfils 004 §3.4b
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
+    view.check_file(id)?;
     let found = get_citation_context(&view.catalogue, view.root, id, CONTEXT_LINES)
         .map_err(|denied| refused(&denied, id))?;
     Ok(json!({

@@ -4,6 +4,7 @@ mod changes;
 mod client;
 mod corpus;
 mod resources;
+mod roots;
 mod tools;
 
 use crate::scratch::Scratch;

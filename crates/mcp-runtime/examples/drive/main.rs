@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, reason = "a report is what this program is for")]
 
+mod access;
 mod http;
 mod memory;
 mod pipe;
@@ -41,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     figures.extend(pipe::measure(options.messages)?);
     figures.extend(memory::measure_pressure()?);
     figures.extend(http::measure(options.messages)?);
+    figures.extend(access::measure()?);
     println!("| what | measured | unit | goal |\n|---|---:|---|---|");
     for figure in &figures {
         println!(

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
+use super::resources::keep_session;
 use super::route::level_named;
 use super::{Door, Ending, Plan, Step};
 use crate::answer::{Outcome, RpcError};
 use crate::client::{Client, ClientCapabilities, TASKS_EXTENSION};
+use crate::context::Context;
 use crate::core::{Core, Instructions};
 use crate::fields::Fields;
 use crate::session::Phase;
 use crate::settings::VersionMismatch;
 use crate::version::{Era, Version};
 
+// Fulfils 000 R1.1, 000 R1.2, 000 R2.3, 001 D1, 002 Req-Cap-001, 002 Req-Proto-005, 002 Req-Proto-014
 pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     if door.session.phase() != Phase::New {
         return Err(RpcError::invalid("this session is initialized already"));
@@ -53,7 +56,11 @@ pub(super) fn discover(door: &Door<'_>) -> Result<Step, RpcError> {
 pub(super) fn set_level(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     let level = level_named(&fields.required_text("level")?)?;
     door.session.set_log_level(level);
-    Ok(Step::Now(Outcome::empty()))
+    if door.session.is_line() {
+        return Ok(Step::Now(Outcome::empty()));
+    }
+    let keep = |cx: Context| async move { keep_session(&cx.0).await }.boxed();
+    Ok(Step::Later(Plan::new(door.core, keep)))
 }
 
 /// Adds the instructions, which may take work to make.
@@ -82,6 +89,8 @@ fn instructed(core: &Arc<Core>, mut answer: Value, cacheable: bool) -> Step {
     }
 }
 
+// Fulfils 000 R1.4, 000 R1.5, 000 R4.1, 000 R4.2, 000 R4.3, 000 R4.4, 000 R4.5, 001 D2, 003 R3.1, 003 R3.2
+// Fulfils 003 R3.3, 003 R3.4, 003 R3.7, 002 Req-Cap-002, 002 Req-Cap-003
 /// What the server can do, declared exactly as far as it works.
 //= specs/mcp-runtime.md#lifecycle
 //# The server MUST declare exactly the families it serves, and every family outside MCP with a semantic version.
@@ -123,6 +132,7 @@ fn capabilities(core: &Core, version: Version) -> Value {
     all
 }
 
+// Fulfils 001 D5
 /// Somebody should look when clients come that cannot be served; the version itself is whatever they wrote.
 fn unknown_version(asked: &str) -> RpcError {
     metrics::counter!("mcp_version_refusals_total").increment(1);

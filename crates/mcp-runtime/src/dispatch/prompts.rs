@@ -17,7 +17,7 @@ use crate::fields::Fields;
 use crate::guard::Access;
 use crate::hub::List;
 use crate::input::Rounds;
-use crate::prompt::{NewPrompt, PromptSource, Registered};
+use crate::prompt::{NewPrompt, PromptMessage, PromptSource, Registered};
 use crate::registry::{Listing, list_text};
 use crate::schema;
 use crate::session::Terms;
@@ -26,6 +26,7 @@ use crate::version::Era;
 
 const LIST: &str = "prompts/list";
 
+// Fulfils 002 Req-Prompt-001, 002 Req-Prompt-008
 //= specs/mcp-runtime.md#registry
 //# A list with more entries than a page holds MUST be given page by page, and the pages together MUST hold each entry once.
 pub(super) fn list(
@@ -69,6 +70,7 @@ pub(super) fn list(
     ))))
 }
 
+// Fulfils 002 Req-Prompt-002
 pub(super) fn get(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let name = fields.required_text("name")?.into_owned();
     let arguments = schema::arguments(fields.raw("arguments"))?;
@@ -89,6 +91,7 @@ pub(super) fn get(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result
     Ok(Step::Later(plan))
 }
 
+// Fulfils 002 Req-Prompt-006
 pub(super) fn create(door: &Door<'_>, request: &Request<'_>) -> Result<Step, RpcError> {
     let new: NewPrompt = serde_json::from_str(request.params.unwrap_or("{}"))
         .map_err(|e| Refusal::new(Code::InvalidParams, format!("the prompt cannot be read: {e}")))?;
@@ -101,20 +104,31 @@ async fn make(
     name: String,
     arguments: Map<String, Value>,
 ) -> Result<Outcome, Stop> {
-    let core = cx.0.core.clone();
-    core.check(&cx, Access::GetPrompt(&name))?;
-    let registered = match (found, &core.prompt_source) {
-        (Some(found), _) => found,
-        (None, Some(source)) => match source.get(&cx, &name).await? {
-            Some(prompt) => Arc::new(Registered::new(prompt)?),
-            None => return Err(unknown(&name).into()),
-        },
-        (None, None) => return Err(unknown(&name).into()),
-    };
-    let messages = registered.get(cx, arguments).await?;
+    let (registered, messages) = render(cx, found, &name, arguments).await?;
     Ok(Outcome::value(
         json!({ "description": registered.prompt.description, "messages": messages }),
     ))
+}
+
+/// Looks a prompt up as `prompts/get` does, and fills it in.
+pub(crate) async fn render(
+    cx: Context,
+    found: Option<Arc<Registered>>,
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Result<(Arc<Registered>, Vec<PromptMessage>), Stop> {
+    let core = cx.0.core.clone();
+    core.check(&cx, Access::GetPrompt(name))?;
+    let registered = match (found, &core.prompt_source) {
+        (Some(found), _) => found,
+        (None, Some(source)) => match source.get(&cx, name).await? {
+            Some(prompt) => Arc::new(Registered::new(prompt)?),
+            None => return Err(unknown(name).into()),
+        },
+        (None, None) => return Err(unknown(name).into()),
+    };
+    let messages = registered.get(cx, arguments).await?;
+    Ok((registered, messages))
 }
 
 async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
@@ -130,7 +144,7 @@ async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
     if !kept {
         core.registry.exchange_prompts(&[], vec![prompt])?;
     }
-    core.hub.list_changed(List::Prompts);
+    core.hub.list_changed(List::Prompts, false);
     Ok(Outcome::value(json!({ "prompt": entry })))
 }
 

@@ -129,6 +129,7 @@ async fn page_of(cx: &Context, uri: &str) -> Result<Option<Arc<Vec<ResourceConte
     Ok(Some(Arc::new(whole.iter().map(part).collect())))
 }
 
+// Fulfils 002 Req-Res-010
 /// Sends what was read piece by piece as progress, and answers with what holds it together.
 //= specs/mcp-runtime.md#resources
 //# A resource above the streaming limit MUST be sent in pieces under the client's progress token, and its answer MUST carry its size and hash.

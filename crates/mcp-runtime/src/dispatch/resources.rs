@@ -27,6 +27,7 @@ use crate::version::Era;
 const LIST: &str = "resources/list";
 const TEMPLATES: &str = "resources/templates/list";
 
+// Fulfils 002 Req-Res-001, 002 Req-Res-012
 pub(super) fn list(
     door: &Door<'_>,
     request: &Request<'_>,
@@ -82,6 +83,7 @@ pub(super) fn templates(
     ))))
 }
 
+// Fulfils 002 Req-Res-002
 pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let uri = asked_address(door.core, fields)?;
     let rounds = match terms.version.era() {
@@ -97,6 +99,7 @@ pub(super) fn read(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     Ok(Step::Later(plan))
 }
 
+// Fulfils 002 Req-Res-004
 //= specs/mcp-runtime.md#changes
 //# A session MUST hear of a resource from the answer to its subscription until the answer to its unsubscription.
 pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
@@ -114,6 +117,7 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
                 )
                 .into());
             }
+            watch_in_source(&cx, &uri).await?;
             call.session.lock_watched().insert(uri.clone());
             call.core.hub.watch(&call.session, &uri);
             keep_session(call).await
@@ -123,6 +127,7 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
     Ok(Step::Later(Plan::new(door.core, run)))
 }
 
+// Fulfils 002 Req-Res-005
 pub(super) fn unsubscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
     let uri = asked_address(door.core, fields)?;
     let run = |cx: Context| {
@@ -150,6 +155,7 @@ pub(super) fn listen(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcEr
         async move {
             for uri in &filter.resource_subscriptions {
                 cx.0.core.check(&cx, Access::WatchResource(uri))?;
+                watch_in_source(&cx, uri).await?;
             }
             let listening = Listening(cx.0.clone());
             cx.0.core.hub.listen(&cx.0, filter);
@@ -178,9 +184,18 @@ impl Drop for Listening {
     }
 }
 
-async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
+/// Lets the source refuse, and begin to look before the subscription is answered.
+async fn watch_in_source(cx: &Context, uri: &str) -> Result<(), Stop> {
+    match &cx.0.core.resource_source {
+        Some(source) => source.watch(cx, uri).await,
+        None => Ok(()),
+    }
+}
+
+/// What a client asked of its session is kept before it is told so.
+pub(super) async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
     if !call.session.is_line() {
-        call.core.sessions.keep(&call.session).await?;
+        call.core.sessions.keep(&call.core, &call.session).await?;
     }
     Ok(Outcome::empty())
 }

@@ -13,17 +13,19 @@ use crate::answer::{Outcome, RpcError};
 use crate::core::shutting_down;
 use crate::envelope::Request;
 use crate::fields::Fields;
+use crate::input::Rounds;
 use crate::method::Method;
 use crate::session::{Phase, Terms};
 use crate::version::Era;
 
+// Fulfils 003 R9.6, 003 R10.9
 pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let named = Method::named(&request.method);
     pass_gate(door, named, terms)?;
     door.session.count()?;
     let served = |method: &Method| method.exists_in(terms.version.era()) && is_offered(door, *method);
     let Some(method) = named.filter(served) else {
-        return custom(door, request);
+        return custom(door, request, terms);
     };
     let fields = Fields::of(request.params)?;
     match method {
@@ -49,7 +51,7 @@ pub(super) fn route(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Re
         Method::PromptsGet => prompts::get(door, &fields, terms),
         Method::PromptsCreate => prompts::create(door, request),
         Method::Complete if fields.has("ref") => completion::complete(door, &fields),
-        Method::Complete => custom(door, request),
+        Method::Complete => custom(door, request, terms),
         Method::SetLevel => lifecycle::set_level(door, &fields),
         Method::TasksGet => tasks::get(door, &fields, terms),
         Method::TasksResult => tasks::result(door, &fields),
@@ -104,7 +106,7 @@ fn is_offered(door: &Door<'_>, method: Method) -> bool {
 /// A method the server added, or nothing.
 //= specs/mcp-runtime.md#messages
 //# An unknown method MUST be answered with `-32601`.
-fn custom(door: &Door<'_>, request: &Request<'_>) -> Result<Step, RpcError> {
+fn custom(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let found = door
         .core
         .registry
@@ -121,9 +123,15 @@ fn custom(door: &Door<'_>, request: &Request<'_>) -> Result<Step, RpcError> {
         None => json!({}),
     };
     let run = Arc::clone(&method.run);
-    Ok(Step::Later(Plan::new(door.core, move |cx| {
+    let mut plan = Plan::new(door.core, move |cx| {
         async move { Ok(Outcome::value(run(cx, params).await?)) }.boxed()
-    })))
+    });
+    if terms.version.era() == Era::Stateless {
+        let purpose = request.method.to_string();
+        let rounds = Rounds::read(&Fields::of(request.params)?, &door.core.seal, &purpose)?;
+        plan.rounds = Some(Box::new((purpose, rounds)));
+    }
+    Ok(Step::Later(plan))
 }
 
 pub(super) use terms::level_named;

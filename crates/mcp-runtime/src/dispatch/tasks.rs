@@ -18,6 +18,7 @@ use crate::session::{Session, Terms};
 use crate::task::Task;
 use crate::tool::{Arguments, Registered, TaskSupport};
 use crate::version::{Era, Version};
+use crate::waits::Waits;
 
 const LIST: &str = "tasks/list";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -123,6 +124,7 @@ fn task_call(
         weight: 0,
         rounds: Mutex::new(rounds),
         task: Some(task.clone()),
+        waits: Waits::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use refusal::{Code, Refusal};
 use serde_json::Value;
 
 use super::sight::seen;
-use super::{Door, Plan, Step, Work, settle, tasks};
+use super::{Door, Plan, Step, Work, missing, settle, tasks};
 use crate::answer::{Outcome, RpcError};
 use crate::context::Context;
 use crate::envelope::Request;
@@ -20,6 +20,7 @@ use crate::session::Terms;
 use crate::tool::{Arguments, Handler, Registered, Stop, TaskSupport, ToolResult};
 use crate::version::Era;
 
+// Fulfils 002 Req-Tool-001
 pub(super) fn list(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let tools = seen(door, request, terms, &door.core.registry.tools)?;
     // Tools are one page, so there is always a whole; an empty list stands for what cannot be.
@@ -29,6 +30,7 @@ pub(super) fn list(door: &Door<'_>, request: &Request<'_>, terms: &Terms) -> Res
     Ok(Step::Now(Outcome::text(all)))
 }
 
+// Fulfils 002 Req-Tool-002, 002 Req-Tool-008
 pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Result<Step, RpcError> {
     let name = match fields.text("name")? {
         Some(name) => name,
@@ -40,11 +42,12 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     let registered = find(&tools, &name)?;
     let arguments = match arguments(registered, fields) {
         Ok(arguments) => arguments,
+        Err((refusal, given)) if missing::can_be_asked(registered, terms, &given, &refusal) => given,
         // From 2025-11-25 on the model reads what was wrong and corrects itself.
-        Err(refusal) if terms.version.faults_are_results() => {
+        Err((refusal, _)) if terms.version.faults_are_results() => {
             return Ok(Step::Now(Outcome::tool(ToolResult::failed(&refusal))));
         }
-        Err(refusal) => return Err(RpcError::numbered(-32602, refusal)),
+        Err((refusal, _)) => return Err(RpcError::numbered(-32602, refusal)),
     };
     let rounds = match terms.version.era() {
         Era::Handshake => None,
@@ -72,6 +75,7 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     }))
 }
 
+// Fulfils 002 Req-Tool-009
 /// Runs a tool's handler in its own task.
 pub(super) async fn perform(
     cx: Context,
@@ -81,6 +85,7 @@ pub(super) async fn perform(
     let access = Access::CallTool(&registered.tool.name);
     // Not allowed is no failure of the tool: it did not run.
     cx.0.core.check(&cx, access).map_err(RpcError::from)?;
+    let arguments = missing::complete(&cx, registered, arguments).await?;
     let result = match registered.handler() {
         Handler::Ready(run) => run(&arguments)?,
         Handler::Work(run) => run(cx, arguments).await?,
@@ -115,18 +120,26 @@ fn nearest<'a>(tools: &'a Family<Registered>, name: &str) -> Option<&'a str> {
     tools.values().map(|t| t.tool.name.as_str()).find(|own| near(own))
 }
 
-fn arguments(registered: &Registered, fields: &Fields<'_>) -> Result<Arguments, Refusal> {
-    let mut value = Value::Object(schema::arguments(fields.raw("arguments"))?);
-    registered.input.admit(&mut value)?;
-    match value {
-        Value::Object(arguments) => Ok(Arguments(arguments)),
-        _ => Ok(Arguments::default()),
+// Fulfils 002 Req-Tool-006, 002 Req-Sec-001
+/// The arguments, or why they do not fit and what they were.
+fn arguments(registered: &Registered, fields: &Fields<'_>) -> Result<Arguments, (Refusal, Arguments)> {
+    let given = schema::arguments(fields.raw("arguments")).map_err(|r| (r, Arguments::default()))?;
+    let mut value = Value::Object(given);
+    let admitted = registered.input.admit(&mut value);
+    let arguments = match value {
+        Value::Object(arguments) => Arguments(arguments),
+        _ => Arguments::default(),
+    };
+    match admitted {
+        Ok(()) => Ok(arguments),
+        Err(refusal) => Err((refusal, arguments)),
     }
 }
 
 /// A ready tool runs where the message was read, unless something before it may have to wait.
 fn runs_inline(door: &Door<'_>, registered: &Registered) -> bool {
     door.core.guard.is_none()
+        && !registered.tool.asks_for_missing
         && registered.tool.breaker.is_none()
         && registered.tool.task_support == TaskSupport::Forbidden
 }

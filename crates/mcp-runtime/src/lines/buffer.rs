@@ -43,6 +43,7 @@ impl LineBuffer {
         &mut self.bytes
     }
 
+    // Fulfils 002 Req-Proto-004
     /// The next line, when it is there.
     #[allow(clippy::should_implement_trait)] // it lends from the buffer, which an iterator cannot
     pub fn next(&mut self) -> Option<Line<'_>> {

@@ -14,7 +14,7 @@ use crate::version::{Era, Version};
 
 pub(super) async fn stream(mount: &Mount, parts: &Parts) -> Response<ResponseBody> {
     let found = match session(mount, parts).await {
-        Ok(Some(session)) => open(mount, parts, &session),
+        Ok(Some(session)) => open(mount, parts, &session).await,
         Ok(None) => return not_allowed(&parts.method),
         Err(refusal) => Err(refusal),
     };
@@ -53,7 +53,11 @@ async fn session(mount: &Mount, parts: &Parts) -> Result<Option<Arc<Session>>, R
 
 //= specs/mcp-runtime.md#http-transport
 //# A client that comes back with the id of the last event it saw MUST get the events after it, as far as they are kept.
-fn open(mount: &Mount, parts: &Parts, session: &Arc<Session>) -> Result<Response<ResponseBody>, Refusal> {
+async fn open(
+    mount: &Mount,
+    parts: &Parts,
+    session: &Arc<Session>,
+) -> Result<Response<ResponseBody>, Refusal> {
     let limits = &mount.core.settings.limits;
     let (number, stream, after) = match headers::text(&parts.headers, headers::LAST_EVENT)? {
         None => {
@@ -61,17 +65,26 @@ fn open(mount: &Mount, parts: &Parts, session: &Arc<Session>) -> Result<Response
             (number, stream, 0)
         }
         Some(last) => {
-            let (number, after) = event_id(last)?;
-            let stream = session.stream(number);
-            let gone = || {
-                Refusal::new(
-                    Code::InvalidHeader,
-                    format!("the events after {last:?} are not kept any more"),
-                )
-            };
-            (number, stream.ok_or_else(gone)?, after)
+            let EventId { number, at, mark } = EventId::read(last)?;
+            match (session.stream(number), mark) {
+                (Some(stream), _) => (number, stream, at),
+                // The stream was another node's, or of this one before it was started again.
+                (None, Some(mark)) => {
+                    mount.core.sessions.resume(&mount.core, session, mark).await?;
+                    let (number, stream) = session.unasked_stream(limits);
+                    (number, stream, 0)
+                }
+                (None, None) => {
+                    return Err(Refusal::new(
+                        Code::InvalidHeader,
+                        format!("the events after {last:?} are not kept any more"),
+                    ));
+                }
+            }
         }
     };
+    // What the client is about to read need not be kept for it.
+    session.note_unsaved();
     Ok(events(Reading {
         stream,
         number: Some(number),
@@ -79,17 +92,33 @@ fn open(mount: &Mount, parts: &Parts, session: &Arc<Session>) -> Result<Response
         primed: session.version() >= Version::V2025_11_25,
         keep_alive: Duration::from_millis(limits.keep_alive_ms),
         visit: None,
+        session: Some((mount.core.clone(), session.clone())),
     }))
 }
 
-fn event_id(text: &str) -> Result<(u64, u64), Refusal> {
-    let parsed = text
-        .split_once('-')
-        .and_then(|(number, at)| Some((number.parse().ok()?, at.parse().ok()?)));
-    parsed.ok_or_else(|| {
-        Refusal::new(
-            Code::InvalidHeader,
-            format!("{text:?} is no event id of this server"),
-        )
-    })
+/// The id of an event: its stream, its place there and, where sessions outlive the process, the mark it was told at.
+struct EventId {
+    number: u64,
+    at: u64,
+    mark: Option<u64>,
+}
+
+impl EventId {
+    fn read(text: &str) -> Result<Self, Refusal> {
+        let mut parts = text.split('-').map(|part| part.parse::<u64>().ok());
+        let id = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(Some(number)), Some(Some(at)), mark, None) if mark != Some(None) => Some(Self {
+                number,
+                at,
+                mark: mark.flatten(),
+            }),
+            _ => None,
+        };
+        id.ok_or_else(|| {
+            Refusal::new(
+                Code::InvalidHeader,
+                format!("{text:?} is no event id of this server"),
+            )
+        })
+    }
 }

@@ -62,6 +62,7 @@ struct Post<'a> {
 }
 
 impl Post<'_> {
+    // Fulfils 003 R9.11
     async fn serve(&self) -> Result<Response<ResponseBody>, RpcError> {
         let header = headers::text(&self.parts.headers, headers::VERSION)?;
         let version = header.map(|name| Version::parse(name).ok_or(name)).transpose();
@@ -172,7 +173,7 @@ impl Post<'_> {
             core.sessions.close(core, &session).await;
             return Ok(response);
         }
-        core.sessions.keep(&session).await?;
+        core.sessions.add(core, &session).await?;
         if let Ok(id) = HeaderValue::from_str(&session.id) {
             response.headers_mut().insert(headers::SESSION, id);
         }
@@ -216,6 +217,7 @@ impl Post<'_> {
             batch: None,
             terms,
             patient: false,
+            alone: true,
         }
     }
 
@@ -234,6 +236,7 @@ impl Post<'_> {
             primed,
             keep_alive,
             visit,
+            session: None,
         })
     }
 
@@ -366,7 +369,7 @@ fn handshake_status(status: Option<u16>) -> u16 {
 async fn last_event(stream: &EventStream) -> Bytes {
     let (mut at, mut last) = (0, Bytes::new());
     while let Next::Event(number, event) = stream.next(at, 0).await {
-        (at, last) = (number, event);
+        (at, last) = (number, event.text);
     }
     last
 }

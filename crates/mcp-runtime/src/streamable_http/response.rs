@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use crate::answer::{self, RpcError};
 use crate::core::Core;
 use crate::session::Session;
-use crate::stream::{EventStream, Next};
+use crate::stream::{EventStream, Next, Told};
 use crate::version::Version;
 
 /// The body of every response.
@@ -38,6 +38,7 @@ pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
     response
 }
 
+// Fulfils 003 R9.10
 /// A refusal of the transport: its own status, and a JSON-RPC error as the body.
 pub(super) fn refuse(id: &str, error: &RpcError) -> Response<ResponseBody> {
     let mut body = Vec::new();
@@ -60,6 +61,33 @@ pub(super) struct Reading {
     pub(super) keep_alive: Duration,
     /// What ends when the client goes.
     pub(super) visit: Option<Visit>,
+    /// Whose session the stream keeps alive, for messages nobody asked for.
+    pub(super) session: Option<(Arc<Core>, Arc<Session>)>,
+}
+
+impl Reading {
+    /// The mark that stands in the id of an event told here, where sessions outlive the process.
+    fn mark(&self, told: Told) -> Option<u64> {
+        let (core, _) = self.session.as_ref()?;
+        core.sessions.outlive().then_some(told.mark)
+    }
+
+    /// The mark before anything of this stream is read.
+    fn first_mark(&self) -> Option<u64> {
+        let (core, session) = self.session.as_ref()?;
+        let now = session.mark(core.hub.mark());
+        let first = self.stream.unread().first().map(|event| event.told);
+        self.mark(first.unwrap_or(Told {
+            mark: now,
+            again: false,
+        }))
+    }
+
+    fn touch(&self) {
+        if let Some((core, session)) = &self.session {
+            session.touch(core.uptime_ms());
+        }
+    }
 }
 
 pub(super) fn events(reading: Reading) -> Response<ResponseBody> {
@@ -104,18 +132,22 @@ impl Reader {
         if std::mem::take(&mut reading.primed)
             && let Some(number) = reading.number
         {
-            let event = format!("id: {number}-{}\nretry: {RETRY_MS}\ndata: \n\n", reading.after);
-            return Some(event.into());
+            let id = event_id(number, reading.after, reading.first_mark());
+            return Some(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").into());
         }
         tokio::select! {
             next = reading.stream.next(reading.after, self.epoch) => match next {
                 Next::Event(at, message) => {
                     reading.after = at;
-                    Some(event(reading.number, at, &message))
+                    let id = reading.number.map(|number| event_id(number, at, reading.mark(message.told)));
+                    Some(event(id.as_deref(), &message.text))
                 }
                 Next::End => None,
             },
-            () = tokio::time::sleep(reading.keep_alive) => Some(Bytes::from_static(b":\n\n")),
+            () = tokio::time::sleep(reading.keep_alive) => {
+                reading.touch();
+                Some(Bytes::from_static(b":\n\n"))
+            }
         }
     }
 }
@@ -149,11 +181,18 @@ impl Drop for Visit {
     }
 }
 
-fn event(number: Option<u64>, at: u64, message: &[u8]) -> Bytes {
+fn event_id(number: u64, at: u64, mark: Option<u64>) -> String {
+    match mark {
+        Some(mark) => format!("{number}-{at}-{mark}"),
+        None => format!("{number}-{at}"),
+    }
+}
+
+fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     let mut text = Vec::with_capacity(message.len() + 48);
     text.extend_from_slice(b"event: message\n");
-    if let Some(number) = number {
-        text.extend_from_slice(format!("id: {number}-{at}\n").as_bytes());
+    if let Some(id) = id {
+        text.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
     // A message is one line: JSON escapes line ends.
     text.extend_from_slice(b"data: ");

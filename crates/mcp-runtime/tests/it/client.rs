@@ -156,6 +156,25 @@ impl Client {
         !self.kept.iter().any(|message| message["method"] == method)
     }
 
+    /// True when nothing with this method is among what came in between.
+    pub(crate) fn kept_nothing_of(&self, method: &str) -> bool {
+        !self.kept.iter().any(|message| message["method"] == method)
+    }
+
+    /// The next question to a person the server did not give up.
+    pub(crate) async fn open_question(&mut self) -> Value {
+        loop {
+            let question = self.notice("elicitation/create").await;
+            let given_up = |message: &Value| {
+                message["method"] == "notifications/cancelled"
+                    && message["params"]["requestId"] == question["id"]
+            };
+            if !self.kept.iter().any(given_up) {
+                return question;
+            }
+        }
+    }
+
     /// Closes our side and gives everything that still comes, and how the server took it.
     pub(crate) async fn finish(mut self) -> (Vec<Value>, Ended) {
         self.close();

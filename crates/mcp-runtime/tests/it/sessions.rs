@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_runtime::streamable_http::SessionOwner;
 use mcp_runtime::{
     Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Stop,
+    Tool, ToolResult,
 };
 use serde_json::json;
 
@@ -33,6 +34,43 @@ async fn a_session_is_the_same_across_requests() {
         assert_eq!((answer.status, &answer.json["id"]), (200, &json!(id)));
     }
     assert_eq!(http.server.sessions(), 1);
+}
+
+//= specs/mcp-runtime.md#sessions
+//= type=test
+//# A request that runs when its session ends MUST be stopped and answered with 1016.
+#[tokio::test]
+async fn a_request_is_answered_although_its_session_ends_under_it() {
+    let server = server();
+    let (told, mut running) = tokio::sync::mpsc::unbounded_channel();
+    let hang = Tool::new("hang", "Never ends.", move |cx, _| {
+        let told = told.clone();
+        async move {
+            let _ = told.send(cx.clone());
+            std::future::pending::<()>().await;
+            Ok::<_, Stop>(ToolResult::text("never"))
+        }
+    });
+    server.add_tool(hang).unwrap();
+    let mut http = Http::new(&server);
+    let session = http.open().await;
+    http.session = Some(session.clone());
+    let mut other = Http::new(&server);
+    other.session = Some(session);
+    let call = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "name": "hang", "arguments": {} } });
+    let (answer, cx) = tokio::join!(http.post(call), async {
+        let cx = running.recv().await.unwrap();
+        assert_eq!(other.delete().await, 204);
+        cx
+    });
+    assert_eq!(
+        (answer.status, refusal(&answer.json)),
+        (200, 1016),
+        "{}",
+        answer.json
+    );
+    assert!(cx.is_cancelled());
+    assert_eq!(server.in_flight(), 0);
 }
 
 // proves 002 Req-Perf-002
@@ -147,8 +185,11 @@ async fn the_store_in_memory_keeps_and_forgets() {
         capabilities: mcp_runtime::ClientCapabilities::default(),
         log_level: 1,
         watched: vec!["x:y".into()],
+        ..SessionRecord::default()
     };
-    store.put(record.clone()).await.unwrap();
+    store.put(vec![record.clone()]).await.unwrap();
+    assert_eq!(store.get("a").await.unwrap(), None, "only what was added is kept");
+    assert_eq!(store.add(record.clone(), 10).await.unwrap(), [""; 0]);
     assert_eq!(store.get("a").await.unwrap(), Some(record));
     store.remove("a").await.unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);

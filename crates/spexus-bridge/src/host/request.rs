@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
 use super::Bridge;
-use crate::call::Errand;
+use crate::call::{Errand, Patience};
 use crate::catalogue::{KEY, Known, Tools};
 use crate::flights::{Flight, Sink};
 use crate::link::{Closed, Greeting, NAME};
-use crate::text::{Glance, header_text, stateless_version};
+use crate::text::{Glance, META_CAPABILITIES, header_text, stateless_version};
 use crate::vitals::Vitals;
 use crate::{answer, listen};
 
@@ -34,6 +34,7 @@ const REPEATABLE: &[&str] = &[
     "resources/templates/list",
     "resources/unsubscribe",
     "roots/list",
+    "sampling/request",
     "server/discover",
     "tasks/cancel",
     "tasks/get",
@@ -91,6 +92,7 @@ impl Bridge {
         self.deliver(sink, Some(&error.answer(id, self.version()))).await;
     }
 
+    // Fulfils 003 R15.5, 003 R15.8
     /// A place among the requests under way; a host that asks for too much waits a little, and is then refused.
     async fn admit(
         &self,
@@ -132,6 +134,7 @@ impl Bridge {
         Some(flight)
     }
 
+    // Fulfils 003 R1.4, 003 R2.2, 003 R2.3, 003 R2.5, 003 R2.7
     async fn initialize(self: &Arc<Self>, request: &Request<'_>, sink: Sink) -> Option<Ended> {
         if !matches!(sink, Sink::Line) {
             let error = RpcError::invalid("`initialize` cannot be part of a batch");
@@ -215,6 +218,7 @@ impl Bridge {
         answer::result(id, &self.introduction(&said, version).to_string())
     }
 
+    // Fulfils 003 R1.5, 003 R2.4, 003 R3.5
     /// Who the bridge is, and what can be done through it.
     fn introduction(&self, said: &Value, version: Version) -> Value {
         let ours = json!({
@@ -295,6 +299,7 @@ impl Job {
             body,
             headers: self.headers(&request, &glance, extra),
             repeatable,
+            asked: Patience::default(),
         };
         if self.flight.listens {
             return Some(listen::listen(&self.bridge, &errand, request.params).await);
@@ -320,6 +325,17 @@ impl Job {
         }
     }
 
+    /// Whether the host can show a question of the backend to its person.
+    fn host_can_ask(&self, request: &Request<'_>) -> bool {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let declared = match &self.stateless {
+            Some(_) => read(request.params.unwrap_or("{}"))["_meta"][META_CAPABILITIES].take(),
+            None => read(&self.bridge.link.greeting())["capabilities"].take(),
+        };
+        declared.get("elicitation").is_some()
+    }
+
+    // Fulfils 003 R6.3, 003 R6.10, 003 R13.6
     /// Holds a call against what is known of its tool, and gives it a key when the tool takes one.
     //= specs/spexus-bridge.md#calling-the-backend
     //# Arguments MUST be checked against the tool's schema before the backend is called, and every wrong field MUST be named.
@@ -363,7 +379,11 @@ impl Job {
                 checked = check(&tools, name, &mut arguments);
             }
         }
-        if let Err(refusal) = checked {
+        //= specs/spexus-bridge.md#calling-the-backend
+        //# A call that only lacks arguments MUST be carried when the host can ask its person for them.
+        if let Err(refusal) = checked
+            && !(self.host_can_ask(request) && only_lacks(&tools, name, &arguments, &refusal))
+        {
             return Looked::Wrong(refusal);
         }
         let Some(tool) = tools.get(name) else {
@@ -448,6 +468,13 @@ fn check(tools: &Tools, name: &str, arguments: &mut Value) -> Result<(), Refusal
     match tools.get(name).and_then(Known::schema) {
         Some(schema) => schema.admit(arguments),
         None => Ok(()),
+    }
+}
+
+fn only_lacks(tools: &Tools, name: &str, arguments: &Value, refusal: &Refusal) -> bool {
+    match (tools.get(name).and_then(Known::schema), arguments) {
+        (Some(schema), Value::Object(given)) => schema.only_lacks(given, refusal),
+        _ => false,
     }
 }
 

@@ -230,6 +230,70 @@ async fn a_changed_resource_is_told_to_who_subscribed() {
     }
 }
 
+// proves 002 Req-Elicit-001
+//= specs/spexus-bridge.md#calling-the-backend
+//= type=test
+//# A call that only lacks arguments MUST be carried when the host can ask its person for them.
+#[tokio::test]
+async fn what_a_call_lacks_is_asked_of_the_hosts_person() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    let call = host
+        .ask("tools/call", json!({ "name": "make", "arguments": {} }))
+        .await;
+    let asked = host.hear("elicitation/create").await;
+    let said = json!({ "action": "accept", "content": { "title": "by a person" } });
+    host.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }))
+        .await;
+    assert_eq!(
+        host.answer(call).await["result"]["content"][0]["text"],
+        "by a person"
+    );
+    let mut able = modern(json!({ "name": "make", "arguments": {} }));
+    able["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
+    let round = host.call("tools/call", able.clone()).await;
+    assert_eq!(round["result"]["resultType"], "input_required", "{round}");
+    able["inputResponses"] = json!({ "make.missing": said });
+    let done = host.call("tools/call", able).await;
+    assert_eq!(done["result"]["content"][0]["text"], "by a person", "{done}");
+    let wrong = host
+        .call("tools/call", modern(json!({ "name": "make", "arguments": {} })))
+        .await;
+    assert_eq!(
+        wrong["result"]["isError"], true,
+        "who cannot ask is told: {wrong}"
+    );
+}
+
+//= specs/spexus-bridge.md#calling-the-backend
+//= type=test
+//# A call in whose course the host is asked something MUST wait for the answer, beyond the time a call usually has.
+#[tokio::test]
+async fn a_person_may_take_longer_than_a_call() {
+    let backend = Backend::start().await;
+    let settings = spexus_bridge::Settings {
+        request_timeout: Duration::from_millis(300),
+        ..settings(backend.address)
+    };
+    let mut host = Host::greeted(settings, "2025-11-25").await;
+    let call = host.ask("tools/call", json!({ "name": "ask" })).await;
+    let asked = host.hear("elicitation/create").await;
+    // A call that began later runs out of its time meanwhile.
+    let late = host.tool("hang", json!({})).await;
+    assert_eq!(late["error"]["code"], 1069, "{late}");
+    let said = json!({ "action": "accept", "content": { "name": "Ada" } });
+    host.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }))
+        .await;
+    let answer = host.answer(call).await;
+    assert!(
+        answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Ada"),
+        "{answer}"
+    );
+}
+
 fn modern(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -141,6 +141,27 @@ async fn what_may_be_repeated_is_tried_again() {
     );
 }
 
+//= specs/spexus-bridge.md#faults
+//= type=test
+//# A call that may not be repeated MUST NOT be sent again once it has left, and the host MUST be told that its outcome is unknown.
+#[tokio::test]
+async fn what_may_not_be_repeated_is_sent_once() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    let id = host
+        .ask("tools/call", json!({ "name": "hang", "arguments": {} }))
+        .await;
+    eventually("it runs", || backend.runs() == 1).await;
+    let again = Backend::at(backend.kill().await).await;
+    let answer = host.answer(id).await;
+    assert_eq!(answer["error"]["code"], 1080, "{answer}");
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains("unknown"),
+        "{answer}"
+    );
+    assert_eq!(again.runs(), 0, "it was answered, so it is not tried any more");
+}
+
 //= specs/spexus-bridge.md#lifecycle
 //= type=test
 //# When input ends, every request that was read MUST be answered before the process exits.

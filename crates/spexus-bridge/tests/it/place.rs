@@ -142,7 +142,12 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
             Ok::<_, Stop>(ToolResult::text("cancelled"))
         }
     });
+    let mut make = Tool::new("make", "Asks for what is missing.", |_cx, arguments| async move {
+        Ok::<_, Stop>(ToolResult::text(arguments.text("title").unwrap_or_default()))
+    });
+    make.asks_for_missing = true;
     let tools = vec![
+        make.input(titled.clone()),
         echo.input(titled).annotated(reads),
         keep.input(keyed),
         ask,

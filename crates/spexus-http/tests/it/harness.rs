@@ -73,13 +73,17 @@ impl Server {
     }
 
     pub(crate) async fn on_postgres() -> Option<Self> {
+        Self::on_postgres_with(HttpOptions {
+            max_anonymous_requests_per_minute: 10_000,
+            ..HttpOptions::default()
+        })
+        .await
+    }
+
+    pub(crate) async fn on_postgres_with(options: HttpOptions) -> Option<Self> {
         let url = tokio::task::spawn_blocking(test_support::fresh_database)
             .await
             .unwrap()?;
-        let options = HttpOptions {
-            max_anonymous_requests_per_minute: 10_000,
-            ..HttpOptions::default()
-        };
         Some(Self::start(Location::parse(&url).unwrap(), options, None).await)
     }
 

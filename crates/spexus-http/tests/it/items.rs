@@ -253,6 +253,21 @@ on_both! {
         assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
     }
 
+    //= specs/spexus-service.md#reports
+    //= type=test
+    //# A report of status and of gaps MUST be the same to agents, by REST and on the command line.
+    async fn reports_count_and_name_gaps(server) {
+        server.seed().await;
+        server.post("/api/v1/epics", json!({"title": "Empty"})).await.created();
+        let counted = server.get("/api/v1/reports/status").await.ok();
+        assert_eq!((&counted["total_count"], &counted["kinds"]["epic"]["total"]), (&json!(5), &json!(2)));
+        let gaps = server.get("/api/v1/reports/gaps").await.ok();
+        assert_eq!(gaps["epics_without_stories"], json!(["EP-002"]));
+        assert_eq!(server.get("/api/v1/reports/gaps?under=US-001").await.ok()["epics_without_stories"], json!([]));
+        server.get("/api/v1/reports/status?under=EP-999").await.refused(404, 1046);
+        server.get("/api/v1/reports/status?below=EP-001").await.refused(400, 1021);
+    }
+
     //= specs/spexus-service.md#writing-once
     //= type=test
     //# A request with an idempotency key MUST be carried out once and answered alike every time.

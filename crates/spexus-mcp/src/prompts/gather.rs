@@ -28,6 +28,7 @@ pub(super) struct Gathered {
     pub(super) json: String,
 }
 
+// Fulfils 003 R8.4, 003 R8.8
 //= specs/spexus-mcp.md#prompts
 //# A prompt about an item MUST carry the item, what contains it, its siblings, what it contains, its links and the steering documents of its epic.
 pub(super) async fn gather(service: &Service, caller: &Caller, kind: Kind, id: &str) -> Ruled<Gathered> {

@@ -8,16 +8,17 @@ pub(crate) use stored::{Stored, declare};
 pub(crate) use table::{ROWS, Row};
 
 use crate::audit::{self, Watch};
-use crate::complete::completer;
+use crate::complete::{Uses, completer};
 use mcp_runtime::{Content, Context, Prompt, PromptMessage, ResourceContents, Stop};
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
 use spexus_service::Service;
 
+// Fulfils 003 R8.1, 003 R8.2
 /// The prompts of the product.
-pub(crate) fn all(service: &Service) -> Vec<Prompt> {
-    ROWS.iter().map(|row| prompt(service, row)).collect()
+pub(crate) fn all(service: &Service, uses: &Uses) -> Vec<Prompt> {
+    ROWS.iter().map(|row| prompt(service, uses, row)).collect()
 }
 
 /// Their names.
@@ -25,7 +26,8 @@ pub(crate) fn names() -> Vec<String> {
     ROWS.iter().map(|row| row.name.to_owned()).collect()
 }
 
-fn prompt(service: &Service, row: &'static Row) -> Prompt {
+// Fulfils 003 R8.3, 003 R8.9, 003 R10.3
+fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
     let keeper = service.clone();
     let make = move |cx: Context, arguments: Map<String, Value>| {
         let service = keeper.clone();
@@ -42,10 +44,11 @@ fn prompt(service: &Service, row: &'static Row) -> Prompt {
     for (name, description, required) in row.arguments {
         prompt = prompt.argument(name, description, *required);
     }
-    prompt.completer = Some(completer(service, Some(row.kind)));
+    prompt.completer = Some(completer(service, uses, Some(row.kind)));
     prompt
 }
 
+// Fulfils 003 R8.7, 003 R9.9, 003 R10.8
 /// The task, then the context it is about.
 async fn messages(
     service: &Service,
@@ -73,6 +76,7 @@ async fn messages(
     ])
 }
 
+// Fulfils 003 R8.10
 //= specs/spexus-mcp.md#prompts
 //# A prompt whose context cannot be loaded MUST be refused with the name of the prompt, the argument and the reason.
 fn failed(row: &Row, mut refusal: Refusal) -> Refusal {

@@ -32,6 +32,8 @@ impl PromptSource for Stored {
             let caller = audit::caller(cx)?;
             let watch = Watch::start(&self.0, &caller, "prompts/get", name);
             let found = prompt::get(&self.0, &caller, name).await;
+            // What nobody has is not a name but something a client wrote.
+            let watch = watch.named(found.as_ref().map_or("", |_| name));
             watch.stop(found.as_ref().map(drop));
             match found {
                 Ok(found) => Ok(Some(shown(&found))),

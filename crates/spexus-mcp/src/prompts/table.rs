@@ -21,6 +21,7 @@ pub(crate) struct Row {
     pub(crate) scenario: &'static str,
 }
 
+// Fulfils 003 R8.5, 003 R8.6
 /// Every prompt of the product.
 pub(crate) const ROWS: [Row; 6] = [
     Row {

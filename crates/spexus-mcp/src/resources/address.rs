@@ -4,6 +4,7 @@ use spexus_domain::{Kind, Refusal, Ruled, complaint};
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
 
+// Fulfils 003 R4.3, 003 R10.6
 /// The schemes of items.
 pub(crate) const SCHEMES: [(&str, Kind); 5] = [
     ("epic", Kind::Epic),
@@ -132,12 +133,14 @@ fn item(kind: Kind, path: &str) -> Option<Address> {
     Some(Address::Item(kind, plain(id), part))
 }
 
+// Fulfils 003 R5.3, 003 R5.4
 //= specs/spexus-mcp.md#resources
 //# A parameter that is unknown or does not fit MUST be refused with its name and what is allowed.
 fn list(kind: Kind, query: &str) -> Ruled<Address> {
     Ok(Address::List(kind, Box::new(filters(pairs(query))?)))
 }
 
+// Fulfils 003 R5.5
 fn search(query: &str) -> Ruled<Address> {
     let mut pairs = pairs(query);
     let mut wanted = SearchQuery {
@@ -166,6 +169,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+// Fulfils 003 R5.7
 fn filters(pairs: Vec<(String, String)>) -> Ruled<ItemQuery> {
     let text = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(pairs)

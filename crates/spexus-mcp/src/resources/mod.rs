@@ -8,7 +8,7 @@ pub(crate) use address::{SCHEMES, scheme_of};
 pub(crate) use catalogue::{COLLECTIONS, Form, forms};
 
 use crate::audit::{self, Watch};
-use crate::complete::completer;
+use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -22,22 +22,31 @@ use spexus_service::item::{self, ItemQuery};
 
 const JSON: &str = "application/json";
 
+// Fulfils 003 R5.1, 003 R5.2
 /// The patterns of addresses.
-pub(crate) fn templates(service: &Service) -> Vec<ResourceTemplate> {
+pub(crate) fn templates(service: &Service, uses: &Uses) -> Vec<ResourceTemplate> {
     let template = |form: Form| {
-        let reader = service.clone();
+        let (reader, counter) = (service.clone(), uses.clone());
         let read = move |cx: Context, request: ReadRequest| {
-            let service = reader.clone();
-            async move { existing(&cx, &service, &request.uri).await }
+            let (service, uses) = (reader.clone(), counter.clone());
+            async move {
+                let read = existing(&cx, &service, &request.uri).await?;
+                uses.note(
+                    audit::caller(&cx)?.user_id,
+                    request.variables.values().map(String::as_str),
+                );
+                Ok::<_, Stop>(read)
+            }
         };
         let mut template = ResourceTemplate::new(form.template, form.name, form.description, read);
         template.mime_type = Some(JSON.to_owned());
-        template.completer = Some(completer(service, form.kind));
+        template.completer = Some(completer(service, uses, form.kind));
         template
     };
     forms().into_iter().map(template).collect()
 }
 
+// Fulfils 003 R4.1, 003 R4.2
 /// The collections that are always there.
 pub(crate) fn collections(service: &Service) -> Vec<Resource> {
     let collection = |(uri, name, description): (&'static str, &'static str, &'static str)| {
@@ -54,6 +63,7 @@ pub(crate) fn collections(service: &Service) -> Vec<Resource> {
 /// The items of the database.
 pub(crate) struct Items(pub(crate) Service);
 
+// Fulfils 003 R10.1, 003 R15.6
 impl ResourceSource for Items {
     //= specs/spexus-mcp.md#resources
     //# A list of resources MUST come in pages and name each thing once.
@@ -127,6 +137,7 @@ async fn existing(cx: &Context, service: &Service, uri: &str) -> Result<Vec<Reso
     found.ok_or_else(|| missing(uri).into())
 }
 
+// Fulfils 003 R4.4, 003 R9.7
 /// What stands at an address; `None` when nothing of ours can.
 async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<ResourceContents>>, Stop> {
     let caller = audit::caller(cx)?;
@@ -141,6 +152,7 @@ async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<R
     Ok(Some(vec![ResourceContents::text(uri, JSON, value.to_string())]))
 }
 
+// Fulfils 003 R4.8
 fn missing(uri: &str) -> Refusal {
     let problem = format!("there is nothing at {:?}", spexus_domain::text::excerpt(uri, 100));
     Refusal::new(spexus_domain::Code::ResourceNotFound, problem)

@@ -10,6 +10,7 @@ use spexus_domain::{Code, Kind, Refusal, Ruled};
 use spexus_service::account::user;
 use spexus_service::{Service, comment, item, link, prompt, search, settings};
 
+// Fulfils 003 R4.6, 003 R5.6
 /// What stands at an address.
 pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) -> Ruled<Value> {
     match address {
@@ -43,6 +44,7 @@ pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) 
     }
 }
 
+// Fulfils 003 R4.7
 async fn about(service: &Service, caller: &Caller, kind: Kind, id: &str, part: Part) -> Ruled<Value> {
     let page = PageRequest::new(Some(MAX_PAGE_ROWS), None)?;
     let of_kind = Some(kind);
@@ -86,6 +88,7 @@ async fn about(service: &Service, caller: &Caller, kind: Kind, id: &str, part: P
     })
 }
 
+// Fulfils 003 R5.8
 /// Rows with their total; an empty list says so in words.
 //= specs/spexus-mcp.md#resources
 //# An empty list MUST be an empty array with a sentence.

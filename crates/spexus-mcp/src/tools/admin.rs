@@ -188,7 +188,8 @@ pub(super) fn tools() -> Vec<Spec> {
             [],
             done(),
             verify,
-        ),
+        )
+        .alone(),
     ]
 }
 

@@ -12,6 +12,7 @@ use spexus_service::report;
 /// Entries shown of one finding; the count is always told.
 const MAX_SHOWN: usize = 50;
 
+// Fulfils 003 R7.6
 /// The tools of reports.
 pub(super) fn tools() -> Vec<Spec> {
     vec![status_report(), analyze_hierarchy()]
@@ -45,6 +46,7 @@ fn analyze_hierarchy() -> Spec {
     )
 }
 
+// Fulfils 003 R7.7
 async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
     let (under, project) = (arguments.text("under"), arguments.text("project"));
     let found = report::analysis(&work.service, &work.caller, project, under).await?;

@@ -207,6 +207,7 @@ fn create(words: &'static Words) -> Spec {
         .takes(object(fields), shown())
 }
 
+// Fulfils 003 R9.8, 003 R10.5
 async fn create_one(work: Work, kind: Kind, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let key = arguments.remove("idempotency_key");

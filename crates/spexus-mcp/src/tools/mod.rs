@@ -8,13 +8,15 @@ mod comments;
 mod items;
 mod links;
 mod prompts;
+mod run_prompt;
 mod search;
 mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Effect, Spec};
+pub(crate) use spec::{Call, Effect, Run, Spec, Work};
 
+// Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools
 //# The core MUST have at most 25 tools, and its list at most 24 KB.
 /// Every tool, in the order they are listed.
@@ -30,6 +32,7 @@ pub(crate) fn all() -> Vec<Spec> {
         vocabulary::tools(),
         baselines::tools(),
         prompts::tools(),
+        run_prompt::tools(),
         admin::tools(),
     ];
     families.into_iter().flatten().collect()

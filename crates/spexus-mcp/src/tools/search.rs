@@ -16,6 +16,7 @@ pub(super) fn tools() -> Vec<Spec> {
     vec![search_global(), search_requirements()]
 }
 
+// Fulfils 003 R7.3
 fn search_global() -> Spec {
     let description = "Finds items of all kinds and their comments by words, beginnings of words, \"phrases\" or a reference id; best first.";
     let mut fields = vec![
@@ -38,6 +39,7 @@ fn search_global() -> Spec {
     .takes(object(fields), rows())
 }
 
+// Fulfils 003 R7.4
 fn search_requirements() -> Spec {
     let description = "Finds requirements by words, filters or both; best first.";
     let mut fields = vec![
@@ -60,6 +62,7 @@ fn short_paging() -> impl Iterator<Item = Field> {
         .filter(|field| !matches!(field.name(), "detail" | "fields"))
 }
 
+// Fulfils 003 R7.5, 003 R7.8
 async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let query = take(&mut arguments, "query");

@@ -1,11 +1,12 @@
 //! A tool as a row: its words, what it needs, and the one function it calls.
 
+use crate::ask::{self, Asker};
+use crate::complete::Uses;
 use crate::render::{Answer, visible};
-
 use crate::{Toolset, audit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{Arguments, Context, Stop, Tool, ToolAnnotations, ToolResult};
+use mcp_runtime::{Arguments, Context, Sampler, Stop, Tool, ToolAnnotations, ToolResult};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
@@ -45,7 +46,12 @@ impl Effect {
     }
 }
 
-type Run = dyn Fn(Work, Arguments) -> BoxFuture<'static, Ruled<Answer>> + Send + Sync;
+/// What a tool runs.
+pub(crate) type Run = dyn Fn(Work, Arguments) -> BoxFuture<'static, Result<Answer, Stop>> + Send + Sync;
+
+/// A tool as a batch calls it, with a service of the batch's own.
+pub(crate) type Call =
+    Box<dyn Fn(Service, Caller, Arguments) -> BoxFuture<'static, Ruled<Answer>> + Send + Sync>;
 
 /// One row of the table of tools.
 pub(crate) struct Spec {
@@ -57,18 +63,23 @@ pub(crate) struct Spec {
     pub(crate) effect: Effect,
     pub(crate) input: Value,
     pub(crate) output: Value,
+    /// Whether it takes too long for a batch, for which all other writes wait.
+    alone: bool,
     run: Arc<Run>,
 }
 
 /// What a tool may touch while it works.
+#[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) service: Service,
     pub(crate) caller: Caller,
+    /// Who is asked what only a person or a model can say; in a batch nobody is.
+    pub(crate) asker: Option<Asker>,
 }
 
 impl Spec {
     /// A row; what it needs and takes follows.
-    pub(crate) fn new<F, Fut>(
+    pub(crate) fn new<F, Fut, E>(
         name: &'static str,
         title: &'static str,
         description: impl Into<String>,
@@ -76,7 +87,8 @@ impl Spec {
     ) -> Self
     where
         F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Ruled<Answer>> + Send + 'static,
+        Fut: Future<Output = Result<Answer, E>> + Send + 'static,
+        E: Into<Stop>,
     {
         Self {
             name,
@@ -87,7 +99,10 @@ impl Spec {
             effect: Effect::Read,
             input: Value::Null,
             output: Value::Null,
-            run: Arc::new(move |work, arguments| run(work, arguments).boxed()),
+            alone: false,
+            run: Arc::new(move |work, arguments| {
+                run(work, arguments).map(|done| done.map_err(Into::into)).boxed()
+            }),
         }
     }
 
@@ -114,18 +129,51 @@ impl Spec {
         }
     }
 
+    /// Keeps it out of batches.
+    pub(crate) fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
+    /// Whether it can be part of a batch.
+    pub(crate) fn is_batched(&self) -> bool {
+        !self.alone
+    }
+
+    /// The tool without what surrounds a single call: its batch is audited and counted as one.
+    pub(crate) fn call(&self) -> Call {
+        let run = self.run.clone();
+        Box::new(move |service, caller, arguments| {
+            let work = Work {
+                service,
+                caller,
+                asker: None,
+            };
+            run(work, arguments)
+                .map(|done| done.map_err(ask::refusal))
+                .boxed()
+        })
+    }
+
+    // Fulfils 003 R6.2, 003 R6.4, 003 R6.7, 003 R10.2, 003 R10.7
     //= specs/spexus-mcp.md#tools
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
-    pub(crate) fn into_tool(self, service: &Service) -> Tool {
-        let (service, run, name) = (service.clone(), self.run, self.name);
+    pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
+        let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
+        let uses = uses.clone();
         let work = move |cx: Context, arguments: Arguments| {
-            let (service, run) = (service.clone(), run.clone());
+            let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
                 let caller = audit::caller(&cx)?;
+                uses.note(caller.user_id, arguments.0.values().filter_map(Value::as_str));
                 let watch = audit::Watch::start(&service, &caller, "tools/call", name);
-                let answered = run(Work { service, caller }, arguments).await;
-                watch.stop(answered.as_ref().map(drop));
+                let work = Work {
+                    service,
+                    caller,
+                    asker: Some(Asker { cx, sampler }),
+                };
+                let answered = ask::until_found(&*run, work, arguments).await;
+                watch.pause(answered.as_ref().map(drop));
                 Ok::<_, Stop>(result(answered?))
             }
         };
@@ -134,6 +182,9 @@ impl Spec {
             .output(self.output)
             .annotated(self.effect.annotations());
         tool.title = Some(self.title.to_owned());
+        //= specs/spexus-mcp.md#asking
+        //# A tool that makes something MUST ask the person for the required arguments the model left out, where the client can ask.
+        tool.asks_for_missing = self.effect == Effect::Add;
         tool
     }
 }

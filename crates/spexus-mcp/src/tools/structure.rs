@@ -2,10 +2,10 @@
 
 use super::items::{project, shown, told};
 use super::spec::{Effect, Spec, Work, read, take};
-use crate::Toolset;
 use crate::render::{Answer, outline, rows_of};
 use crate::schema::{answer, flag, number, object, text};
-use mcp_runtime::Arguments;
+use crate::{Toolset, ask};
+use mcp_runtime::{Arguments, Stop};
 use serde_json::{Value, json};
 use spexus_domain::deletion::DeletionPreview;
 use spexus_domain::item::Move;
@@ -199,14 +199,28 @@ fn delete_item() -> Spec {
         )
 }
 
-async fn run_delete(work: Work, arguments: Arguments) -> Ruled<Answer> {
+//= specs/spexus-mcp.md#asking
+//# A deletion with consequences nobody agreed to MUST be put to the person with what falls, where the client can ask; without a yes nothing MUST be changed.
+async fn run_delete(work: Work, arguments: Arguments) -> Result<Answer, Stop> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
     let force = arguments.get("force").and_then(Value::as_bool).unwrap_or(false);
     let rev = arguments.get("expect_rev").and_then(Value::as_i64);
-    let gone = item::delete(&work.service, &work.caller, project, None, id, force, rev).await?;
+    let (service, caller) = (&work.service, &work.caller);
+    let gone = match work.asker.filter(|asker| !force && asker.cx.can_elicit()) {
+        None => item::delete(service, caller, project, None, id, force, rev).await?,
+        Some(asker) => {
+            let preview = item::preview(service, caller, project, None, id).await?;
+            if preview.can_delete || preview.forbidden {
+                item::delete(service, caller, project, None, id, false, rev).await?
+            } else {
+                ask::agree_to_deletion(&asker, &preview).await?;
+                item::delete_agreed(service, caller, project, preview, rev).await?
+            }
+        }
+    };
     let text = format!(
         "Deleted {} and {} item(s) with it.",
         gone.reference_id,

@@ -71,6 +71,11 @@ impl Grants {
         }
     }
 
+    /// A key for another purpose, from which this one cannot be found.
+    pub(crate) fn key_for(&self, purpose: &str) -> [u8; 32] {
+        blake3::derive_key(purpose, &self.key)
+    }
+
     /// The hash a secret is known by.
     pub(crate) fn hash(&self, secret: &str) -> [u8; 32] {
         *blake3::keyed_hash(&self.key, secret.as_bytes()).as_bytes()

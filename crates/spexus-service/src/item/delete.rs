@@ -56,6 +56,36 @@ pub async fn delete(
     job.await.map_err(told)
 }
 
+/// Deletes an item of which somebody saw the preview and agreed to it. When something else falls by now, nothing does.
+//= specs/spexus-service.md#rules
+//# A deletion somebody agreed to MUST take with it exactly what they were shown, else nothing MUST be deleted.
+pub async fn delete_agreed(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    agreed: DeletionPreview,
+    expect_rev: Option<i64>,
+) -> Ruled<DeletionPreview> {
+    caller.may(Operation::DeleteItem)?;
+    let (caller, project) = (caller.clone(), project.map(str::to_owned));
+    let job = service.store.write(Actor::from(&caller), move |tx| {
+        Box::pin(async move {
+            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+            let id = agreed.reference_id.to_string();
+            let item = context.item(&mut tx.conn, "id", &id, None).await?;
+            super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
+            if consequences(&mut tx.conn, &item).await?.preview != agreed {
+                let message = format!("{id} was not deleted: what falls with it changed meanwhile");
+                return Err(Refusal::new(Code::StaleRevision, message)
+                    .hint("Look at the preview again.")
+                    .into());
+            }
+            delete_in(tx, &item, true).await
+        })
+    });
+    job.await.map_err(told)
+}
+
 /// Brings a deleted item back, with everything that fell with it.
 pub async fn restore(
     service: &Service,

@@ -5,14 +5,16 @@ pub mod create;
 pub mod delete;
 pub mod history;
 pub mod list;
+pub mod near;
 pub mod placement;
 pub mod read;
 pub mod update;
 
 pub use create::create;
-pub use delete::{delete, preview, restore};
+pub use delete::{delete, delete_agreed, preview, restore};
 pub use history::history;
 pub use list::{ItemQuery, list};
+pub use near::near;
 pub use placement::move_to;
 pub use read::{children, get, hierarchy, path};
 pub use update::update;

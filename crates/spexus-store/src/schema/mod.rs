@@ -12,11 +12,23 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: &[Step] = &[Step {
-    shared: include_str!("001_tables.sql"),
-    sqlite: include_str!("001_sqlite.sql"),
-    postgres: include_str!("001_postgres.sql"),
-}];
+const STEPS: &[Step] = &[
+    Step {
+        shared: include_str!("001_tables.sql"),
+        sqlite: include_str!("001_sqlite.sql"),
+        postgres: include_str!("001_postgres.sql"),
+    },
+    Step {
+        shared: include_str!("002_tables.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Step {
+        shared: include_str!("003_root.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+];
 
 /// The version this program works with.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -69,7 +81,9 @@ async fn apply(conn: &mut Conn, step: &Step, version: i64) -> Result<()> {
         .iter()
         .fold(step.shared.to_owned(), |text, (from, to)| text.replace(from, to));
     conn.script(shared).await?;
-    conn.script(own).await?;
+    if !own.is_empty() {
+        conn.script(own).await?;
+    }
     if version == 1 {
         let (text, int) = (words[2].1, words[1].1);
         conn.script(format!(

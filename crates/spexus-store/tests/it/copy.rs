@@ -5,7 +5,8 @@ use spexus_domain::account::{Scope, Token};
 use spexus_domain::{Code, Kind, Uuid};
 use spexus_store::copy::{CopiedTable, copy, fingerprint};
 use spexus_store::{
-    Error, Location, Store, accounts, audit, backup, baselines, chain, idempotency, settings, tokens,
+    Error, Location, Store, accounts, audit, backup, baselines, chain, idempotency, mcp_sessions, settings,
+    tokens,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -85,6 +86,21 @@ async fn furnish_richly(world: &World) {
                     detail: String::new(),
                 };
                 audit::insert(tx, &event).await?;
+                let session = mcp_sessions::KeptSession {
+                    id: "kept".into(),
+                    owner: token.id,
+                    state: "{}".into(),
+                    unread: "[]".into(),
+                    mark: 1,
+                    seen_at: tx.now(),
+                };
+                mcp_sessions::put(tx, &session, Uuid::from_u128(1)).await?;
+                let root = spexus_domain::root::AddedRoot {
+                    uri: "file:///srv/specs".into(),
+                    name: "specs".into(),
+                    description: String::new(),
+                };
+                spexus_store::roots::put(tx, &root, user.id).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })
         })

@@ -15,6 +15,7 @@ pub(crate) mod input;
 pub(crate) mod item;
 pub(crate) mod project;
 pub(crate) mod prompt;
+pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod token;
@@ -109,6 +110,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Batch(wanted) => batch::run(session, output, &wanted).await,
         Command::Changes(wanted) => changes::run(session, output, &wanted).await,
         Command::Baseline(command) => baseline::run(session, output, command).await,
+        Command::Report(command) => report::run(session, output, &command).await,
         Command::Audit(command) => audit::run(session, output, &command).await,
         Command::Serve(_)
         | Command::Init

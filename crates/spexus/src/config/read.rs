@@ -164,6 +164,10 @@ fn take(
         toml::Value::String(text) => text,
         toml::Value::Integer(number) => number.to_string(),
         toml::Value::Boolean(flag) => flag.to_string(),
+        toml::Value::Array(texts) if texts.iter().all(toml::Value::is_str) => {
+            let texts: Vec<&str> = texts.iter().filter_map(toml::Value::as_str).collect();
+            texts.join(",")
+        }
         _ => {
             let problem = format!(
                 "{} gives it a value that is no text, number or flag",

@@ -2,10 +2,11 @@
 
 use mcp_apps::AppLimits;
 use spexus_domain::text;
-use spexus_http::{HttpOptions, Toolset, VersionMismatch};
+use spexus_http::{HttpOptions, Sessions, Toolset, VersionMismatch};
 use spexus_service::ServiceOptions;
 use spexus_store::{Durability, Location};
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Everything that can be configured.
@@ -286,6 +287,22 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.http.mcp.read_only.to_string(),
     },
     Setting {
+        name: "mcp.roots",
+        doc: "Folders of this machine whose files agents may read as file:// resources.",
+        allowed: "absolute paths; several separated by commas",
+        secret: false,
+        put: |settings, text| put_folders(&mut settings.http.mcp.roots, text),
+        get: |settings| folders(&settings.http.mcp.roots),
+    },
+    Setting {
+        name: "mcp.roots_allow",
+        doc: "Folders under which administrators may add such folders while the server runs (roots/add).",
+        allowed: "absolute paths; several separated by commas",
+        secret: false,
+        put: |settings, text| put_folders(&mut settings.http.mcp.roots_allow, text),
+        get: |settings| folders(&settings.http.mcp.roots_allow),
+    },
+    Setting {
         name: "mcp.name",
         doc: "How the MCP endpoint calls itself to programs.",
         allowed: "1 to 100 characters",
@@ -310,6 +327,21 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.http.mcp.guide.to_string(),
     },
     Setting {
+        name: "mcp.sessions",
+        doc: "Where sessions of agents are kept: in the database they outlive a restart and are shared by nodes.",
+        allowed: "database or memory",
+        secret: false,
+        put: |settings, text| {
+            settings.http.mcp.sessions = match text {
+                "database" => Sessions::Database,
+                "memory" => Sessions::Memory,
+                _ => return false,
+            };
+            true
+        },
+        get: |settings| settings.http.mcp.sessions.name().to_owned(),
+    },
+    Setting {
         name: "mcp.version_mismatch",
         doc: "What an agent hears that asks for an unknown version of the protocol: a refusal, or the newest one we speak.",
         allowed: "reject or negotiate",
@@ -330,6 +362,79 @@ pub(crate) const TABLE: &[Setting] = &[
             .into()
         },
     },
+    number!(
+        "mcp.elicitation_timeout_ms",
+        "How long a person may take to answer a question an agent's work raised.",
+        1_000..=3_600_000,
+        http.mcp.elicitation_timeout_ms
+    ),
+    number!(
+        "mcp.elicitation_attempts",
+        "How often a person is asked before an answer that does not fit ends the request.",
+        1..=10,
+        http.mcp.elicitation_attempts
+    ),
+    number!(
+        "mcp.sampling_per_second",
+        "How often the models of agents are asked in a second, all together; 0 for no limit.",
+        0..=10_000,
+        http.mcp.sampling.max_per_second
+    ),
+    number!(
+        "mcp.sampling_target_ms",
+        "Answers of models that take longer make the server ask for less.",
+        100..=600_000,
+        http.mcp.sampling.target_latency_ms
+    ),
+    number!(
+        "mcp.sampling_timeout_ms",
+        "How long a model may take to answer.",
+        1_000..=3_600_000,
+        http.mcp.sampling.timeout_ms
+    ),
+    number!(
+        "completion.context_tokens",
+        "Tokens of a text that are looked at when an agent has it completed.",
+        16..=1_000_000,
+        http.mcp.completion.context_tokens
+    ),
+    Setting {
+        name: "completion.endpoint",
+        doc: "A language model that completes texts, spoken to as OpenAI's /completions; without one, no text leaves the process.",
+        allowed: "a URL such as http://127.0.0.1:11434/v1, or nothing",
+        secret: false,
+        put: |settings, text| {
+            let rest = text.strip_prefix("http://").or(text.strip_prefix("https://"));
+            let fits = text.is_empty() || rest.is_some_and(|rest| !rest.is_empty());
+            put_if(&mut settings.http.mcp.completion.endpoint, text, fits)
+        },
+        get: |settings| settings.http.mcp.completion.endpoint.clone(),
+    },
+    Setting {
+        name: "completion.model",
+        doc: "Which model to ask for there.",
+        allowed: "1 to 100 characters",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.http.mcp.completion.model, text, is_name(text)),
+        get: |settings| settings.http.mcp.completion.model.clone(),
+    },
+    Setting {
+        name: "completion.key",
+        doc: "What the endpoint wants as a bearer token.",
+        allowed: "printable characters, or nothing",
+        secret: true,
+        put: |settings, text| {
+            let fits = text.bytes().all(|byte| byte.is_ascii_graphic());
+            put_if(&mut settings.http.mcp.completion.key, text, fits)
+        },
+        get: |settings| settings.http.mcp.completion.key.clone(),
+    },
+    number!(
+        "completion.timeout_ms",
+        "How long the endpoint may take until the last token.",
+        100..=600_000,
+        http.mcp.completion.timeout_ms
+    ),
     Setting {
         name: "apps.folder",
         doc: "Where installed apps are kept; `apps` in the data folder when empty.",
@@ -442,6 +547,22 @@ fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
     }
 }
 
+/// Absolute paths, separated by commas. Whether they exist is seen when the server starts.
+fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let paths: Vec<PathBuf> = parts.map(PathBuf::from).collect();
+    let fits = paths.iter().all(|path| path.is_absolute());
+    if fits {
+        *field = paths;
+    }
+    fits
+}
+
+fn folders(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+    paths.join(",")
+}
+
 fn take<T: FromStr + PartialOrd + Display>(
     field: &mut T,
     text: &str,
@@ -521,6 +642,7 @@ mod tests {
             ("http.max_body_bytes", "-1"),
             ("http.max_body_bytes", "1e9"),
             ("http.secure_cookies", "yes"),
+            ("mcp.roots", "/srv/specs,docs"),
             ("log.level", "loud"),
             ("log.format", "xml"),
             ("otlp.endpoint", "collector:4318"),

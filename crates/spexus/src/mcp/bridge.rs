@@ -25,6 +25,7 @@ pub(super) fn run(world: &World, choice: &Choice) -> Outcome {
     exit(ended?)
 }
 
+// Fulfils 003 R1.6
 /// The exit code of a stdio server.
 pub(super) fn exit(ended: Ended) -> Outcome {
     match stdio::exit_status(ended) {

@@ -50,30 +50,35 @@ struct Field {
     secret: bool,
 }
 
+// Fulfils 003 R14.1
 const URL: Field = Field {
     name: "backend_api_url",
     variable: "BACKEND_API_URL",
     allowed: "the address of a Spexus server, such as https://spexus.example.org",
     secret: false,
 };
+// Fulfils 003 R14.2
 const TOKEN: Field = Field {
     name: "pat_token",
     variable: "MCP_PAT_TOKEN",
     allowed: "a personal access token, mcp_pat_…, from `spexus token create` or `spexus mcp init`",
     secret: true,
 };
+// Fulfils 003 R14.4
 const TIMEOUT: Field = Field {
     name: "request_timeout",
     variable: "MCP_REQUEST_TIMEOUT",
     allowed: "100ms to 10m, such as 30s",
     secret: false,
 };
+// Fulfils 003 R14.5
 const LEVEL: Field = Field {
     name: "log_level",
     variable: "LOG_LEVEL",
     allowed: "error, warn, info, debug or trace",
     secret: false,
 };
+// Fulfils 003 R14.6
 const RETRIES: Field = Field {
     name: "max_retries",
     variable: "MCP_MAX_RETRIES",
@@ -87,6 +92,7 @@ pub(super) fn path(world: &World) -> PathBuf {
     world.home.join(FOLDER).join(FILE)
 }
 
+// Fulfils 003 R1.2, 003 R1.9, 003 R14.3
 /// Reads the configuration, or says how to get one.
 pub(super) fn read(world: &World) -> Outcome<Config> {
     read_if_any(world)?.ok_or_else(|| {
@@ -133,6 +139,7 @@ pub(super) fn log_level(world: &World) -> Outcome<String> {
         .unwrap_or_else(|| "info".to_owned()))
 }
 
+// Fulfils 003 R14.8
 /// A refusal of a configuration.
 pub(super) fn refused(field: &str, problem: impl Into<String>, allowed: impl Into<String>) -> Refusal {
     Refusal::field(Code::InvalidParams, field, problem, allowed).hint(THREE_WAYS)

@@ -11,7 +11,7 @@ use crate::telemetry;
 use mcp_runtime::lines::Ended;
 use mcp_runtime::stdio;
 use spexus_bridge::NAME;
-use spexus_mcp::{Mcp, McpOptions, Toolset};
+use spexus_mcp::{Mcp, McpOptions, Sessions, Toolset};
 use spexus_service::account::login;
 
 pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sources) -> Outcome {
@@ -40,6 +40,8 @@ fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
     if !config.is_set("mcp.title") {
         options.title = "Requirements".to_owned();
     }
+    // The one session of a host is its connection.
+    options.sessions = Sessions::Memory;
     options.read_only |= choice.read_only;
     if let Some(sets) = &choice.toolsets {
         options.toolsets = Toolset::parse_list("toolsets", sets)?;
@@ -64,6 +66,7 @@ async fn serve(
     let caller = login::local(&service, user, NAME).await?;
     options.apps = apps::offered(sources);
     let mcp = Mcp::new(&service, options)?;
+    mcp.restore().await?;
     let apps = apps::start(&mcp, config, sources).await?;
     tracing::info!(user = caller.username, "serving the host in this process");
     let stop = stop_signals()?;

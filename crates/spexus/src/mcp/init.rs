@@ -44,6 +44,7 @@ pub(crate) struct Init {
     expires: Option<String>,
 }
 
+// Fulfils 003 R17.2
 pub(super) fn run(world: &World, wanted: &Init, output: Output) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

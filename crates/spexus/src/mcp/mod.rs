@@ -86,6 +86,7 @@ impl World {
     }
 }
 
+// Fulfils 003 R1.1, 003 R1.3
 /// Runs the command that was given.
 pub(crate) fn run(wanted: Mcp, global: &Global, sources: &Sources, output: Output) -> Outcome {
     let world = World::of_process()?;

@@ -64,6 +64,7 @@ pub(crate) fn start(config: &Config, serves: bool) -> Outcome<Telemetry> {
     Ok(Telemetry { _spans: export })
 }
 
+// Fulfils 003 R13.1, 003 R13.2
 /// Starts logging for a process whose standard output belongs to a protocol.
 //= specs/spexus-bridge.md#logs
 //# Log lines MUST go to standard error, each with its time, its severity and, where a request is concerned, the request's id.
@@ -88,6 +89,7 @@ pub(crate) fn start_stdio(level: &str) -> Outcome {
     Ok(())
 }
 
+// Fulfils 003 R13.8
 /// A panic is a fault of ours: it is logged like everything else, with its place and how it came there.
 fn log_panics() {
     std::panic::set_hook(Box::new(|info| {

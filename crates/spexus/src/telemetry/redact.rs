@@ -9,6 +9,7 @@ pub(super) fn stderr() -> Redacting<io::Stderr> {
     Redacting(io::stderr())
 }
 
+// Fulfils 003 R13.3, 002 Req-Sec-003
 /// A writer that lets no token through. A line comes in one piece, which is how log lines are written.
 pub(super) struct Redacting<W>(W);
 

@@ -212,6 +212,33 @@ fn refusals_tell_field_hint_and_exit_code() {
     );
 }
 
+//= specs/spexus-service.md#reports
+//= type=test
+//# A report of status and of gaps MUST be the same to agents, by REST and on the command line.
+#[test]
+fn reports_count_and_name_gaps() {
+    let world = World::new();
+    story(&world);
+    world.json(&["item", "create", "epic", "--title", "Empty"]);
+    let counted = world.json(&["report", "status"]);
+    assert_eq!(counted["kinds"]["epic"]["by_status"]["Backlog"], 2, "{counted}");
+    let below = world.json(&["report", "status", "--under", "US-001"]);
+    assert!(
+        below["total_count"].as_i64() < counted["total_count"].as_i64(),
+        "{below}"
+    );
+    let gaps = world.json(&["report", "gaps"]);
+    assert_eq!(gaps["epics_without_stories"], json!(["EP-002"]), "{gaps}");
+    let shown = world.run(&["report", "gaps"]).ok();
+    assert!(
+        shown.contains("epics without stories") && shown.contains("EP-002"),
+        "{shown}"
+    );
+    assert!(world.run(&["report", "status"]).ok().contains("by assignee"));
+    let missing = world.refused(4, &["report", "gaps", "--under", "EP-999"]);
+    assert_eq!(missing["name"], "RESOURCE_NOT_FOUND", "{missing}");
+}
+
 #[test]
 fn search_batch_changes_and_baselines() {
     let world = World::new();

@@ -7,6 +7,7 @@ mod configuration;
 mod connect;
 mod items;
 mod serving;
+mod sessions;
 mod stdio;
 mod transfer;
 mod world;

@@ -42,6 +42,11 @@ impl Server {
         }
     }
 
+    /// Where it serves.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     fn get(&self, path: &str, token: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(

@@ -42,6 +42,11 @@ impl Client {
         self.send(&request)
     }
 
+    pub(in crate::bench) fn patch(&mut self, path: &str, body: &str) -> Result<String> {
+        let request = self.request("PATCH", path, Some(body));
+        self.send(&request)
+    }
+
     fn request(&self, method: &str, path: &str, body: Option<&str>) -> String {
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: bench\r\n{}",
@@ -75,8 +80,34 @@ impl Client {
         )
     }
 
+    /// Opens a session; gives its id.
+    pub(in crate::bench) fn hello(&mut self) -> Result<String> {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+        let request = self.request("POST", "/api/v1/mcp", Some(body));
+        let (head, _) = self.exchange(&request)?;
+        let id = head
+            .lines()
+            .find_map(|line| line.strip_prefix("mcp-session-id: "));
+        Ok(id.context("a session")?.to_owned())
+    }
+
+    /// A call of a tool in a session.
+    pub(in crate::bench) fn call_in(&mut self, session: &str, tool: &str, arguments: &str) -> Result<String> {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        );
+        let request = self.request("POST", "/api/v1/mcp", Some(&body));
+        let named = format!("host: bench\r\nmcp-session-id: {session}\r\n");
+        self.send(&request.replacen("host: bench\r\n", &named, 1))
+    }
+
     /// Sends a request and reads the whole answer; anything but 2xx is an error.
     fn send(&mut self, request: &str) -> Result<String> {
+        self.exchange(request).map(|(_, body)| body)
+    }
+
+    /// The head, in lower case, and the body of an answer.
+    fn exchange(&mut self, request: &str) -> Result<(String, String)> {
         self.stream.write_all(request.as_bytes())?;
         let mut read = 0;
         let head_end = loop {
@@ -101,7 +132,7 @@ impl Client {
         if !head.starts_with("http/1.1 2") {
             bail!("{}: {body}", head.lines().next().unwrap_or_default());
         }
-        Ok(body)
+        Ok((head, body))
     }
 
     fn more(&mut self, read: usize) -> Result<usize> {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl Bench {
         let mut program = Command::new(self.programs.join("examples/bare_transaction"));
         figure(
             program
-                .arg(&server.database)
+                .arg(server.database.trim_start_matches("sqlite:"))
                 .arg(length.as_secs_f64().to_string()),
         )
     }
@@ -59,18 +59,13 @@ impl Bench {
             child,
             address,
             token: String::new(),
-            database: PathBuf::new(),
+            database: String::new(),
         })
     }
 
     /// Seconds one token check takes with so many tokens in a database of its own.
     pub(super) fn token_check(&self, server: &Server, tokens: usize) -> Result<f64> {
-        let stem = server
-            .database
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = server.database.rsplit('/').next().unwrap_or_default();
         let file = self
             .folder
             .join(format!("{stem}-{tokens}-{:?}.db", Instant::now()));
@@ -90,9 +85,13 @@ impl Bench {
         Command::new(self.programs.join("spexus"))
     }
 
-    fn spexus(&self, database: &Path) -> Command {
+    fn sqlite(&self, name: &str) -> String {
+        format!("sqlite:{}", self.folder.join(name).display())
+    }
+
+    fn spexus(&self, database: &str) -> Command {
         let mut command = Command::new(self.programs.join("spexus"));
-        command.env("SPEXUS_DATABASE", format!("sqlite:{}", database.display()));
+        command.env("SPEXUS_DATABASE", database);
         command
             .env("SPEXUS_ADMIN_PASSWORD", "only for measuring")
             .env("SPEXUS_LOG_LEVEL", "warn");
@@ -112,14 +111,19 @@ pub(in crate::bench) struct Server {
     child: Child,
     pub(in crate::bench) address: String,
     pub(in crate::bench) token: String,
-    pub(in crate::bench) database: PathBuf,
+    /// The URL of its database.
+    pub(in crate::bench) database: String,
 }
 
 impl Server {
-    /// The real server on a database of this name, made when there is none.
+    /// The real server on an SQLite database of this name, made when there is none.
     pub(in crate::bench) fn start(bench: &Bench, name: &str) -> Result<Self> {
-        let database = bench.folder.join(name);
-        let mut serve = bench.spexus(&database);
+        Self::on(bench, &bench.sqlite(name))
+    }
+
+    /// The real server on a database.
+    pub(in crate::bench) fn on(bench: &Bench, database: &str) -> Result<Self> {
+        let mut serve = bench.spexus(database);
         let mut child = serve
             .args(["serve", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
@@ -129,10 +133,10 @@ impl Server {
             child,
             address,
             token: String::new(),
-            database: database.clone(),
+            database: database.to_owned(),
         };
         let label = format!("bench {:?}", Instant::now());
-        let mut create = bench.spexus(&database);
+        let mut create = bench.spexus(database);
         let output = create
             .args(["token", "create", "--user", "admin", "--name", &label, "--json"])
             .output()?;
@@ -146,10 +150,16 @@ impl Server {
         Ok(server)
     }
 
+    /// The same server, spoken to with another token.
+    pub(in crate::bench) fn with_token(mut self, token: &str) -> Self {
+        self.token = token.to_owned();
+        self
+    }
+
     /// The same with believable content.
     pub(super) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
         let output = bench
-            .spexus(&bench.folder.join(name))
+            .spexus(&bench.sqlite(name))
             .args(["demo", "--items", &items.to_string()])
             .output()?;
         ensure!(

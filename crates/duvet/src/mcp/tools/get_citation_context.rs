@@ -9,6 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
+/// What the tool is called.
+pub(super) const NAME: &str = "get_citation_context";
+
 #[derive(Debug, Deserialize)]
 struct Arguments {
     citation_id: String,
@@ -43,11 +46,13 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         "required": ["file_path", "line_number", "context"],
     });
     let description = "Shows the code around a citation.";
-    super::tool(desk, "get_citation_context", description, (input, output), run)
+    super::tool(desk, NAME, description, (input, output), run)
 }
 
+// Fulfils 004 §4.6
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.citation_id;
+    view.check_file(id)?;
     let found =
         crate::catalogue::get_citation_context(&view.catalogue, view.root, id, arguments.context_lines)
             .map_err(|denied| tree::refused(&denied, id))?;

@@ -40,6 +40,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     )
 }
 
+// Fulfils 004 §4.8
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
     let mut order = view.snapshot().by_priority();

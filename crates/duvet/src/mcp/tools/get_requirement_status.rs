@@ -43,6 +43,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, "get_requirement_status", description, (input, output), run)
 }
 
+// Fulfils 004 §4.3
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.req_identifier;
     let found = view.catalogue.requirement_status(id);

@@ -39,6 +39,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, "list_invalid_citations", description, (input, output), run)
 }
 
+// Fulfils 004 §4.5
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let mut found = crate::catalogue::list_invalid_citations(&view.catalogue, view.root);
     if let Some(path) = &arguments.file_path {

@@ -38,6 +38,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     )
 }
 
+// Fulfils 004 §4.4
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
     let found = view.catalogue.uncited().filter(wanted).collect();

@@ -32,6 +32,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, "resolve_spec_id", description, (input, output), run)
 }
 
+// Fulfils 004 §4.7
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let answer = match view.catalogue.resolve_spec_id(&arguments.url) {
         Ok(id) => json!({ "spec_id": id }),

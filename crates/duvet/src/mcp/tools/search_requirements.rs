@@ -40,6 +40,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, "search_requirements", description, (input, output), run)
 }
 
+// Fulfils 004 §4.2
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
     let mut found = view.catalogue.ranked(&arguments.query);

@@ -41,6 +41,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     super::tool(desk, "validate_citation", description, (input, output), run)
 }
 
+// Fulfils 004 §4.1
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let answer = crate::catalogue::validate_citation(&view.catalogue, &arguments.citation);
     Ok(ToolResult::structured(json!(answer)))

@@ -62,8 +62,12 @@ impl Client {
     }
 
     pub(super) fn initialize(&mut self, version: &str) -> Value {
+        self.initialize_with(version, json!({}))
+    }
+
+    pub(super) fn initialize_with(&mut self, version: &str, capabilities: Value) -> Value {
         let info = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": info });
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": info });
         let hello = self.request("initialize", params);
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         hello
@@ -191,24 +195,30 @@ impl Client {
 
     fn exchange(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params);
+        self.answer(id)
+    }
+
+    /// The answer to a request that was sent before.
+    pub(super) fn answer(&mut self, id: u64) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let line = self.next(deadline);
-            if line["id"] == id {
+            if line["id"] == id && line["method"].is_null() {
                 return line;
             }
             self.kept.push(line);
         }
     }
 
-    fn start(&mut self, method: &str, params: Value) -> u64 {
+    /// Sends a request and gives its id.
+    pub(super) fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(super) fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{message}").unwrap();
         input.flush().unwrap();

@@ -170,7 +170,7 @@ fn the_first_list_is_a_table_of_contents_and_every_entry_can_be_read() {
         assert_eq!(read["contents"][0]["mimeType"], "application/json");
     }
     let templates = client.request("resources/templates/list", json!({}));
-    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 12);
+    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 13);
     let inner = client.list("/specifications/specs-pot-md");
     assert_eq!(
         names(&inner, "uri"),

@@ -78,6 +78,14 @@ impl Agent {
         }
     }
 
+    /// The same session at another node.
+    pub(crate) fn at(&self, server: &Server) -> Self {
+        Self {
+            url: format!("{}/api/v1/mcp", server.url),
+            ..self.with_token(&self.token)
+        }
+    }
+
     async fn greet(mut self, hello: &Value) -> Self {
         let agent = &mut self;
         let answer = agent.send(hello).await;
@@ -116,6 +124,50 @@ impl Agent {
             status,
             headers,
             body,
+        }
+    }
+
+    /// A request during which the server asks back; each question is answered by its method and parameters.
+    pub(crate) async fn converse(
+        &self,
+        method: &str,
+        params: Value,
+        mut reply: impl FnMut(&str, &Value) -> Value,
+    ) -> Value {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let sent = self.request_to(Method::POST).json(&message).send();
+        let mut response = tokio::time::timeout(PATIENCE, sent)
+            .await
+            .expect("an answer")
+            .unwrap();
+        let mut text = String::new();
+        loop {
+            let chunk = tokio::time::timeout(PATIENCE, response.chunk())
+                .await
+                .expect("the rest")
+                .unwrap();
+            let Some(chunk) = chunk else {
+                return serde_json::from_str(&text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+            };
+            text.push_str(std::str::from_utf8(&chunk).unwrap());
+            while let Some((event, rest)) = text.split_once("\n\n") {
+                let data = event
+                    .lines()
+                    .find_map(|line| line.strip_prefix("data: "))
+                    .unwrap_or("null");
+                let said: Value = serde_json::from_str(data).unwrap_or_default();
+                text = rest.to_owned();
+                match said["method"].as_str() {
+                    Some(asked) if said.get("id").is_some() => {
+                        let result = reply(asked, &said["params"]);
+                        let answer = json!({ "jsonrpc": "2.0", "id": said["id"], "result": result });
+                        assert_eq!(self.send(&answer).await.status, 202);
+                    }
+                    None if said["id"] == id => return said,
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -231,7 +283,16 @@ impl Notices {
 impl Agent {
     /// Opens the stream of notifications.
     pub(crate) async fn listen(&self) -> Notices {
-        let response = self.request_to(Method::GET).send().await.unwrap();
+        Self::follow(self.request_to(Method::GET)).await
+    }
+
+    /// Opens it behind the last event it saw.
+    pub(crate) async fn listen_after(&self, last: &str) -> Notices {
+        Self::follow(self.request_to(Method::GET).header("last-event-id", last)).await
+    }
+
+    async fn follow(request: RequestBuilder) -> Notices {
+        let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
         Notices {
             response,

@@ -72,8 +72,11 @@ on_both! {
             assert!(declared.contains_key(family), "{family}");
             agent.ask(method, params).await;
         }
-        assert!(!declared.contains_key("roots"));
-        assert_eq!(agent.refused("roots/list", json!({})).await["code"], -32601);
+        // Served by the server, roots are no part of MCP.
+        assert!(!declared.contains_key("roots") && declared["experimental"]["roots"]["version"].is_string());
+        agent.ask("roots/list", json!({})).await;
+        assert!(!declared.contains_key("teapots"));
+        assert_eq!(agent.refused("teapots/list", json!({})).await["code"], -32601);
     }
 
     // proves 000 R3.1

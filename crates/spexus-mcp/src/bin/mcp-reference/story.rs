@@ -162,6 +162,10 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
         ),
         ("activate_prompt", json!({ "prompt_id": "reviewer" })),
         ("delete_prompt", json!({ "prompt_id": "reviewer" })),
+        (
+            "run_prompt",
+            json!({ "name": "suggest_test_scenarios", "arguments": { "user_story_id": "US-001" } }),
+        ),
         ("list_users", json!({})),
         (
             "update_user",

@@ -48,6 +48,7 @@ struct Entry {
     env: Vec<(&'static str, String)>,
 }
 
+// Fulfils 003 R14.7, 003 R17.1
 pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Output) -> Outcome {
     if wanted.name.is_empty()
         || !wanted

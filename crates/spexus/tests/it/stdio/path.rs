@@ -95,8 +95,8 @@ fn a_host_works_on_requirements_over_pipes() {
 // proves 003 R1.6, 003 R2.5, 003 R2.7
 #[test]
 fn a_version_nobody_speaks_ends_the_process_with_76() {
-    let world = World::new();
-    for (mode, mut host, _backend) in both_modes(&world) {
+    let worlds = World::both();
+    for (mode, mut host, _backend) in worlds.iter().flat_map(both_modes) {
         let refused = host.call(
             "initialize",
             json!({ "protocolVersion": "1999-01-01", "capabilities": {} }),
@@ -112,8 +112,11 @@ fn a_version_nobody_speaks_ends_the_process_with_76() {
 
 #[test]
 fn the_newest_era_needs_no_handshake() {
-    let world = World::new();
-    for (mode, mut host, _backend) in both_modes(&world) {
+    World::both().iter().for_each(no_handshake);
+}
+
+fn no_handshake(world: &World) {
+    for (mode, mut host, _backend) in both_modes(world) {
         let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
         let found = host.call("server/discover", json!({ "_meta": meta }));
         assert!(

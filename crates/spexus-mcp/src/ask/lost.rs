@@ -1,0 +1,132 @@
+//! References that lead nowhere: "REQ-12" where there is a REQ-121, or a title where an id should be. Nothing has
+//! happened yet when that turns out, so the person says which was meant and the tool runs again.
+
+use super::Asker;
+use crate::render::{self, Answer};
+use crate::tools::{Run, Work};
+use mcp_runtime::{Arguments, Elicitation, Elicited, Stop};
+use serde_json::{Value, json};
+use spexus_domain::item::Item;
+use spexus_domain::{Code, Kind, Refusal, text};
+use spexus_service::item;
+
+/// References one call may have wrong before it is refused.
+const MAX_LOST: usize = 4;
+
+/// The arguments that name items, and of which kind.
+const REFERENCES: [(&str, Option<Kind>); 14] = [
+    ("id", None),
+    ("epic", None),
+    ("epic_id", Some(Kind::Epic)),
+    ("user_story", Some(Kind::UserStory)),
+    ("user_story_id", Some(Kind::UserStory)),
+    ("requirement_id", Some(Kind::Requirement)),
+    ("acceptance_criteria_id", Some(Kind::AcceptanceCriterion)),
+    ("acceptance_criterion", Some(Kind::AcceptanceCriterion)),
+    ("steering_document_id", Some(Kind::SteeringDocument)),
+    ("source", None),
+    ("target", None),
+    ("under", None),
+    ("parent", None),
+    ("after", None),
+];
+
+/// A reference that leads nowhere, and what it may have meant.
+struct Lost {
+    field: &'static str,
+    wanted: String,
+    near: Vec<Item>,
+}
+
+/// Runs a tool; a reference that leads nowhere is put to the person, where the client can ask, and told with what it may
+/// have meant, where it cannot.
+//= specs/spexus-mcp.md#asking
+//# A reference that leads nowhere but resembles others MUST be put to the person, where the client can ask, and MUST be refused with those others where it cannot.
+pub(crate) async fn until_found(run: &Run, work: Work, mut arguments: Arguments) -> Result<Answer, Stop> {
+    for _ in 0..MAX_LOST {
+        let refusal = match run(work.clone(), arguments.clone()).await {
+            Err(Stop::Refused(refusal)) if may_be_lost(&refusal) => refusal,
+            other => return other,
+        };
+        let Some(lost) = find(&work, &arguments).await else {
+            return Err(refusal.into());
+        };
+        let asker = work.asker.as_ref().filter(|asker| asker.cx.can_elicit());
+        let Some(asker) = asker else {
+            return Err(lost.told(refusal).into());
+        };
+        match lost.ask(asker).await? {
+            Some(found) => drop(arguments.0.insert(lost.field.to_owned(), found)),
+            None => return Err(lost.told(refusal).into()),
+        }
+    }
+    run(work, arguments).await
+}
+
+fn may_be_lost(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::ResourceNotFound | Code::InvalidParams)
+}
+
+/// The first argument that names nothing but resembles something.
+async fn find(work: &Work, arguments: &Arguments) -> Option<Lost> {
+    let project = arguments.text("project");
+    for (field, kind) in REFERENCES {
+        let Some(wanted) = arguments.text(field) else {
+            continue;
+        };
+        // Whoever may not look around is told what the tool said.
+        let near = item::near(&work.service, &work.caller, project, kind, wanted)
+            .await
+            .ok()?;
+        if let Some(near) = near.filter(|near| !near.is_empty()) {
+            let wanted = text::excerpt(wanted, 60);
+            return Some(Lost { field, wanted, near });
+        }
+    }
+    None
+}
+
+impl Lost {
+    /// Which of them it is; `None` when the person says none.
+    async fn ask(&self, asker: &Asker) -> Result<Option<Value>, Stop> {
+        let ids: Vec<String> = self
+            .near
+            .iter()
+            .map(|item| item.reference_id.to_string())
+            .collect();
+        let mut names: Vec<String> = self.near.iter().map(render::line).collect();
+        names
+            .iter_mut()
+            .for_each(|name| name.retain(|c| !render::is_invisible(c)));
+        let schema = json!({
+            "type": "object",
+            "properties": { self.field: { "type": "string", "title": self.field, "enum": ids, "enumNames": names } },
+            "required": [self.field],
+        });
+        let question = Elicitation::new(
+            format!("There is no {:?}. Which one was meant?", self.wanted),
+            schema,
+        );
+        let key = format!("which.{}", self.field);
+        Ok(match asker.cx.elicit(&key, &question).await? {
+            Elicited::Accepted(mut fields) => fields.remove(self.field),
+            _ => None,
+        })
+    }
+
+    /// The refusal, with what may have been meant.
+    fn told(&self, refusal: Refusal) -> Refusal {
+        let near: Vec<String> = self
+            .near
+            .iter()
+            .map(|item| format!("{} ({})", item.reference_id, text::excerpt(&item.heading(), 60)))
+            .collect();
+        let ids: Vec<String> = self
+            .near
+            .iter()
+            .map(|item| item.reference_id.to_string())
+            .collect();
+        let hint = format!("Did you mean {}?", near.join(" or "));
+        refusal.hint(hint).fact("candidates", ids.join(","))
+    }
+}

@@ -1,0 +1,234 @@
+//! `batch/execute`: calls of any tools of the product, in one transaction.
+//!
+//! Each call runs as it would alone, with the same right, the same check of its arguments and the same function of the
+//! service, which works inside the transaction without knowing of it. A call gives its result a name with `ref`, and
+//! later ones use it: `@name` stands for the id of what was made, `@name.field` for a field of it. A text that begins
+//! with `@` and is meant as it is gets a second one.
+
+mod reference;
+
+use crate::audit::{self, Watch};
+use crate::guard::Gate;
+use crate::render::{Answer, visible};
+use crate::tools::{Call, Spec};
+use crate::visit::Visit;
+use mcp_runtime::{Arguments, Context, CustomMethod, Schema, Stop};
+use reference::Results;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use spexus_domain::account::Caller;
+use spexus_domain::{Code, Refusal, Ruled, complaint, nearest};
+use spexus_service::Service;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The method, which is also the name of the family it is declared as.
+pub(crate) const METHOD: &str = "batch/execute";
+/// The version of the family.
+pub(crate) const VERSION: &str = "1.0.0";
+
+/// Calls in one batch: all other writes wait for them.
+const MAX_CALLS: usize = 200;
+
+/// A tool as a batch calls it.
+struct Callable {
+    call: Call,
+    input: Value,
+    /// Compiled when it is first called.
+    schema: OnceLock<Schema>,
+}
+
+/// What runs batches.
+pub(crate) struct Executor {
+    service: Service,
+    gate: Gate,
+    tools: HashMap<&'static str, Callable>,
+    /// Tools that are called on their own only.
+    alone: Vec<&'static str>,
+}
+
+/// A batch as it is sent. Calls may be called operations, tools names, and refs as.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    #[serde(alias = "calls")]
+    operations: Vec<Operation>,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default, rename = "_meta")]
+    _meta: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Operation {
+    #[serde(alias = "name")]
+    tool: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    #[serde(default, rename = "ref", alias = "as")]
+    name: Option<String>,
+}
+
+impl Executor {
+    pub(crate) fn new(service: &Service, gate: &Gate, tools: &[Spec]) -> Self {
+        let (together, alone): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_batched());
+        let callable = |tool: &Spec| Callable {
+            call: tool.call(),
+            input: tool.input.clone(),
+            schema: OnceLock::new(),
+        };
+        Self {
+            service: service.clone(),
+            gate: gate.clone(),
+            tools: together.iter().map(|tool| (tool.name, callable(tool))).collect(),
+            alone: alone.iter().map(|tool| tool.name).collect(),
+        }
+    }
+
+    pub(crate) fn into_method(self) -> CustomMethod {
+        let executor = Arc::new(self);
+        CustomMethod::new(METHOD, move |cx: Context, params: Value| {
+            let executor = executor.clone();
+            async move { executor.run(&cx, params).await.map_err(Stop::from) }
+        })
+    }
+
+    // Fulfils 002 Req-Proto-008
+    //= specs/spexus-mcp.md#batches
+    //# `batch/execute` MUST carry out its operations in one transaction, all or none, and MUST note them as one operation.
+    async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {
+        let caller = audit::caller(cx)?;
+        let watch = Watch::start(&self.service, &caller, METHOD, "tools");
+        let done = self.execute(Visit::of(cx)?, &caller, params).await;
+        watch.stop(done.as_ref().map(drop));
+        done
+    }
+
+    async fn execute(&self, visit: &Visit, caller: &Caller, params: Value) -> Ruled<Value> {
+        let input = read(params)?;
+        self.check(visit, &input.operations)?;
+        let dry_run = input.dry_run;
+        //= specs/spexus-mcp.md#batches
+        //# A trial of a batch MUST answer what the batch would, and keep nothing.
+        let work = |service| self.execute_in(service, caller, input.operations);
+        let results = self.service.together(caller, !dry_run, work).await?;
+        Ok(json!({ "dry_run": dry_run, "results": results }))
+    }
+
+    /// Everything that can be known before anything is done.
+    //= specs/spexus-mcp.md#batches
+    //# A reference MUST name an earlier operation of the batch, and one that does not MUST be refused with its place before anything is done.
+    fn check(&self, visit: &Visit, operations: &[Operation]) -> Ruled<()> {
+        if !(1..=MAX_CALLS).contains(&operations.len()) {
+            let problem = format!("has {} entries", operations.len());
+            let allowed = format!("1 to {MAX_CALLS}");
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "operations",
+                problem,
+                allowed,
+            ));
+        }
+        let mut names = Vec::new();
+        for (at, operation) in operations.iter().enumerate() {
+            self.check_one(visit, operation, &names)
+                .map_err(|refusal| refusal.inside(&place(at)))?;
+            names.extend(operation.name.as_deref());
+        }
+        Ok(())
+    }
+
+    //= specs/spexus-mcp.md#batches
+    //# Every operation of a batch MUST have the right and the arguments it needs alone; the first that does not MUST be refused with its place.
+    fn check_one(&self, visit: &Visit, operation: &Operation, names: &[&str]) -> Ruled<()> {
+        self.find(&operation.tool)?;
+        self.gate.check_tool(visit, &operation.tool)?;
+        if let Some(name) = &operation.name {
+            reference::check_name(name, names)?;
+        }
+        reference::check(&operation.arguments, names)
+    }
+
+    async fn execute_in(
+        &self,
+        service: Service,
+        caller: &Caller,
+        operations: Vec<Operation>,
+    ) -> Ruled<Vec<Value>> {
+        let (mut results, mut answers) = (Results::default(), Vec::with_capacity(operations.len()));
+        for (at, operation) in operations.into_iter().enumerate() {
+            let Operation {
+                tool,
+                arguments,
+                name,
+            } = operation;
+            let done = self.call(&service, caller, &tool, arguments, &results).await;
+            let Answer { text, mut value } = done.map_err(|refusal| refusal.inside(&place(at)))?;
+            visible(&mut value);
+            let mut answer = json!({ "tool": tool, "text": text, "result": value });
+            if let Some(name) = name {
+                answer["ref"] = json!(name);
+                results.keep(name, value);
+            }
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    async fn call(
+        &self,
+        service: &Service,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+        results: &Results,
+    ) -> Ruled<Answer> {
+        let callable = self.find(tool)?;
+        let mut arguments = Value::Object(results.resolve(arguments)?);
+        callable
+            .schema()?
+            .admit(&mut arguments)
+            .map_err(|refusal| refusal.inside("arguments."))?;
+        let Value::Object(arguments) = arguments else {
+            return Err(Refusal::new(
+                Code::InternalError,
+                "arguments became something else",
+            ));
+        };
+        (callable.call)(service.clone(), caller.clone(), Arguments(arguments)).await
+    }
+
+    fn find(&self, tool: &str) -> Ruled<&Callable> {
+        if let Some(callable) = self.tools.get(tool) {
+            return Ok(callable);
+        }
+        if self.alone.contains(&tool) {
+            let problem = format!("{tool} cannot be part of a batch");
+            return Err(
+                Refusal::field(Code::InvalidParams, "tool", problem, "other tools")
+                    .hint("Call it on its own, before or after the batch."),
+            );
+        }
+        Err(nearest::miss("tool", tool, self.tools.keys().copied()))
+    }
+}
+
+impl Callable {
+    fn schema(&self) -> Ruled<&Schema> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(schema);
+        }
+        let schema = Schema::compile(self.input.clone())?;
+        Ok(self.schema.get_or_init(|| schema))
+    }
+}
+
+fn read(params: Value) -> Ruled<Input> {
+    serde_path_to_error::deserialize(params)
+        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
+}
+
+fn place(at: usize) -> String {
+    format!("operations[{at}].")
+}

@@ -1,0 +1,208 @@
+//! Sessions in the database: a restart keeps them, and another node goes on with them.
+
+use crate::watch::{MAX_READ, gather};
+use crate::{McpOptions, Sessions};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_runtime::{ClientCapabilities, Limits, News, Server, SessionRecord, SessionStore, Unread};
+use serde::{Deserialize, Serialize};
+use spexus_domain::{Refusal, Ruled, Timestamp, Uuid};
+use spexus_service::mcp_session::{KeptSession, SessionKeeper};
+use spexus_service::{Service, changes};
+use tokio::sync::watch;
+
+/// Changes read for one session that comes back. Where it missed more it is told that everything may have changed.
+const MAX_MISSED: u64 = 2_000;
+
+/// The store may hear of a client up to two minutes later than the client was heard of.
+const GRACE_MS: u64 = 2 * 60 * 1_000;
+
+/// Keeps sessions in the database.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    service: Service,
+    keeper: SessionKeeper,
+}
+
+impl Kept {
+    /// The store the options ask for; `None` for the memory of the process.
+    pub(crate) fn new(service: &Service, options: &McpOptions, limits: &Limits) -> Ruled<Option<Self>> {
+        if options.sessions == Sessions::Memory {
+            return Ok(None);
+        }
+        let max_idle_ms = limits.session_idle_ms.saturating_add(GRACE_MS);
+        Ok(Some(Self {
+            service: service.clone(),
+            keeper: SessionKeeper::new(service, max_idle_ms, limits.max_sessions_per_owner)?,
+        }))
+    }
+
+    /// Follows the number of the last write to sessions.
+    pub(crate) fn follow(&self) -> watch::Receiver<i64> {
+        self.keeper.follow()
+    }
+
+    /// Whether another node may have written up to this number.
+    pub(crate) fn is_behind(&self, number: i64) -> bool {
+        self.keeper.is_behind(number)
+    }
+
+    /// Lets the server take over what other nodes wrote.
+    //= specs/spexus-mcp.md#sessions
+    //# What a client asked one node for MUST be told it by the node it listens to, and what ended at one node MUST end at the others.
+    pub(crate) async fn take_over(&self, server: &Server) {
+        let written = match self.keeper.written().await {
+            Ok(written) => written,
+            Err(refusal) => {
+                tracing::warn!(%refusal, "what other nodes wrote to sessions cannot be read");
+                return;
+            }
+        };
+        for session in written {
+            let record = session.state.as_deref().and_then(State::read);
+            server.session_written(&session.id, record.map(|state| state.into_record(&session.id)));
+        }
+    }
+
+    async fn read_missed(&self, mark: u64, watches: bool) -> Ruled<News> {
+        let head = *self.service.follow().borrow();
+        // A mark is whatever a client brings back; nothing comes after one that is not reached yet.
+        let mut since = i64::try_from(mark).unwrap_or(i64::MAX).min(head);
+        //= specs/spexus-mcp.md#sessions
+        //# A client that was away for long MUST be told that everything it watches may have changed.
+        if head.abs_diff(since) > MAX_MISSED {
+            return Ok(News {
+                since: mark,
+                up_to: head.unsigned_abs(),
+                everything: true,
+                ..News::default()
+            });
+        }
+        let mut all = Vec::new();
+        loop {
+            let found = changes::news(&self.service, since, MAX_READ, watches).await?;
+            let Some(last) = found.last().map(|news| news.change.seq) else {
+                break;
+            };
+            since = last;
+            all.extend(found);
+        }
+        Ok(gather(mark, since.unsigned_abs(), &all))
+    }
+}
+
+// Fulfils 002 Req-Proto-010, 002 Req-Proto-011
+//= specs/spexus-mcp.md#sessions
+//# A session MUST go on at every node of an installation, for the token it was opened with and for no other.
+impl SessionStore for Kept {
+    fn add(
+        &self,
+        record: SessionRecord,
+        _max_per_owner: usize,
+    ) -> BoxFuture<'_, Result<Vec<String>, Refusal>> {
+        self.keeper.add(self.kept(record)).boxed()
+    }
+
+    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
+        let kept = records.into_iter().map(|record| self.kept(record)).collect();
+        self.keeper.put(kept).boxed()
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
+        async move {
+            let found = self.keeper.get(id).await?;
+            Ok(found.and_then(|kept| record(&kept)))
+        }
+        .boxed()
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Refusal>> {
+        self.keeper.end(id).boxed()
+    }
+
+    fn missed(&self, mark: u64, watches: bool) -> BoxFuture<'_, Result<News, Refusal>> {
+        self.read_missed(mark, watches).boxed()
+    }
+}
+
+/// What a client said and asked for, as it is written down.
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: String,
+    client_name: String,
+    client_version: String,
+    capabilities: String,
+    log_level: u8,
+    watched: Vec<String>,
+}
+
+/// A message that was not read, as it is written down: the message, its mark, whether the history can tell it again.
+#[derive(Serialize, Deserialize)]
+struct Waiting(String, u64, bool);
+
+impl State {
+    fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    fn into_record(self, id: &str) -> SessionRecord {
+        SessionRecord {
+            id: id.to_owned(),
+            version: self.version,
+            client_name: self.client_name,
+            client_version: self.client_version,
+            capabilities: ClientCapabilities::from_json(&self.capabilities).unwrap_or_default(),
+            log_level: self.log_level,
+            watched: self.watched,
+            ..SessionRecord::default()
+        }
+    }
+}
+
+impl Kept {
+    fn kept(&self, record: SessionRecord) -> KeptSession {
+        let idle_micros = i64::try_from(record.idle_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let unread = record.unread.into_iter();
+        let unread: Vec<_> = unread
+            .map(|unread| Waiting(unread.message, unread.mark, unread.again))
+            .collect();
+        let state = State {
+            version: record.version,
+            client_name: record.client_name,
+            client_version: record.client_version,
+            capabilities: record.capabilities.as_json().to_owned(),
+            log_level: record.log_level,
+            watched: record.watched,
+        };
+        KeptSession {
+            id: record.id,
+            // Every visit has an owner, and its id is a UUID.
+            owner: record
+                .owner
+                .and_then(|owner| Uuid::try_parse(&owner).ok())
+                .unwrap_or_default(),
+            state: written(&state),
+            unread: written(&unread),
+            mark: i64::try_from(record.mark).unwrap_or(i64::MAX),
+            seen_at: Timestamp(self.service.store().now().0.saturating_sub(idle_micros)),
+        }
+    }
+}
+
+/// The record of a kept session; `None` when it cannot be understood, as if there were none.
+fn record(kept: &KeptSession) -> Option<SessionRecord> {
+    let unread: Vec<Waiting> = serde_json::from_str(&kept.unread).ok()?;
+    let unread = unread
+        .into_iter()
+        .map(|Waiting(message, mark, again)| Unread { message, mark, again });
+    Some(SessionRecord {
+        owner: Some(kept.owner.to_string()),
+        unread: unread.collect(),
+        mark: kept.mark.unsigned_abs(),
+        ..State::read(&kept.state)?.into_record(&kept.id)
+    })
+}
+
+fn written(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,176 @@
+//! Sessions of MCP clients, kept in the database: they outlive the process and are shared by all nodes.
+//!
+//! No caller and no right here: a session is a place to go on at, not a key. Whoever comes with its id has shown a token
+//! to the surface before, and the surface hands a session only to the token it was opened with.
+
+use crate::setup::random_bytes;
+use crate::{Service, told};
+use spexus_domain::{Ruled, Uuid};
+use spexus_store::mcp_sessions::{self, KeepLimits};
+use spexus_store::{Actor, Result, Tx};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tokio::sync::watch;
+
+pub use spexus_store::mcp_sessions::{KeptSession, Written};
+
+/// Writes of other nodes read at once.
+const MAX_READ: u32 = 200;
+
+/// Nothing of what others wrote has been looked at, and nothing had to be.
+const NOT_YET: i64 = -1;
+
+type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+
+/// Keeps the sessions of one node.
+#[derive(Clone)]
+pub struct SessionKeeper {
+    service: Service,
+    /// Tells our own writes from those of others.
+    node: Uuid,
+    limits: KeepLimits,
+    /// The number up to which writes are our own or were looked at.
+    known: Arc<AtomicI64>,
+}
+
+impl SessionKeeper {
+    /// A keeper that forgets sessions after so long without a sign of their clients, and ends those an owner has too
+    /// many of.
+    pub fn new(service: &Service, max_idle_ms: u64, max_per_owner: usize) -> Ruled<Self> {
+        let mut node = [0; 16];
+        node.copy_from_slice(&random_bytes()?[..16]);
+        Ok(Self {
+            service: service.clone(),
+            node: Uuid::from_bytes(node),
+            limits: KeepLimits {
+                max_idle_ms: i64::try_from(max_idle_ms).unwrap_or(i64::MAX),
+                max_per_owner: u32::try_from(max_per_owner).unwrap_or(u32::MAX),
+            },
+            known: Arc::new(AtomicI64::new(NOT_YET)),
+        })
+    }
+
+    /// Adds a session; gives the ids of those that had to end for it.
+    pub async fn add(&self, session: KeptSession) -> Ruled<Vec<String>> {
+        let (node, limits) = (self.node, self.limits);
+        self.write(move |tx| {
+            Box::pin(async move { Ok(mcp_sessions::open(tx, &session, node, limits).await?.1) })
+        })
+        .await
+    }
+
+    /// Writes what became of sessions, in one transaction.
+    pub async fn put(&self, sessions: Vec<KeptSession>) -> Ruled<()> {
+        let node = self.node;
+        self.write(move |tx| {
+            Box::pin(async move {
+                for session in &sessions {
+                    mcp_sessions::put(tx, session, node).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Ends a session, on whatever node it lives.
+    pub async fn end(&self, id: &str) -> Ruled<()> {
+        let (node, id) = (self.node, id.to_owned());
+        self.write(move |tx| Box::pin(async move { mcp_sessions::end(tx, &id, node).await.map(drop) }))
+            .await
+    }
+
+    /// A session that lives.
+    pub async fn get(&self, id: &str) -> Ruled<Option<KeptSession>> {
+        let mut conn = self.service.store.read().await.map_err(told)?;
+        if self.known.load(Ordering::Acquire) == NOT_YET {
+            let last = mcp_sessions::last_rev(&mut conn).await.map_err(told)?;
+            self.claim(NOT_YET, last);
+        }
+        let now = self.service.store.now();
+        mcp_sessions::get(&mut conn, id, now, self.limits)
+            .await
+            .map_err(told)
+    }
+
+    /// Follows the number of the last write, whoever made it.
+    pub fn follow(&self) -> watch::Receiver<i64> {
+        self.service.store.follow_sessions()
+    }
+
+    /// Whether there may be a write of another node up to this number that was not looked at.
+    pub fn is_behind(&self, number: i64) -> bool {
+        let known = self.known.load(Ordering::Acquire);
+        known != NOT_YET && number > known
+    }
+
+    /// What other nodes wrote since this was last asked.
+    pub async fn written(&self) -> Ruled<Vec<Written>> {
+        let known = self.known.load(Ordering::Acquire);
+        if known == NOT_YET {
+            return Ok(Vec::new());
+        }
+        let mut conn = self.service.store.read().await.map_err(told)?;
+        let last = mcp_sessions::last_rev(&mut conn).await.map_err(told)?;
+        if last <= known {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        let mut since = known;
+        loop {
+            let found = mcp_sessions::written_since(&mut conn, since, self.node, MAX_READ)
+                .await
+                .map_err(told)?;
+            since = found.last().map_or(since, |last| last.rev);
+            let is_last = found.len() < MAX_READ as usize;
+            all.extend(found);
+            if is_last {
+                break;
+            }
+        }
+        self.known.fetch_max(last.max(since), Ordering::AcqRel);
+        Ok(all)
+    }
+
+    /// Runs a write and takes its numbers for our own, before anybody can see them.
+    async fn write<T, F>(&self, work: F) -> Ruled<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Work<'t, T> + Send + 'static,
+    {
+        let keeper = self.clone();
+        let before = self.known.load(Ordering::Acquire);
+        let job = self.service.store.write(nobody(), move |tx| {
+            Box::pin(async move {
+                let base = mcp_sessions::last_rev(&mut tx.conn).await?;
+                let done = work(tx).await?;
+                let last = mcp_sessions::last_rev(&mut tx.conn).await?;
+                keeper.claim(NOT_YET, base);
+                keeper.claim(base, last);
+                Ok(done)
+            })
+        });
+        job.await.map_err(|error| {
+            // The numbers were not used after all; another node may use them.
+            self.known.fetch_min(before.max(0), Ordering::AcqRel);
+            told(error)
+        })
+    }
+
+    fn claim(&self, from: i64, to: i64) {
+        let _ = self
+            .known
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+    }
+}
+
+/// Sessions leave no trace in the history, so nobody is named there.
+fn nobody() -> Actor {
+    Actor {
+        user_id: Uuid::nil(),
+        username: String::new(),
+        token_id: None,
+        client: String::new(),
+    }
+}
