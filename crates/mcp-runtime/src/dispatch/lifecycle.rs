@@ -16,6 +16,7 @@ use crate::fields::Fields;
 use crate::session::Phase;
 use crate::settings::VersionMismatch;
 use crate::version::{Era, Version};
+use crate::session_store::SessionEdit;
 
 // Fulfils 000 R1.1, 000 R1.2, 000 R2.3, 001 D1, 002 Req-Cap-001, 002 Req-Proto-005, 002 Req-Proto-014
 pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {
@@ -59,7 +60,8 @@ pub(super) fn set_level(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
     if door.session.is_line() {
         return Ok(Step::Now(Outcome::empty()));
     }
-    let keep = |cx: Context| async move { keep_session(&cx.0).await }.boxed();
+    let edit = SessionEdit::LogLevel(level as u8);
+    let keep = |cx: Context| async move { keep_session(&cx.0, edit).await }.boxed();
     Ok(Step::Later(Plan::new(door.core, keep)))
 }
 
