@@ -14,9 +14,9 @@ use crate::context::Context;
 use crate::core::{Core, Instructions};
 use crate::fields::Fields;
 use crate::session::Phase;
+use crate::session_store::SessionEdit;
 use crate::settings::VersionMismatch;
 use crate::version::{Era, Version};
-use crate::session_store::SessionEdit;
 
 // Fulfils 000 R1.1, 000 R1.2, 000 R2.3, 001 D1, 002 Req-Cap-001, 002 Req-Proto-005, 002 Req-Proto-014
 pub(super) fn initialize(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, RpcError> {

@@ -20,10 +20,10 @@ use crate::input::Rounds;
 use crate::registry::{Family, Listing, list_text};
 use crate::resource::{Registered, RegisteredTemplate, ResourceSource};
 use crate::session::Terms;
+use crate::session_store::SessionEdit;
 use crate::tool::Stop;
 use crate::uri;
 use crate::version::Era;
-use crate::session_store::SessionEdit;
 
 const LIST: &str = "resources/list";
 const TEMPLATES: &str = "resources/templates/list";

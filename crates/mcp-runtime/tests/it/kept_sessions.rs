@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_runtime::streamable_http::SessionOwner;
-use mcp_runtime::{
-    Change, Info, List, News, Server, SessionEdit, SessionRecord, SessionStore, Settings,
-};
+use mcp_runtime::{Change, Info, List, News, Server, SessionEdit, SessionRecord, SessionStore, Settings};
 use refusal::Refusal;
 use serde_json::{Value, json};
 
@@ -266,7 +264,10 @@ async fn what_another_process_did_to_a_session_holds_here() {
     }
     assert_eq!(updated(&mut stream).await.1, "test:///b");
     assert_eq!(updated(&mut stream).await.1, "test:///c");
-    assert_eq!(shelf.record(&session).unwrap().watched, ["test:///b", "test:///c"]);
+    assert_eq!(
+        shelf.record(&session).unwrap().watched,
+        ["test:///b", "test:///c"]
+    );
     assert_eq!(there.delete().await, 204);
     here.server.session_written(&session, None);
     assert!(stream.event().await.is_none(), "the stream ends");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mcp_runtime::streamable_http::SessionOwner;
 use mcp_runtime::{
-    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionEdit, SessionRecord, SessionStore, Stop,
-    Tool, ToolResult,
+    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionEdit, SessionRecord,
+    SessionStore, Stop, Tool, ToolResult,
 };
 use serde_json::json;
 
@@ -188,7 +188,11 @@ async fn the_store_in_memory_keeps_and_forgets() {
         ..SessionRecord::default()
     };
     let watch = SessionEdit::Watch("x:z".into());
-    assert_eq!(store.edit("a", watch.clone()).await.unwrap(), None, "only what was added is kept");
+    assert_eq!(
+        store.edit("a", watch.clone()).await.unwrap(),
+        None,
+        "only what was added is kept"
+    );
     assert_eq!(store.add(record.clone(), 10).await.unwrap(), [""; 0]);
     assert_eq!(store.get("a").await.unwrap(), Some(record));
     let edited = store.edit("a", watch).await.unwrap().unwrap();

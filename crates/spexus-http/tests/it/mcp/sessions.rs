@@ -103,9 +103,16 @@ async fn what_is_asked_at_one_node_is_told_by_the_other() {
     let rooms = ["", "/requirements", "/comments", "/relationships", "/history"];
     for (at, room) in rooms.iter().enumerate() {
         let agent = if at % 2 == 0 { &here } else { &there };
-        agent.ask("resources/subscribe", json!({ "uri": format!("user-story://US-001{room}") })).await;
+        agent
+            .ask(
+                "resources/subscribe",
+                json!({ "uri": format!("user-story://US-001{room}") }),
+            )
+            .await;
     }
-    there.call("add_comment", json!({ "id": "US-001", "content": "Heard." })).await;
+    there
+        .call("add_comment", json!({ "id": "US-001", "content": "Heard." }))
+        .await;
     let mut missing = vec!["user-story://US-001/comments", "user-story://US-001/history"];
     while !missing.is_empty() {
         let told = notices.next(UPDATED).await.unwrap();
