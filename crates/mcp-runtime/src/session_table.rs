@@ -8,6 +8,7 @@ use refusal::{Code, Refusal};
 
 use crate::answer::RpcError;
 use crate::core::{Core, random_id};
+use crate::server::Server;
 use crate::session::Session;
 use crate::session_store::{SessionEdit, SessionRecord, SessionStore, Sharded};
 use crate::unsaved::{Unsaved, save_always};
@@ -92,7 +93,7 @@ impl SessionTable {
     }
 
     /// Keeps a session that was just opened.
-    pub(crate) async fn add(&self, core: &Core, session: &Session) -> Result<(), Refusal> {
+    pub(crate) async fn add(&self, core: &Arc<Core>, session: &Session) -> Result<(), Refusal> {
         let Some(record) = self.record(core, session) else {
             return Ok(());
         };
@@ -109,7 +110,7 @@ impl SessionTable {
     /// Keeps what a client asked of its session, on top of what it asked other processes for.
     pub(crate) async fn edit(
         &self,
-        core: &Core,
+        core: &Arc<Core>,
         session: &Arc<Session>,
         edit: SessionEdit,
     ) -> Result<(), Refusal> {
@@ -148,7 +149,7 @@ impl SessionTable {
     /// Another node wrote to a session; `None` means that it ended.
     //= specs/mcp-runtime.md#sessions
     //# What another process changed of a session MUST hold here, too, and a session that ended there MUST end here.
-    pub(crate) fn written(&self, core: &Core, id: &str, record: Option<SessionRecord>) {
+    pub(crate) fn written(&self, core: &Arc<Core>, id: &str, record: Option<SessionRecord>) {
         let Some(session) = self.live.shard(id).get(id).cloned() else {
             return;
         };
@@ -197,6 +198,7 @@ impl SessionTable {
         }
         for uri in &watched {
             core.hub.watch(&session, uri);
+            look_again(core, uri);
         }
         match self.store.missed(mark, !watched.is_empty()).await {
             Ok(news) => {
@@ -315,7 +317,7 @@ impl SessionTable {
 }
 
 /// Makes a live session ask for what its record does, unless it has seen a later one.
-fn adopt(core: &Core, session: &Arc<Session>, record: &SessionRecord) {
+fn adopt(core: &Arc<Core>, session: &Arc<Session>, record: &SessionRecord) {
     let mut watched = session.lock_watched();
     if !session.moves_to(record.rev) {
         return;
@@ -324,12 +326,18 @@ fn adopt(core: &Core, session: &Arc<Session>, record: &SessionRecord) {
     let gone: Vec<_> = watched
         .extract_if(.., |uri| !record.watched.contains(uri))
         .collect();
-    watched.extend(record.watched.iter().cloned());
+    let added = record.watched.iter();
+    let added: Vec<_> = added.filter(|uri| watched.insert((*uri).clone())).collect();
+    // As long as nobody else can: who watches is what was read last.
     for uri in &gone {
         core.hub.unwatch(session, uri);
     }
-    for uri in &record.watched {
+    for uri in &added {
         core.hub.watch(session, uri);
+    }
+    drop(watched);
+    for uri in added {
+        look_again(core, uri);
     }
 }
 
@@ -348,4 +356,10 @@ fn ended_under() -> RpcError {
     let refusal = Refusal::new(Code::SessionInvalid, "the session ended while this request ran")
         .hint("Open a new session, and look what was done before you ask again.");
     RpcError::from(refusal).status(200)
+}
+
+fn look_again(core: &Arc<Core>, uri: &str) {
+    if let Some(source) = &core.resource_source {
+        source.watch_again(&Server(core.clone()), uri);
+    }
 }
