@@ -113,6 +113,7 @@ impl Catalogue {
         }
     }
 
+    // Fulfils 002 Req-App-006
     /// Refuses an app that lacks what its manifest declares.
     pub(crate) fn check_promises(&self, manifest: &Manifest) -> Result<(), Refusal> {
         let tools: BTreeSet<&str> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();

@@ -98,6 +98,7 @@ pub struct Listed {
 }
 
 impl Listed {
+    // Fulfils 002 Req-App-002
     /// As `apps/list` tells it.
     //= specs/mcp-apps.md#methods
     //# Nothing that was decided for an app at its installation MUST be told over MCP: no command, variable, setting, header or path.

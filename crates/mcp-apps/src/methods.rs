@@ -43,6 +43,7 @@ where
     })
 }
 
+// Fulfils 002 Req-App-001
 //= specs/mcp-apps.md#methods
 //# `apps/list` MUST list every installed app with its name, version, description, capabilities and state.
 async fn list(apps: Apps, cx: Context, _params: Value) -> Result<(String, Value), Refusal> {
@@ -73,6 +74,7 @@ struct Install {
     _meta: Option<Value>,
 }
 
+// Fulfils 002 Req-App-003
 //= specs/mcp-apps.md#methods
 //# `apps/install` and `apps/uninstall` MUST be refused with 1014 to whoever may not manage apps, and to everyone unless the server allows it.
 async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Value), Refusal> {
@@ -120,6 +122,7 @@ struct Uninstall {
     _meta: Option<Value>,
 }
 
+// Fulfils 002 Req-App-004
 async fn uninstall(apps: Apps, cx: Context, params: Value) -> Result<(String, Value), Refusal> {
     apps.may_change(&cx)?;
     let asked: Uninstall = read(params)?;

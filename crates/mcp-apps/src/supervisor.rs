@@ -18,6 +18,7 @@ use crate::surface::Surface;
 /// Lists that change all the time are read this often at most.
 const BETWEEN_LISTS: Duration = Duration::from_millis(250);
 
+// Fulfils 002 Req-App-005
 /// Everything the task needs.
 pub(crate) struct Supervisor {
     pub(crate) app: Arc<App>,

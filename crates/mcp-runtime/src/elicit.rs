@@ -93,6 +93,7 @@ impl Context {
         self.client().capabilities.has("elicitation.form")
     }
 
+    // Fulfils 002 Req-Elicit-005
     /// Asks the person behind the client. An answer that does not fit is told why and asked for again, as often as the
     /// limit allows. Pass the error on with `?`: in the stateless era it carries the question to the client.
     //= specs/mcp-runtime.md#elicitation
@@ -152,6 +153,7 @@ impl Context {
         }
     }
 
+    // Fulfils 002 Req-Elicit-003
     async fn ask_for(&self, key: &str, question: &Elicitation, form: &Form) -> Result<Elicited, Stop> {
         let attempts = question
             .attempts
@@ -176,6 +178,7 @@ impl Context {
         Err(used_up(attempts, last).into())
     }
 
+    // Fulfils 002 Req-Elicit-004
     fn patient(&self, ask: Ask, timeout: Option<Duration>) -> Ask {
         let usual = Duration::from_millis(self.0.core.settings.limits.elicit_timeout_ms);
         ask.timeout(timeout.unwrap_or(usual))
@@ -221,6 +224,7 @@ struct Told<'a> {
 }
 
 impl ElicitationRequest {
+    // Fulfils 002 Req-Elicit-002
     /// Reads the parameters: `prompt` (or `message`), and `schema` (or `requestedSchema`, or `constraints`) or `url`;
     /// `max_attempts` and `timeout_ms` where the usual ones do not fit.
     //= specs/mcp-runtime.md#elicitation
@@ -274,6 +278,7 @@ impl ElicitationRequest {
         })
     }
 
+    // Fulfils 002 Req-Elicit-001
     /// Asks, and gives the answer of the method. A client's own limit can shorten the server's, never lengthen it.
     pub async fn ask(self, cx: &Context) -> Result<Value, Stop> {
         match self.question {

@@ -24,6 +24,7 @@ const MAX_ROOTS: usize = 100;
 const MAX_NAME_CHARS: usize = 200;
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
 
+// Fulfils 002 Req-Root-002
 /// A root as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {

@@ -146,6 +146,7 @@ impl Sampler {
         answer.map(|answer| read(&answer))
     }
 
+    // Fulfils 002 Req-Sample-001
     /// The strategy and its parameters, as `sampling/request` gives them.
     //= specs/mcp-runtime.md#sampling
     //# `sampling/request` MUST be answered with the name of the strategy and its parameters as they are now.
@@ -165,6 +166,7 @@ impl Sampler {
         })
     }
 
+    // Fulfils 002 Req-Sample-002
     /// A turn: after the rate, behind those who came before, and not too soon after the last.
     async fn enter(&self) -> Result<Turn, Refusal> {
         //= specs/mcp-runtime.md#sampling
@@ -217,6 +219,7 @@ impl Sampler {
         }
     }
 
+    // Fulfils 002 Req-Sample-003
     /// Adapts the strategy to how an answer came.
     //= specs/mcp-runtime.md#sampling
     //# The strategy MUST grow by steps while answers come within the target and MUST fall by half when one fails, is late or does not come.

@@ -8,6 +8,7 @@ use refusal::{Code, Refusal};
 
 use crate::answer::RpcError;
 use crate::core::{Core, random_id};
+use crate::server::Server;
 use crate::session::Session;
 use crate::session_store::{SessionRecord, SessionStore, Sharded};
 use crate::unsaved::{Unsaved, save_always};
@@ -92,7 +93,7 @@ impl SessionTable {
     }
 
     /// Keeps a session that was just opened.
-    pub(crate) async fn add(&self, core: &Core, session: &Session) -> Result<(), Refusal> {
+    pub(crate) async fn add(&self, core: &Arc<Core>, session: &Session) -> Result<(), Refusal> {
         let Some(record) = self.record(core, session) else {
             return Ok(());
         };
@@ -143,7 +144,7 @@ impl SessionTable {
     /// Another node wrote to a session; `None` means that it ended.
     //= specs/mcp-runtime.md#sessions
     //# What another process changed of a session MUST hold here, too, and a session that ended there MUST end here.
-    pub(crate) fn written(&self, core: &Core, id: &str, record: Option<SessionRecord>) {
+    pub(crate) fn written(&self, core: &Arc<Core>, id: &str, record: Option<SessionRecord>) {
         let Some(session) = self.live.shard(id).get(id).cloned() else {
             return;
         };
@@ -164,6 +165,7 @@ impl SessionTable {
         }
         for uri in &record.watched {
             core.hub.watch(&session, uri);
+            look_again(core, uri);
         }
     }
 
@@ -202,6 +204,7 @@ impl SessionTable {
         let session = self.enter(core, restored);
         for uri in &watched {
             core.hub.watch(&session, uri);
+            look_again(core, uri);
         }
         // Those who come meanwhile are served, and told together with the first.
         match self.store.missed(mark, !watched.is_empty()).await {
@@ -335,4 +338,10 @@ fn ended_under() -> RpcError {
     let refusal = Refusal::new(Code::SessionInvalid, "the session ended while this request ran")
         .hint("Open a new session, and look what was done before you ask again.");
     RpcError::from(refusal).status(200)
+}
+
+fn look_again(core: &Arc<Core>, uri: &str) {
+    if let Some(source) = &core.resource_source {
+        source.watch_again(&Server(core.clone()), uri);
+    }
 }

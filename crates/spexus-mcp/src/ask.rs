@@ -166,6 +166,7 @@ fn listed(parts: &[String]) -> String {
     }
 }
 
+// Fulfils 002 Req-Sample-004
 /// A decision of the sampler, for those who watch over agents.
 //= specs/spexus-mcp.md#asking
 //# Every decision of the sampler MUST be an event of the trace it belongs to and MUST be counted.

@@ -94,7 +94,6 @@ impl Executor {
         })
     }
 
-    // Fulfils 002 Req-Proto-008
     //= specs/spexus-mcp.md#batches
     //# `batch/execute` MUST carry out its operations in one transaction, all or none, and MUST note them as one operation.
     async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {
@@ -105,6 +104,7 @@ impl Executor {
         done
     }
 
+    // Fulfils 002 Req-Proto-008
     async fn execute(&self, visit: &Visit, caller: &Caller, params: Value) -> Ruled<Value> {
         let input = read(params)?;
         self.check(visit, &input.operations)?;

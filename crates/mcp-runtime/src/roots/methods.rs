@@ -96,7 +96,7 @@ struct Desk {
 }
 
 impl Desk {
-    // Fulfils 002 Req-Root-001, 002 Req-Root-002
+    // Fulfils 002 Req-Root-001
     //= specs/mcp-runtime.md#roots
     //# `roots/list` MUST name every root with its address, its name, its description when it has one, and whether it is managed.
     fn list(&self, cx: &Context) -> Result<Value, Refusal> {

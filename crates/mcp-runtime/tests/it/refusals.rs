@@ -11,10 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use mcp_runtime::streamable_http::{HttpSettings, McpService};
-use mcp_runtime::uri::Roots;
+use mcp_runtime::uri::{self, Roots};
 use mcp_runtime::{
     Access, Arguments, Ask, Breaker, BreakerSettings, Context, Guard, Info, Listing, Prompt, Resource,
-    ResourceContents, ResourceSource, Server, Settings, Stop, TaskSupport, Tool, ToolResult,
+    ResourceContents, ResourceSource, RootSet, Server, Settings, Stop, TaskSupport, Tool, ToolResult,
 };
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
@@ -186,6 +186,16 @@ async fn provoke(code: Code) -> Value {
             http.session = Some(http.open().await);
             let request = http.request("GET", &[("last-event-id", "nonsense")]);
             json_of(http.call(request.body(Full::default()).unwrap()).await).await
+        }
+        Code::RuleViolated => {
+            let scratch = tempfile::tempdir().unwrap();
+            let inner = scratch.path().join("inner");
+            std::fs::create_dir(&inner).unwrap();
+            let server = fixture(|_| {});
+            let roots = RootSet::new(&[inner], &[scratch.path().to_owned()]).unwrap();
+            server.serve_roots(&Arc::new(roots), crate::roots::Open);
+            let around = scratch.path().canonicalize().unwrap();
+            ask(&server, "roots/add", json!({ "uri": uri::of_path(&around) })).await
         }
         // The server's own state.
         Code::ServerUninitialized => {

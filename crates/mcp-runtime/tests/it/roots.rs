@@ -19,7 +19,7 @@ struct World {
 }
 
 /// Everybody may change the roots of a test.
-struct Open;
+pub(crate) struct Open;
 
 impl RootKeeper for Open {
     fn may_change(&self, _cx: &Context) -> Result<(), Refusal> {

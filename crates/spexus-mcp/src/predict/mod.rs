@@ -36,7 +36,6 @@ const MAX_PREDICTIONS: usize = 20;
 /// Words a chance is drawn among.
 const DRAWN_AMONG: usize = 40;
 
-// Fulfils 002 Req-Completion-001
 /// Lets the server complete texts.
 pub(crate) fn serve(server: &Server, service: &Service, options: &McpOptions) -> Ruled<()> {
     let writer = Arc::new(Writer {
@@ -125,8 +124,8 @@ struct Window<'a> {
     limit: usize,
 }
 
-// Fulfils 002 Req-Completion-002
 impl<'a> Window<'a> {
+    // Fulfils 002 Req-Completion-002
     //= specs/spexus-mcp.md#completion
     //# A text longer than the context window MUST be cut to its end, and the answer MUST say so with what was used and the limit.
     fn of(text: &'a str, limit: usize) -> Self {
@@ -171,6 +170,7 @@ impl Writer {
         Ok(answered?)
     }
 
+    // Fulfils 002 Req-Completion-001
     async fn complete(&self, cx: &Context, params: Value) -> Ruled<Value> {
         let wanted = Wanted::read(params)?;
         let caller = audit::caller(cx)?;

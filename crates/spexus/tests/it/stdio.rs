@@ -4,7 +4,7 @@ mod apps;
 mod criteria;
 mod everywhere;
 mod faults;
-mod host;
+pub(crate) mod host;
 mod path;
 mod tls;
 mod wizard;
