@@ -325,7 +325,7 @@ pub(crate) fn lacking(what: &str, promised: &BTreeSet<&str>, there: &BTreeSet<&s
     Some(Fault {
         field: what.to_owned(),
         problem: format!(
-            "declared {}, but there is {}; {} missing",
+            "declared {}, but there is {}; missing: {}",
             list(promised.iter().copied().collect()),
             list(there.iter().copied().collect()),
             list(missing),
