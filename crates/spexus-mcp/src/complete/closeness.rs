@@ -57,7 +57,7 @@ fn is_error(word: &str, typed: &str) -> bool {
     let length = typed.chars().count();
     let allowed = match length {
         0..=2 => return false,
-        3..=6 => 1,
+        3..=5 => 1,
         _ => 2,
     };
     let beginning = |count: usize| word.chars().take(count).collect::<String>();

@@ -6,6 +6,7 @@ mod administration;
 mod configuration;
 mod connect;
 mod items;
+mod sampling;
 mod serving;
 mod sessions;
 mod stdio;

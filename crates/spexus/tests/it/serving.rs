@@ -47,7 +47,7 @@ impl Server {
         &self.address
     }
 
-    fn get(&self, path: &str, token: &str) -> String {
+    pub(crate) fn get(&self, path: &str, token: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Tells it to stop; answers its exit code and what it logged.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         signal("TERM", self.child.id());
         let status = self.child.wait().unwrap();
         let mut log = String::new();

@@ -1,9 +1,10 @@
 //! The stdio server as a host meets it: the real binary on pipes, a real backend or the system inside, both databases.
 
+mod apps;
 mod criteria;
 mod everywhere;
 mod faults;
-mod host;
+pub(crate) mod host;
 mod path;
 mod tls;
 mod wizard;

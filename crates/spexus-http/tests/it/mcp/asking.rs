@@ -3,6 +3,8 @@
 use super::Agent;
 use crate::harness::{Server, on_both};
 use serde_json::{Value, json};
+use spexus_service::account::login;
+use spexus_service::item;
 
 /// An agent of the administrator whose client can ask, with every tool.
 async fn able(server: &Server, version: &str) -> Agent {
@@ -85,6 +87,24 @@ on_both! {
         for outcome in ["decline", "cancel", "accept"] {
             assert!(events.contains(outcome) && events.contains("elicitation/create"), "{outcome}: {events}");
         }
+    }
+
+    //= specs/spexus-service.md#rules
+    //= type=test
+    //# A deletion somebody agreed to MUST take with it exactly what they were shown, else nothing MUST be deleted.
+    async fn only_what_was_shown_is_deleted(server) {
+        server.seed().await;
+        let service = &server.service;
+        let caller = login::local(service, None, "exam").await.unwrap();
+        let shown = item::preview(service, &caller, None, None, "EP-001").await.unwrap();
+        server.post("/api/v1/requirements", json!({ "user_story_id": "US-001", "title": "Added meanwhile" })).await.created();
+        let head = server.chain_head().await;
+        let refusal = item::delete_agreed(service, &caller, None, shown, None).await.unwrap_err();
+        assert_eq!(refusal.code.name(), "STALE_REVISION");
+        assert_eq!(server.chain_head().await, head, "nothing was changed");
+        let shown = item::preview(service, &caller, None, None, "EP-001").await.unwrap();
+        let gone = item::delete_agreed(service, &caller, None, shown.clone(), None).await.unwrap();
+        assert_eq!((gone.items.len(), gone), (4, shown));
     }
 
     //= specs/spexus-mcp.md#asking
