@@ -86,7 +86,7 @@ mod tests {
         check("Non-Functional", "", "nfn", Some(Letters));
         check("Functional", "", "fucntional", Some(Error));
         check("Functional", "", "funktion", Some(Error));
-        check("REQ-012", "Вход по паролю", "парлоь", Some(Error));
+        check("REQ-012", "Вход по паролю", "парлю", Some(Error));
         check("Draft", "", "drfat", Some(Error));
         check("Draft", "", "done", None);
         check("REQ-012", "Log in", "7", None);
