@@ -39,7 +39,13 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> {
 pub fn fold(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
     let mut latin = false;
-    for c in word.nfkd().flat_map(char::to_lowercase) {
+    let is_accent = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
+    let kept = word
+        .nfkd()
+        .flat_map(char::to_lowercase)
+        .filter(|c| c.is_alphanumeric() || is_accent(*c));
+    // Once more into order: what stood between two marks may be gone.
+    for c in kept.nfd() {
         match c {
             '\u{300}'..='\u{36f}' if latin || c == '\u{308}' => {}
             '\u{306}' if folded.ends_with('и') => {
@@ -230,6 +236,12 @@ mod tests {
             "короткий **текст**"
         );
         assert_eq!(snippet("", |_| true, 40), "");
+    }
+
+    #[test]
+    fn marks_that_come_to_stand_side_by_side_are_put_in_order() {
+        let word = "\u{1e01b}\u{fe72}";
+        assert_eq!(fold(&fold(word)), fold(word));
     }
 
     proptest! {
