@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pathlib
 import sys
 
 from fastmcp import Client
@@ -50,6 +51,22 @@ async def main(duvet):
         ]:
             assert await read(uri), uri
     print("ok: FastMCP, eight tools and the whole tree")
+    await inside_its_roots(duvet)
+
+
+async def inside_its_roots(duvet):
+    """A client that works in one folder reads files there, and nowhere else."""
+    here = pathlib.Path.cwd().as_uri()
+    async with Client(StdioTransport(command=duvet, args=["mcp"]), roots=[f"{here}/specs"]) as client:
+        text = (await client.read_resource(f"{here}/specs/duvet.md"))[0].text
+        assert text.startswith("# Traceability"), text
+        try:
+            await client.read_resource(f"{here}/README.md")
+        except Exception as error:  # every version of the client has an error of its own
+            assert "outside the roots" in str(error), error
+        else:
+            raise AssertionError("a file outside the client's roots was read")
+    print("ok: FastMCP, held to its own roots")
 
 
 asyncio.run(main(*sys.argv[1:]))

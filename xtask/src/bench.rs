@@ -4,6 +4,7 @@
 //! bare one measured in the same breath: [`sample::alternate`] runs both in turn, many times, and takes the median. To
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
+mod completion;
 mod duvet;
 mod mcp;
 mod rest;
@@ -54,6 +55,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "mcp",
         run: mcp::suite,
+    },
+    Suite {
+        name: "completion",
+        run: completion::suite,
     },
 ];
 

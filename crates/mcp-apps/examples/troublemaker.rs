@@ -188,11 +188,13 @@ impl Maker {
                     .collect::<String>(),
             ),
             "child" => {
-                let child = std::process::Command::new("sleep")
+                let mut child = std::process::Command::new("sleep")
                     .arg("3600")
                     .spawn()
                     .expect("sleep is there");
-                text(&child.id().to_string())
+                let number = child.id();
+                std::thread::spawn(move || child.wait());
+                text(&number.to_string())
             }
             "grow" | "shrink" => {
                 self.grown = params["name"] == "grow";

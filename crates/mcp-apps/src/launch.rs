@@ -94,7 +94,12 @@ pub(crate) fn check_settings(manifest: &Manifest, given: &BTreeMap<String, Strin
             allowed: setting.title.clone(),
         });
     let faults = unknown.chain(missing).collect();
-    Refusal::of_faults(Code::MissingRequiredField, faults).map_or(Ok(()), Err)
+    match Refusal::of_faults(Code::MissingRequiredField, faults) {
+        Some(refusal) => Err(refusal.hint(
+            "Decide it with the installation: `settings` over MCP, `--set KEY=VALUE` on the command line.",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// All settings as lists of texts: what was given, else what the manifest says.

@@ -5,9 +5,9 @@
 //! them from the server's own, except that they may fail.
 //!
 //! The decision that shaped this crate: **an app is expected to misbehave.** It crashes, hangs, floods, lies about what
-//! it has, and leaves processes behind. So each app has one task that starts it, watches it and starts it again
-//! ([`supervisor`](self)); each call to it has a time limit and a fuse of its own; and the only thing two apps share is the
-//! folder they are kept in. The lists a client sees come from what an app had when it was last seen, so they are complete
+//! it has, and leaves processes behind. So each app has one task that starts it, watches it and starts it
+//! again; each call to it has a time limit and a fuse of its own; and the only thing two apps share is the folder they are
+//! kept in. The lists a client sees come from what an app had when it was last seen, so they are complete
 //! from the first moment, and a call to an app that is still starting waits for it.
 //!
 //! The second decision: **the shelf is a folder.** An app comes and goes by one rename. A command in another process

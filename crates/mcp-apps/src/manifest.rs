@@ -325,7 +325,7 @@ pub(crate) fn lacking(what: &str, promised: &BTreeSet<&str>, there: &BTreeSet<&s
     Some(Fault {
         field: what.to_owned(),
         problem: format!(
-            "declared {}, but there is {}; {} missing",
+            "declared {}, but there is {}; missing: {}",
             list(promised.iter().copied().collect()),
             list(there.iter().copied().collect()),
             list(missing),
@@ -362,11 +362,13 @@ fn unreadable(problem: &str) -> Refusal {
     )
 }
 
-fn platform() -> &'static str {
-    match std::env::consts::OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        other => other,
+const fn platform() -> &'static str {
+    if cfg!(target_os = "macos") {
+        "darwin"
+    } else if cfg!(windows) {
+        "win32"
+    } else {
+        "linux"
     }
 }
 

@@ -39,6 +39,16 @@ enum Ending {
     Told,
 }
 
+/// What happened to a running app.
+enum Step {
+    /// It ended, or its pipes did.
+    Over(String),
+    /// Somebody waited too long for an answer.
+    Doubted,
+    /// It says that it has something else now.
+    ListsChanged,
+}
+
 impl Supervisor {
     /// Runs until `stop` is told or dropped.
     pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
@@ -134,46 +144,53 @@ impl Supervisor {
 
     /// Watches over a running app until it ends, hangs or is told to end.
     async fn watch(&mut self, link: &mut Link, stop: &mut oneshot::Receiver<()>) -> Ending {
-        let ear = link.ear().clone();
         loop {
-            tokio::select! {
-                problem = link.over() => return Ending::Broke { problem, last_words: link.last_words() },
+            let ear = link.ear().clone();
+            let step = tokio::select! {
+                problem = link.over() => Step::Over(problem),
+                () = self.app.doubted() => Step::Doubted,
+                () = ear.lists_changed() => Step::ListsChanged,
                 _ = &mut *stop => return Ending::Told,
-                () = self.app.doubted() => {
-                    //= specs/mcp-apps.md#supervision
-                    //# An app that was late and then gives no sign of life MUST be ended and started again.
-                    if !link.lives(&self.options).await {
-                        return Ending::Broke { problem: "it does not answer any more".to_owned(), last_words: link.last_words() };
-                    }
-                }
-                () = ear.lists_changed() => {
-                    if let Some(ending) = self.relist(link).await {
-                        return ending;
-                    }
-                }
+            };
+            let ending = tokio::select! {
+                ending = self.follow(link, step) => ending,
+                _ = &mut *stop => return Ending::Told,
+            };
+            if let Some(ending) = ending {
+                return ending;
             }
         }
     }
 
-    async fn relist(&mut self, link: &Link) -> Option<Ending> {
-        let max = self.options.limits.max_listed;
-        let asked = tokio::time::timeout(
-            self.options.limits.start_timeout(),
-            Catalogue::ask(link.peer(), max),
-        )
-        .await;
-        let Ok(Ok(catalogue)) = asked else {
-            let problem = "it cannot list what it has any more".to_owned();
-            return Some(Ending::Broke {
-                problem,
-                last_words: link.last_words(),
-            });
+    /// Does what follows from what happened; the app's end, if it comes to that.
+    async fn follow(&mut self, link: &Link, step: Step) -> Option<Ending> {
+        let problem = match step {
+            Step::Over(problem) => problem,
+            //= specs/mcp-apps.md#supervision
+            //# An app that was late and then gives no sign of life MUST be ended and started again.
+            Step::Doubted if link.lives(&self.options).await => return None,
+            Step::Doubted => "it does not answer any more".to_owned(),
+            Step::ListsChanged => match self.relist(link).await {
+                Some(Ok(())) => return None,
+                Some(Err(refusal)) => return Some(Ending::Hopeless(refusal)),
+                None => "it cannot list what it has any more".to_owned(),
+            },
         };
-        if let Err(refusal) = self.take(catalogue) {
-            return Some(Ending::Hopeless(refusal));
-        }
+        let last_words = link.last_words();
+        Some(Ending::Broke { problem, last_words })
+    }
+
+    /// Reads the lists again; nothing when the app cannot give them.
+    async fn relist(&mut self, link: &Link) -> Option<Result<(), Refusal>> {
+        let limits = &self.options.limits;
+        let asking = Catalogue::ask(link.peer(), limits.max_listed);
+        let catalogue = tokio::time::timeout(limits.start_timeout(), asking)
+            .await
+            .ok()?
+            .ok()?;
+        let taken = self.take(catalogue);
         tokio::time::sleep(BETWEEN_LISTS).await;
-        None
+        Some(taken)
     }
 
     /// Takes over what an app has, and remembers it for the next start.

@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::registry::Listing;
 use crate::resource::{ReadRequest, Resource, ResourceSource, ResourceTemplate};
 use crate::roots::RootSet;
+use crate::server::Server;
 use crate::tool::Stop;
 use crate::uri::Roots;
 use watching::Watching;
@@ -174,6 +175,19 @@ impl ResourceSource for Files {
             .await
         }
         .boxed()
+    }
+
+    //= specs/mcp-runtime.md#roots
+    //# A file that a session watches MUST be watched again where the session goes on.
+    fn watch_again(&self, server: &Server, uri: &str) {
+        if uri.starts_with("file:") {
+            let (files, core, uri) = (self.0.clone(), Arc::downgrade(&server.0), uri.to_owned());
+            tokio::task::spawn_blocking(move || {
+                // A file that is gone or closed meanwhile has nothing to be told of.
+                let found = files.locate(None, &uri);
+                found.and_then(|path| files.watching.add(&core, &uri, &path)).ok()
+            });
+        }
     }
 }
 
@@ -378,6 +392,13 @@ impl<S: ResourceSource> ResourceSource for WithFiles<S> {
         match uri.starts_with("file:") {
             true => self.files.watch(cx, uri),
             false => self.rest.watch(cx, uri),
+        }
+    }
+
+    fn watch_again(&self, server: &Server, uri: &str) {
+        match uri.starts_with("file:") {
+            true => self.files.watch_again(server, uri),
+            false => self.rest.watch_again(server, uri),
         }
     }
 }

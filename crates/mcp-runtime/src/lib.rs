@@ -148,7 +148,7 @@ pub use roots::{FixedRoots, Root, RootKeeper, RootSet};
 pub use sampler::{Decision, Sampled, Sampler, SamplingSettings, Strategy};
 pub use schema::Schema;
 pub use server::{Builder, Server};
-pub use session_store::{MemorySessions, SessionRecord, SessionStore, Unread};
+pub use session_store::{MemorySessions, SessionEdit, SessionRecord, SessionStore, Unread};
 pub use settings::{Info, Limits, Offers, Settings, VersionMismatch};
 pub use template::Template;
 pub use tool::{Arguments, Stop, TaskSupport, Tool, ToolAnnotations, ToolResult};

@@ -15,6 +15,7 @@ use crate::completion::Completer;
 use crate::content::{Annotations, Icon, ResourceContents};
 use crate::context::Context;
 use crate::registry::Listing;
+use crate::server::Server;
 use crate::tool::Stop;
 use crate::uri;
 
@@ -192,6 +193,10 @@ pub trait ResourceSource: Send + Sync + 'static {
     fn watch<'a>(&'a self, cx: &'a Context, uri: &'a str) -> BoxFuture<'a, Result<(), Stop>> {
         let _ = (cx, uri);
         async { Ok(()) }.boxed()
+    }
+    /// A session that watches an address came back, here or from another node: begins to look again.
+    fn watch_again(&self, server: &Server, uri: &str) {
+        let _ = (server, uri);
     }
 }
 

@@ -34,12 +34,14 @@ const REJECTED: &str = "-1";
 #[derive(Clone)]
 pub struct Sampler(Arc<Inner>);
 
+type Hear = dyn Fn(&Decision) + Send + Sync;
+
 struct Inner {
     settings: SamplingSettings,
     limiter: Option<RateLimiter>,
     state: Mutex<State>,
     room: Notify,
-    hear: Option<Box<dyn Fn(&Decision) + Send + Sync>>,
+    hear: Box<Hear>,
 }
 
 #[derive(Debug)]
@@ -106,7 +108,7 @@ impl Sampler {
             settings,
             state: Mutex::new(state),
             room: Notify::new(),
-            hear: Some(Box::new(hear)),
+            hear: Box::new(hear),
         }))
     }
 
@@ -268,7 +270,6 @@ impl Sampler {
     //= specs/mcp-runtime.md#sampling
     //# Every decision of the sampler MUST be told with its reason and the strategy that follows from it.
     fn tell(&self, what: &'static str, why: &'static str, took_ms: u64) {
-        let Some(hear) = &self.0.hear else { return };
         let decision = {
             let state = self.0.lock();
             Decision {
@@ -280,7 +281,7 @@ impl Sampler {
                 queued: state.queued,
             }
         };
-        hear(&decision);
+        (self.0.hear)(&decision);
     }
 }
 

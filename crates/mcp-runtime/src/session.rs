@@ -76,6 +76,8 @@ pub(crate) struct Session {
     unsaved: Option<Arc<Unsaved>>,
     /// Up to where it was told, while it lags behind the server.
     behind: AtomicU64,
+    /// The record it last took over.
+    rev: AtomicU64,
 }
 
 /// Where messages go that no request asked for.
@@ -106,6 +108,7 @@ impl Session {
     pub(crate) fn restored(record: SessionRecord, limits: &Limits) -> Self {
         let mut session = Self::on_http(record.id.into(), limits);
         session.behind = AtomicU64::new(record.mark);
+        session.rev = AtomicU64::new(record.rev);
         session.number_streams_apart();
         for unread in record.unread {
             let told = Told {
@@ -145,6 +148,7 @@ impl Session {
             is_unsaved: AtomicBool::new(false),
             unsaved: None,
             behind: AtomicU64::new(CURRENT),
+            rev: AtomicU64::new(0),
         }
     }
 
@@ -161,6 +165,7 @@ impl Session {
         self.is_unsaved.store(false, Ordering::Release);
         self.saved_ms.store(now_ms, Ordering::Release);
         Some(SessionRecord {
+            rev: self.rev.load(Ordering::Acquire),
             mark: self.mark(mark),
             unread: self.unread(),
             idle_ms: now_ms.saturating_sub(self.seen_ms()),
@@ -215,6 +220,11 @@ impl Session {
     /// Takes over what another node was told by the client.
     pub(crate) fn set_log_number(&self, level: u8) {
         self.log_level.store(level, Ordering::Release);
+    }
+
+    /// Goes on to a later record; false when it has seen that one, or a later.
+    pub(crate) fn moves_to(&self, rev: u64) -> bool {
+        self.rev.fetch_max(rev, Ordering::AcqRel) < rev
     }
 
     /// The session was told all that happened.

@@ -36,6 +36,31 @@ pub struct SessionRecord {
     pub mark: u64,
     /// How long ago its client was last heard of.
     pub idle_ms: u64,
+    /// Larger than that of every earlier record of this session that asks for something else; given by the store.
+    pub rev: u64,
+}
+
+/// What a client asks of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEdit {
+    /// To watch a resource.
+    Watch(String),
+    /// To watch it no longer.
+    Unwatch(String),
+    /// To be sent log messages from this level on.
+    LogLevel(u8),
+}
+
+impl SessionEdit {
+    /// Does it to a record.
+    pub fn apply(self, record: &mut SessionRecord) {
+        match self {
+            SessionEdit::Watch(uri) if record.watched.contains(&uri) => {}
+            SessionEdit::Watch(uri) => record.watched.push(uri),
+            SessionEdit::Unwatch(uri) => record.watched.retain(|watched| *watched != uri),
+            SessionEdit::LogLevel(level) => record.log_level = level,
+        }
+    }
 }
 
 /// A message a client has not read.
@@ -55,8 +80,15 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Adds a new session. An owner who has more than so many loses those unheard of for longest; gives their ids.
     fn add(&self, record: SessionRecord, max_per_owner: usize)
     -> BoxFuture<'_, Result<Vec<String>, Refusal>>;
-    /// Replaces what is kept of sessions. One that was removed stays so.
-    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>>;
+    /// Does what a client asked of its session to what is kept of it, and gives that; `None` when it was removed.
+    fn edit<'a>(
+        &'a self,
+        id: &'a str,
+        edit: SessionEdit,
+    ) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>>;
+    /// Replaces what is kept of sessions beside what their clients asked for: what was not read, the mark, the idle time.
+    /// One that was removed stays so.
+    fn save(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>>;
     /// Finds a session.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>>;
     /// Forgets a session; one that is not there is forgotten already.
@@ -90,12 +122,21 @@ impl SessionStore for MemorySessions {
         std::future::ready(Ok(Vec::new())).boxed()
     }
 
-    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
-        for record in records {
-            if let Some(kept) = self.0.shard(&record.id).get_mut(record.id.as_str()) {
-                *kept = record;
-            }
-        }
+    fn edit<'a>(
+        &'a self,
+        id: &'a str,
+        edit: SessionEdit,
+    ) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
+        let edited = self.0.shard(id).get_mut(id).map(|kept| {
+            edit.apply(kept);
+            kept.rev += 1;
+            kept.clone()
+        });
+        std::future::ready(Ok(edited)).boxed()
+    }
+
+    fn save(&self, _: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
+        // The live session holds all of it, and nothing outlives that.
         std::future::ready(Ok(())).boxed()
     }
 

@@ -8,8 +8,9 @@ use refusal::{Code, Refusal};
 
 use crate::answer::RpcError;
 use crate::core::{Core, random_id};
+use crate::server::Server;
 use crate::session::Session;
-use crate::session_store::{SessionRecord, SessionStore, Sharded};
+use crate::session_store::{SessionEdit, SessionRecord, SessionStore, Sharded};
 use crate::unsaved::{Unsaved, save_always};
 
 /// Records written at once.
@@ -58,7 +59,7 @@ impl SessionTable {
         }
         let mut session = Session::on_http(random_id().into(), limits).saved_by(self.unsaved.as_ref());
         session.owner = owner.map(Into::into);
-        Ok(self.enter(core, session))
+        Ok(self.enter(core, session).0)
     }
 
     // Fulfils 002 Req-Perf-002
@@ -92,7 +93,7 @@ impl SessionTable {
     }
 
     /// Keeps a session that was just opened.
-    pub(crate) async fn add(&self, core: &Core, session: &Session) -> Result<(), Refusal> {
+    pub(crate) async fn add(&self, core: &Arc<Core>, session: &Session) -> Result<(), Refusal> {
         let Some(record) = self.record(core, session) else {
             return Ok(());
         };
@@ -106,12 +107,17 @@ impl SessionTable {
         Ok(())
     }
 
-    /// Keeps what is worth keeping of a session.
-    pub(crate) async fn keep(&self, core: &Core, session: &Session) -> Result<(), Refusal> {
-        match self.record(core, session) {
-            Some(record) => self.store.put(vec![record]).await,
-            None => Ok(()),
+    /// Keeps what a client asked of its session, on top of what it asked other processes for.
+    pub(crate) async fn edit(
+        &self,
+        core: &Arc<Core>,
+        session: &Arc<Session>,
+        edit: SessionEdit,
+    ) -> Result<(), Refusal> {
+        if let Some(record) = self.store.edit(&session.id, edit).await? {
+            adopt(core, session, &record);
         }
+        Ok(())
     }
 
     /// Writes the records that are behind. What cannot be written now waits for the next time.
@@ -122,7 +128,7 @@ impl SessionTable {
             let sessions = ids.iter().filter_map(|id| self.live.shard(id).get(id).cloned());
             let sessions: Vec<_> = sessions.collect();
             let records: Vec<_> = sessions.iter().filter_map(|s| self.record(core, s)).collect();
-            if let Err(refusal) = self.store.put(records).await {
+            if let Err(refusal) = self.store.save(records).await {
                 tracing::warn!(%refusal, "sessions could not be written");
                 sessions.iter().for_each(|session| session.note_unsaved());
             }
@@ -143,27 +149,13 @@ impl SessionTable {
     /// Another node wrote to a session; `None` means that it ended.
     //= specs/mcp-runtime.md#sessions
     //# What another process changed of a session MUST hold here, too, and a session that ended there MUST end here.
-    pub(crate) fn written(&self, core: &Core, id: &str, record: Option<SessionRecord>) {
+    pub(crate) fn written(&self, core: &Arc<Core>, id: &str, record: Option<SessionRecord>) {
         let Some(session) = self.live.shard(id).get(id).cloned() else {
             return;
         };
-        let Some(record) = record else {
-            return self.drop_live(core, &session);
-        };
-        session.set_log_number(record.log_level);
-        let mut gone = Vec::new();
-        let mut watched = session.lock_watched();
-        // A request of our own may be about to write what it added.
-        if session.in_flight.len() == 0 {
-            gone.extend(watched.extract_if(.., |uri| !record.watched.contains(uri)));
-        }
-        watched.extend(record.watched.iter().cloned());
-        drop(watched);
-        for uri in &gone {
-            core.hub.unwatch(&session, uri);
-        }
-        for uri in &record.watched {
-            core.hub.watch(&session, uri);
+        match record {
+            Some(record) => adopt(core, &session, &record),
+            None => self.drop_live(core, &session),
         }
     }
 
@@ -199,11 +191,15 @@ impl SessionTable {
         let (mark, watched) = (record.mark, record.watched.clone());
         let restored = Session::restored(record, &core.settings.limits).saved_by(self.unsaved.as_ref());
         restored.lock_watched().extend(watched.iter().cloned());
-        let session = self.enter(core, restored);
+        let (session, is_new) = self.enter(core, restored);
+        // Who comes while another brings it back is served, and told together with the other.
+        if !is_new {
+            return Ok(Some(session));
+        }
         for uri in &watched {
             core.hub.watch(&session, uri);
+            look_again(core, uri);
         }
-        // Those who come meanwhile are served, and told together with the first.
         match self.store.missed(mark, !watched.is_empty()).await {
             Ok(news) => {
                 core.hub.tell_missed(&session, &news);
@@ -218,14 +214,14 @@ impl SessionTable {
     }
 
     /// Lets a session live; one with the same id that lives already stays.
-    fn enter(&self, core: &Arc<Core>, session: Session) -> Arc<Session> {
+    fn enter(&self, core: &Arc<Core>, session: Session) -> (Arc<Session>, bool) {
         self.save_from_now_on(core);
         session.touch(core.uptime_ms());
         let session = Arc::new(session);
         {
             let mut shard = self.live.shard(&session.id);
             if let Some(known) = shard.get(&session.id) {
-                return known.clone();
+                return (known.clone(), false);
             }
             shard.insert(session.id.clone(), session.clone());
         }
@@ -235,7 +231,7 @@ impl SessionTable {
         }
         self.count.fetch_add(1, Ordering::AcqRel);
         core.hub.enter(&session);
-        session
+        (session, true)
     }
 
     fn drop_live(&self, core: &Core, session: &Arc<Session>) {
@@ -320,6 +316,31 @@ impl SessionTable {
     }
 }
 
+/// Makes a live session ask for what its record does, unless it has seen a later one.
+fn adopt(core: &Arc<Core>, session: &Arc<Session>, record: &SessionRecord) {
+    let mut watched = session.lock_watched();
+    if !session.moves_to(record.rev) {
+        return;
+    }
+    session.set_log_number(record.log_level);
+    let gone: Vec<_> = watched
+        .extract_if(.., |uri| !record.watched.contains(uri))
+        .collect();
+    let added = record.watched.iter();
+    let added: Vec<_> = added.filter(|uri| watched.insert((*uri).clone())).collect();
+    // As long as nobody else can: who watches is what was read last.
+    for uri in &gone {
+        core.hub.unwatch(session, uri);
+    }
+    for uri in &added {
+        core.hub.watch(session, uri);
+    }
+    drop(watched);
+    for uri in added {
+        look_again(core, uri);
+    }
+}
+
 impl Drop for SessionTable {
     fn drop(&mut self) {
         if let Some(unsaved) = &self.unsaved {
@@ -335,4 +356,10 @@ fn ended_under() -> RpcError {
     let refusal = Refusal::new(Code::SessionInvalid, "the session ended while this request ran")
         .hint("Open a new session, and look what was done before you ask again.");
     RpcError::from(refusal).status(200)
+}
+
+fn look_again(core: &Arc<Core>, uri: &str) {
+    if let Some(source) = &core.resource_source {
+        source.watch_again(&Server(core.clone()), uri);
+    }
 }

@@ -151,7 +151,7 @@ async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str
     };
     let candidate = |one: &Item| Candidate {
         value: one.reference_id.to_string(),
-        about: one.heading().to_string(),
+        about: one.heading(),
     };
     let recent = item::list(service, caller, kind, &query).await?.data;
     let mut found: Vec<Candidate> = recent.iter().map(candidate).collect();

@@ -42,6 +42,8 @@ impl OpenFolders {
     /// Lets the server serve them. Without any, and without a folder where one may be added, there are no files.
     pub(crate) fn serve(&self, server: &Server) -> Ruled<()> {
         server.serve_roots(&self.set, self.clone());
+        //= specs/spexus-mcp.md#roots
+        //# Without a configured folder no file MUST be served.
         if self.set.is_open() {
             server.add_template(self.files.template())?;
         }

@@ -4,7 +4,9 @@ use crate::watch::{MAX_READ, gather};
 use crate::{McpOptions, Sessions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{ClientCapabilities, Limits, News, Server, SessionRecord, SessionStore, Unread};
+use mcp_runtime::{
+    ClientCapabilities, Limits, News, Server, SessionEdit, SessionRecord, SessionStore, Unread,
+};
 use serde::{Deserialize, Serialize};
 use spexus_domain::{Refusal, Ruled, Timestamp, Uuid};
 use spexus_service::mcp_session::{KeptSession, SessionKeeper};
@@ -60,7 +62,8 @@ impl Kept {
         };
         for session in written {
             let record = session.state.as_deref().and_then(State::read);
-            server.session_written(&session.id, record.map(|state| state.into_record(&session.id)));
+            let record = record.map(|state| state.into_record(&session.id, session.rev));
+            server.session_written(&session.id, record);
         }
     }
 
@@ -103,9 +106,27 @@ impl SessionStore for Kept {
         self.keeper.add(self.kept(record)).boxed()
     }
 
-    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
+    fn edit<'a>(
+        &'a self,
+        id: &'a str,
+        edit: SessionEdit,
+    ) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
+        async move {
+            let whose = id.to_owned();
+            let change = move |state: &str| {
+                let mut record = State::read(state)?.into_record(&whose, 0);
+                edit.apply(&mut record);
+                Some(written(&State::of(&record)))
+            };
+            let edited = self.keeper.edit(id, change).await?;
+            Ok(edited.and_then(|(state, rev)| Some(State::read(&state)?.into_record(id, rev))))
+        }
+        .boxed()
+    }
+
+    fn save(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
         let kept = records.into_iter().map(|record| self.kept(record)).collect();
-        self.keeper.put(kept).boxed()
+        self.keeper.save(kept).boxed()
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
@@ -145,8 +166,20 @@ impl State {
         serde_json::from_str(text).ok()
     }
 
-    fn into_record(self, id: &str) -> SessionRecord {
+    fn of(record: &SessionRecord) -> Self {
+        Self {
+            version: record.version.clone(),
+            client_name: record.client_name.clone(),
+            client_version: record.client_version.clone(),
+            capabilities: record.capabilities.as_json().to_owned(),
+            log_level: record.log_level,
+            watched: record.watched.clone(),
+        }
+    }
+
+    fn into_record(self, id: &str, rev: i64) -> SessionRecord {
         SessionRecord {
+            rev: rev.unsigned_abs(),
             id: id.to_owned(),
             version: self.version,
             client_name: self.client_name,
@@ -162,26 +195,20 @@ impl State {
 impl Kept {
     fn kept(&self, record: SessionRecord) -> KeptSession {
         let idle_micros = i64::try_from(record.idle_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let state = written(&State::of(&record));
         let unread = record.unread.into_iter();
         let unread: Vec<_> = unread
             .map(|unread| Waiting(unread.message, unread.mark, unread.again))
             .collect();
-        let state = State {
-            version: record.version,
-            client_name: record.client_name,
-            client_version: record.client_version,
-            capabilities: record.capabilities.as_json().to_owned(),
-            log_level: record.log_level,
-            watched: record.watched,
-        };
         KeptSession {
+            state,
+            rev: 0,
             id: record.id,
             // Every visit has an owner, and its id is a UUID.
             owner: record
                 .owner
                 .and_then(|owner| Uuid::try_parse(&owner).ok())
                 .unwrap_or_default(),
-            state: written(&state),
             unread: written(&unread),
             mark: i64::try_from(record.mark).unwrap_or(i64::MAX),
             seen_at: Timestamp(self.service.store().now().0.saturating_sub(idle_micros)),
@@ -199,7 +226,7 @@ fn record(kept: &KeptSession) -> Option<SessionRecord> {
         owner: Some(kept.owner.to_string()),
         unread: unread.collect(),
         mark: kept.mark.unsigned_abs(),
-        ..State::read(&kept.state)?.into_record(&kept.id)
+        ..State::read(&kept.state)?.into_record(&kept.id, kept.rev)
     })
 }
 

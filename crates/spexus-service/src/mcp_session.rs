@@ -60,15 +60,35 @@ impl SessionKeeper {
         .await
     }
 
-    /// Writes what became of sessions, in one transaction.
-    pub async fn put(&self, sessions: Vec<KeptSession>) -> Ruled<()> {
+    /// Writes what was not read and when clients were heard of, in one transaction.
+    pub async fn save(&self, sessions: Vec<KeptSession>) -> Ruled<()> {
         let node = self.node;
         self.write(move |tx| {
             Box::pin(async move {
                 for session in &sessions {
-                    mcp_sessions::put(tx, session, node).await?;
+                    mcp_sessions::save(tx, session, node).await?;
                 }
                 Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Changes what a client asked for, on top of what it asked other nodes for. Gives the state that resulted and the
+    /// number of the write; `None` when the session ended.
+    pub async fn edit(
+        &self,
+        id: &str,
+        change: impl FnOnce(&str) -> Option<String> + Send + 'static,
+    ) -> Ruled<Option<(String, i64)>> {
+        let (node, id) = (self.node, id.to_owned());
+        self.write(move |tx| {
+            Box::pin(async move {
+                let Some(state) = mcp_sessions::state(tx, &id).await?.as_deref().and_then(change) else {
+                    return Ok(None);
+                };
+                let rev = mcp_sessions::set_state(tx, &id, &state, node).await?;
+                Ok(Some((state, rev)))
             })
         })
         .await

@@ -27,6 +27,8 @@ pub struct KeptSession {
     pub mark: i64,
     /// When its client was last heard of.
     pub seen_at: Timestamp,
+    /// The number of the write that made its state what it is; given by the store.
+    pub rev: i64,
 }
 
 /// What a session limits itself to.
@@ -82,7 +84,7 @@ pub async fn open(
     Ok((rev, ended))
 }
 
-/// Writes what became of a session. One that ended stays so. Gives the number of the write.
+/// Writes a whole session. One that ended stays so. Gives the number of the write.
 pub async fn put(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<i64> {
     //= specs/spexus-store.md#sessions
     //# A session that ended MUST NOT come back by a later write.
@@ -105,6 +107,41 @@ pub async fn put(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<i64> 
     ];
     tx.conn.run(sql, values).await?;
     Ok(rev)
+}
+
+/// What the client said and asked for, of a session that lives; for a write that changes a part of it.
+pub async fn state(tx: &mut Tx, id: &str) -> Result<Option<String>> {
+    let sql = "SELECT state FROM mcp_session WHERE id = $1 AND ended_at IS NULL";
+    let row = tx.conn.optional(sql, params![id]).await?;
+    row.map(|row| row.text("state")).transpose()
+}
+
+/// Writes what the client said and asked for. Gives the number of the write.
+pub async fn set_state(tx: &mut Tx, id: &str, state: &str, node: Uuid) -> Result<i64> {
+    let rev = next_rev(tx).await?;
+    let sql = "UPDATE mcp_session SET state = $2, node = $3, rev = $4 WHERE id = $1 AND ended_at IS NULL";
+    tx.conn.run(sql, params![id, state, node, rev]).await?;
+    Ok(rev)
+}
+
+/// Writes what was not read and when the client was heard of, and leaves what it asked for as it is: another node may
+/// have been asked since.
+pub async fn save(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<()> {
+    let sql = "INSERT INTO mcp_session (id, owner, state, unread, mark, node, rev, seen_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, 0, $7) ON CONFLICT (id) DO UPDATE SET \
+               unread = excluded.unread, mark = excluded.mark, \
+               seen_at = CASE WHEN mcp_session.seen_at > excluded.seen_at THEN mcp_session.seen_at ELSE excluded.seen_at END \
+               WHERE mcp_session.ended_at IS NULL";
+    let values = params![
+        &session.id,
+        session.owner,
+        &session.state,
+        &session.unread,
+        session.mark,
+        node,
+        session.seen_at,
+    ];
+    tx.conn.run(sql, values).await.map(drop)
 }
 
 /// A session that lives.
@@ -178,5 +215,6 @@ fn session(row: &Row) -> Result<KeptSession> {
         unread: row.text("unread")?,
         mark: row.int("mark")?,
         seen_at: row.time("seen_at")?,
+        rev: row.int("rev")?,
     })
 }

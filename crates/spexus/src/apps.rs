@@ -8,6 +8,9 @@ use spexus_mcp::{Guests, Mcp, reference};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The variable by which a process learns that it is an app of ours.
+pub(crate) const INSIDE: &str = "SPEXUS_INSIDE_APP";
+
 /// How apps work, as the settings have it.
 pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
     let settings = &config.settings.apps;
@@ -19,8 +22,10 @@ pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
     let prompts = reference::prompts()
         .into_iter()
         .map(|prompt| prompt.name.to_owned());
+    let mut environment = sources.passed_on.clone();
+    environment.insert(INSIDE.to_owned(), "1".to_owned());
     AppOptions {
-        environment: sources.passed_on.clone(),
+        environment,
         install_over_mcp: settings.install_over_mcp,
         reserved: tools.chain(prompts).collect(),
         host: ("spexus".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
@@ -29,9 +34,28 @@ pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
     }
 }
 
-/// Starts all installed apps as part of a server.
-pub(crate) async fn start(mcp: &Mcp, options: AppOptions) -> Ruled<Apps> {
-    Apps::start(mcp.server(), Product(mcp.guests().clone()), options).await
+/// Starts all installed apps as part of a server. A server that is itself an app has none: two that are apps of each
+/// other would start each other for ever.
+pub(crate) async fn start(mcp: &Mcp, config: &Config, sources: &Sources) -> Ruled<Option<Apps>> {
+    if !offered(sources) {
+        return Ok(None);
+    }
+    let house = Product(mcp.guests().clone());
+    Apps::start(mcp.server(), house, options(config, sources))
+        .await
+        .map(Some)
+}
+
+/// Whether this process has apps.
+pub(crate) fn offered(sources: &Sources) -> bool {
+    !sources.variables.contains_key(INSIDE)
+}
+
+/// Ends all apps.
+pub(crate) async fn stop(apps: Option<Apps>) {
+    if let Some(apps) = apps {
+        apps.close().await;
+    }
 }
 
 /// The product as apps see it.

@@ -166,18 +166,23 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    async fn ready(server: &Server, extensions: http::Extensions) -> Self {
+    /// A client that has said nothing yet.
+    pub(crate) fn silent(server: &Server, extensions: http::Extensions) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
         let server = server.clone();
         tokio::spawn(async move { lines::serve(&server, reader, writer, extensions).await });
         let (reader, writer) = tokio::io::split(ours);
-        let mut client = Self {
+        Self {
             reader: BufReader::new(reader),
             writer,
             kept: VecDeque::new(),
             next_id: 1,
-        };
+        }
+    }
+
+    async fn ready(server: &Server, extensions: http::Extensions) -> Self {
+        let mut client = Self::silent(server, extensions);
         let info = json!({ "name": "test-client", "version": "0.1" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
         client.request("initialize", params).await;

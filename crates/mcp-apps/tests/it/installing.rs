@@ -86,6 +86,34 @@ async fn an_app_is_installed_listed_used_and_removed_over_mcp() {
     );
 }
 
+// proves 002 Req-Tool-010: what apps bring and take is told in the stateless era too
+#[tokio::test]
+async fn a_listener_of_the_stateless_era_hears_of_apps() {
+    let host = Host::new().await;
+    let mut listener = Client::silent(&host.server, http::Extensions::new());
+    let wish = json!({
+        "notifications": { "toolsListChanged": true, "resourcesListChanged": true, "promptsListChanged": true },
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    });
+    let id = listener.start("subscriptions/listen", wish).await;
+    listener.notice("notifications/subscriptions/acknowledged").await;
+    host.install("trouble", &[]).await;
+    for list in ["tools", "resources", "prompts"] {
+        let told = listener
+            .notice(&format!("notifications/{list}/list_changed"))
+            .await;
+        assert_eq!(
+            told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+            id
+        );
+    }
+    host.apps.uninstall("trouble").await.unwrap();
+    listener.notice("notifications/tools/list_changed").await;
+}
+
 //= specs/mcp-apps.md#methods
 //= type=test
 //# `apps/install` and `apps/uninstall` MUST be refused with 1014 to whoever may not manage apps, and to everyone unless the server allows it.

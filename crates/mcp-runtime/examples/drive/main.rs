@@ -4,7 +4,8 @@
 //! Build all examples in release first, then run this one; it finds the others beside itself:
 //! `cargo build --release -p mcp-runtime --examples && cargo run --release -p mcp-runtime --example drive`
 //!
-//! `--messages N` sets the length of a run, `--json FILE` writes the figures to a file, too.
+//! `--messages N` sets the length of a run, `--only access` measures one part, `--json FILE` writes the figures to a file,
+//! too.
 
 #![allow(clippy::print_stdout, reason = "a report is what this program is for")]
 
@@ -38,11 +39,11 @@ impl Figure {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let mut figures = memory::measure_sessions()?;
-    figures.extend(pipe::measure(options.messages)?);
-    figures.extend(memory::measure_pressure()?);
-    figures.extend(http::measure(options.messages)?);
-    figures.extend(access::measure()?);
+    let figures = match options.only.as_deref() {
+        Some("access") => access::measure()?,
+        Some(other) => return Err(format!("there is no part {other}").into()),
+        None => measure_all(options.messages)?,
+    };
     println!("| what | measured | unit | goal |\n|---|---:|---|---|");
     for figure in &figures {
         println!(
@@ -61,8 +62,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn measure_all(messages: usize) -> Result<Vec<Figure>, Box<dyn Error>> {
+    let mut figures = memory::measure_sessions()?;
+    figures.extend(pipe::measure(messages)?);
+    figures.extend(memory::measure_pressure()?);
+    figures.extend(http::measure(messages)?);
+    figures.extend(access::measure()?);
+    Ok(figures)
+}
+
 struct Options {
     messages: usize,
+    only: Option<String>,
     json: Option<String>,
 }
 
@@ -70,6 +81,7 @@ impl Options {
     fn read() -> Result<Self, Box<dyn Error>> {
         let mut options = Options {
             messages: 400_000,
+            only: None,
             json: None,
         };
         let mut arguments = std::env::args().skip(1);
@@ -77,6 +89,7 @@ impl Options {
             let value = arguments.next().ok_or("an option wants a value")?;
             match name.as_str() {
                 "--messages" => options.messages = value.parse()?,
+                "--only" => options.only = Some(value),
                 "--json" => options.json = Some(value),
                 other => return Err(format!("there is no option {other}").into()),
             }

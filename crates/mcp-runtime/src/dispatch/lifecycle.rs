@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::core::{Core, Instructions};
 use crate::fields::Fields;
 use crate::session::Phase;
+use crate::session_store::SessionEdit;
 use crate::settings::VersionMismatch;
 use crate::version::{Era, Version};
 
@@ -59,7 +60,8 @@ pub(super) fn set_level(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
     if door.session.is_line() {
         return Ok(Step::Now(Outcome::empty()));
     }
-    let keep = |cx: Context| async move { keep_session(&cx.0).await }.boxed();
+    let edit = SessionEdit::LogLevel(level as u8);
+    let keep = |cx: Context| async move { keep_session(&cx.0, edit).await }.boxed();
     Ok(Step::Later(Plan::new(door.core, keep)))
 }
 

@@ -20,6 +20,7 @@ use crate::input::Rounds;
 use crate::registry::{Family, Listing, list_text};
 use crate::resource::{Registered, RegisteredTemplate, ResourceSource};
 use crate::session::Terms;
+use crate::session_store::SessionEdit;
 use crate::tool::Stop;
 use crate::uri;
 use crate::version::Era;
@@ -120,7 +121,7 @@ pub(super) fn subscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, Rp
             watch_in_source(&cx, &uri).await?;
             call.session.lock_watched().insert(uri.clone());
             call.core.hub.watch(&call.session, &uri);
-            keep_session(call).await
+            keep_session(call, SessionEdit::Watch(uri)).await
         }
         .boxed()
     };
@@ -134,7 +135,7 @@ pub(super) fn unsubscribe(door: &Door<'_>, fields: &Fields<'_>) -> Result<Step, 
         async move {
             cx.0.session.lock_watched().remove(&uri);
             cx.0.core.hub.unwatch(&cx.0.session, &uri);
-            keep_session(&cx.0).await
+            keep_session(&cx.0, SessionEdit::Unwatch(uri)).await
         }
         .boxed()
     };
@@ -193,9 +194,9 @@ async fn watch_in_source(cx: &Context, uri: &str) -> Result<(), Stop> {
 }
 
 /// What a client asked of its session is kept before it is told so.
-pub(super) async fn keep_session(call: &Call) -> Result<Outcome, Stop> {
+pub(super) async fn keep_session(call: &Call, edit: SessionEdit) -> Result<Outcome, Stop> {
     if !call.session.is_line() {
-        call.core.sessions.keep(&call.core, &call.session).await?;
+        call.core.sessions.edit(&call.core, &call.session, edit).await?;
     }
     Ok(Outcome::empty())
 }

@@ -40,14 +40,15 @@ pub(super) fn call(door: &Door<'_>, fields: &Fields<'_>, terms: &Terms) -> Resul
     };
     let tools = door.core.registry.tools.load();
     let registered = find(&tools, &name)?;
-    let arguments = match arguments(registered, fields) {
-        Ok(arguments) => arguments,
-        Err((refusal, given)) if missing::can_be_asked(registered, terms, &given, &refusal) => given,
+    let (given, admitted) = arguments(registered, fields);
+    let arguments = match admitted {
+        Ok(()) => given,
+        Err(refusal) if missing::can_be_asked(registered, terms, &given, &refusal) => given,
         // From 2025-11-25 on the model reads what was wrong and corrects itself.
-        Err((refusal, _)) if terms.version.faults_are_results() => {
+        Err(refusal) if terms.version.faults_are_results() => {
             return Ok(Step::Now(Outcome::tool(ToolResult::failed(&refusal))));
         }
-        Err((refusal, _)) => return Err(RpcError::numbered(-32602, refusal)),
+        Err(refusal) => return Err(RpcError::numbered(-32602, refusal)),
     };
     let rounds = match terms.version.era() {
         Era::Handshake => None,
@@ -121,18 +122,16 @@ fn nearest<'a>(tools: &'a Family<Registered>, name: &str) -> Option<&'a str> {
 }
 
 // Fulfils 002 Req-Tool-006, 002 Req-Sec-001
-/// The arguments, or why they do not fit and what they were.
-fn arguments(registered: &Registered, fields: &Fields<'_>) -> Result<Arguments, (Refusal, Arguments)> {
-    let given = schema::arguments(fields.raw("arguments")).map_err(|r| (r, Arguments::default()))?;
-    let mut value = Value::Object(given);
-    let admitted = registered.input.admit(&mut value);
-    let arguments = match value {
-        Value::Object(arguments) => Arguments(arguments),
-        _ => Arguments::default(),
+/// The arguments as they were given, and whether they fit.
+fn arguments(registered: &Registered, fields: &Fields<'_>) -> (Arguments, Result<(), Refusal>) {
+    let mut value = match schema::arguments(fields.raw("arguments")) {
+        Ok(given) => Value::Object(given),
+        Err(refusal) => return (Arguments::default(), Err(refusal)),
     };
-    match admitted {
-        Ok(()) => Ok(arguments),
-        Err(refusal) => Err((refusal, arguments)),
+    let admitted = registered.input.admit(&mut value);
+    match value {
+        Value::Object(arguments) => (Arguments(arguments), admitted),
+        _ => (Arguments::default(), admitted),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_runtime::streamable_http::SessionOwner;
-use mcp_runtime::{Change, Info, List, News, Server, SessionRecord, SessionStore, Settings};
+use mcp_runtime::{Change, Info, List, News, Server, SessionEdit, SessionRecord, SessionStore, Settings};
 use refusal::Refusal;
 use serde_json::{Value, json};
 
@@ -46,14 +46,26 @@ impl SessionStore for Shelf {
         std::future::ready(Ok(Vec::new())).boxed()
     }
 
-    fn put(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
-        let mut kept = self.records.lock().unwrap();
-        for record in records
-            .into_iter()
-            .filter(|r| kept.contains_key(&r.id))
-            .collect::<Vec<_>>()
-        {
-            kept.insert(record.id.clone(), record);
+    fn edit<'a>(
+        &'a self,
+        id: &'a str,
+        edit: SessionEdit,
+    ) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
+        let mut records = self.records.lock().unwrap();
+        let edited = records.get_mut(id).map(|record| {
+            edit.apply(record);
+            record.rev += 1;
+            record.clone()
+        });
+        std::future::ready(Ok(edited)).boxed()
+    }
+
+    fn save(&self, saved: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
+        let mut records = self.records.lock().unwrap();
+        for record in saved {
+            if let Some(kept) = records.get_mut(&record.id) {
+                (kept.unread, kept.mark) = (record.unread, record.mark);
+            }
         }
         std::future::ready(Ok(())).boxed()
     }
@@ -244,11 +256,18 @@ async fn what_another_process_did_to_a_session_holds_here() {
     let mut stream = here.stream(&[]).await;
     watch(&mut there, "b").await;
     ask(&mut there, "resources/unsubscribe", json!({ "uri": "test:///a" })).await;
+    // What is asked here builds on what was asked there, heard of or not.
+    watch(&mut here, "c").await;
     here.server.session_written(&session, shelf.record(&session));
-    for name in ["a", "b"] {
+    for name in ["a", "b", "c"] {
         here.server.tell(shelf.happen(&format!("test:///{name}")));
     }
     assert_eq!(updated(&mut stream).await.1, "test:///b");
+    assert_eq!(updated(&mut stream).await.1, "test:///c");
+    assert_eq!(
+        shelf.record(&session).unwrap().watched,
+        ["test:///b", "test:///c"]
+    );
     assert_eq!(there.delete().await, 204);
     here.server.session_written(&session, None);
     assert!(stream.event().await.is_none(), "the stream ends");

@@ -71,3 +71,24 @@ async fn a_list_is_the_same_bytes_until_it_changes() {
         first
     );
 }
+
+// proves 002 Req-Tool-010
+#[tokio::test]
+async fn what_is_exchanged_is_exchanged_whole_and_told_once() {
+    let server = server();
+    server
+        .add_tools(vec![tool("old".into()), tool("kept".into())])
+        .unwrap();
+    let mut client = Client::ready(&server).await;
+    let gone = ["old".to_owned(), "never there".to_owned()];
+    let refused = server.exchange_tools(&gone, vec![tool("new".into()), tool("kept".into())]);
+    assert_eq!(refused.unwrap_err().code.number(), 1049);
+    assert_eq!(server.tool_names(), ["kept", "old"], "all of it or nothing");
+    assert!(client.heard_nothing_of("notifications/tools/list_changed").await);
+    server
+        .exchange_tools(&gone, vec![tool("new".into()), tool("newer".into())])
+        .unwrap();
+    assert_eq!(server.tool_names(), ["kept", "new", "newer"]);
+    client.notice("notifications/tools/list_changed").await;
+    assert!(client.heard_nothing_of("notifications/tools/list_changed").await);
+}

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mcp_runtime::streamable_http::SessionOwner;
 use mcp_runtime::{
-    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionRecord, SessionStore, Stop,
-    Tool, ToolResult,
+    Change, Info, MemorySessions, Resource, ResourceContents, Server, SessionEdit, SessionRecord,
+    SessionStore, Stop, Tool, ToolResult,
 };
 use serde_json::json;
 
@@ -187,10 +187,16 @@ async fn the_store_in_memory_keeps_and_forgets() {
         watched: vec!["x:y".into()],
         ..SessionRecord::default()
     };
-    store.put(vec![record.clone()]).await.unwrap();
-    assert_eq!(store.get("a").await.unwrap(), None, "only what was added is kept");
+    let watch = SessionEdit::Watch("x:z".into());
+    assert_eq!(
+        store.edit("a", watch.clone()).await.unwrap(),
+        None,
+        "only what was added is kept"
+    );
     assert_eq!(store.add(record.clone(), 10).await.unwrap(), [""; 0]);
     assert_eq!(store.get("a").await.unwrap(), Some(record));
+    let edited = store.edit("a", watch).await.unwrap().unwrap();
+    assert_eq!((edited.watched.len(), edited.rev), (2, 1));
     store.remove("a").await.unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);
 }

@@ -34,6 +34,8 @@ GET    /api/v1/comments/{id}                            Commenter     read    ye
 GET    /api/v1/search?query=passkey                     Commenter     read    yes
 GET    /api/v1/changes                                  Commenter     read    yes
 GET    /api/v1/changes/stream                           Commenter     read    yes
+GET    /api/v1/reports/status                           Commenter     read    yes
+GET    /api/v1/reports/gaps                             Commenter     read    yes
 GET    /api/v1/baselines                                Commenter     read    yes
 GET    /api/v1/baselines/diff?from=v1                   Commenter     read    yes
 GET    /api/v1/requirement-types                        Commenter     read    yes

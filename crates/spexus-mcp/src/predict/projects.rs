@@ -26,8 +26,11 @@ type Key = (Option<Uuid>, Option<String>);
 
 pub(super) struct Projects {
     service: Service,
-    models: Mutex<HashMap<Key, (Instant, Arc<Mutex<Trained>>)>>,
+    models: Mutex<HashMap<Key, Place>>,
 }
+
+/// A model and when it was last used.
+type Place = (Instant, Arc<Mutex<Trained>>);
 
 /// A model and how far it has come.
 #[derive(Debug, Default)]

@@ -93,6 +93,7 @@ async fn furnish_richly(world: &World) {
                     unread: "[]".into(),
                     mark: 1,
                     seen_at: tx.now(),
+                    rev: 0,
                 };
                 mcp_sessions::put(tx, &session, Uuid::from_u128(1)).await?;
                 let root = spexus_domain::root::AddedRoot {

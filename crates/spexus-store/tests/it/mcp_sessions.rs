@@ -7,6 +7,7 @@ use spexus_store::mcp_sessions::{self, KeepLimits, KeptSession};
 use std::time::Duration;
 
 both![
+    what_was_asked_for_is_not_undone_by_what_was_read,
     a_session_is_kept_and_ends_once,
     an_owner_has_so_many_and_no_more,
     what_was_not_seen_for_long_is_forgotten,
@@ -29,7 +30,14 @@ fn session(store: &Store, id: &str, owner: u128) -> KeptSession {
         unread: "[]".into(),
         mark: 7,
         seen_at: store.now(),
+        rev: 0,
     }
+}
+
+/// As it is read, whatever its number.
+async fn plain(world: &World, id: &str) -> Option<KeptSession> {
+    let found = get(world, id).await?;
+    Some(KeptSession { rev: 0, ..found })
 }
 
 async fn open(world: &World, session: KeptSession) -> Vec<String> {
@@ -66,7 +74,7 @@ async fn get(world: &World, id: &str) -> Option<KeptSession> {
 async fn a_session_is_kept_and_ends_once(world: World) {
     let first = session(&world.store, "a", 1);
     assert_eq!(open(&world, first.clone()).await, [""; 0]);
-    assert_eq!(get(&world, "a").await, Some(first.clone()));
+    assert_eq!(plain(&world, "a").await, Some(first.clone()));
     let later = KeptSession {
         state: r#"{"watched":["epic://EP-001"]}"#.into(),
         unread: r#"["news \u0000 от Анны"]"#.into(),
@@ -77,7 +85,7 @@ async fn a_session_is_kept_and_ends_once(world: World) {
     put(&world, later.clone(), HERE).await;
     let seen_at = first.seen_at;
     assert_eq!(
-        get(&world, "a").await,
+        plain(&world, "a").await,
         Some(KeptSession {
             seen_at,
             ..later.clone()
@@ -175,4 +183,30 @@ async fn sessions_end_with_their_token(world: World) {
     job.await.unwrap();
     assert_eq!(get(&world, "a").await, None);
     assert!(get(&world, "b").await.is_some());
+}
+
+/// A node that has not heard of what another was asked for writes what its client read, and leaves the rest.
+async fn what_was_asked_for_is_not_undone_by_what_was_read(world: World) {
+    let stale = session(&world.store, "a", 1);
+    open(&world, stale.clone()).await;
+    let job = world.store.write(world.actor(), |tx| {
+        Box::pin(async move {
+            assert_eq!(mcp_sessions::state(tx, "a").await?.as_deref(), Some("{}"));
+            assert_eq!(mcp_sessions::state(tx, "b").await?, None);
+            mcp_sessions::set_state(tx, "a", "asked", THERE).await
+        })
+    });
+    let rev = job.await.unwrap();
+    let read = KeptSession {
+        unread: "read".into(),
+        mark: 8,
+        ..stale
+    };
+    let job = world.store.write(world.actor(), |tx| {
+        Box::pin(async move { mcp_sessions::save(tx, &read, HERE).await })
+    });
+    job.await.unwrap();
+    let found = get(&world, "a").await.unwrap();
+    assert_eq!((found.state.as_str(), found.unread.as_str()), ("asked", "read"));
+    assert_eq!((found.mark, found.rev), (8, rev));
 }

@@ -32,9 +32,9 @@ pub(super) async fn run(place: &Place) -> Outcome {
         metrics: metrics.writer(),
         ..settings.http.clone()
     };
-    options.mcp.apps = true;
+    options.mcp.apps = apps::offered(&place.sources);
     let mcp = spexus_http::mcp(&service, &options)?;
-    let apps = apps::start(&mcp, apps::options(&place.config, &place.sources)).await?;
+    let apps = apps::start(&mcp, &place.config, &place.sources).await?;
     let stop = stop_signals()?;
     let flushing = tokio::spawn(flush_often(service.clone()));
     let tidying = tokio::spawn(tidy_often(metrics));
@@ -42,7 +42,7 @@ pub(super) async fn run(place: &Place) -> Outcome {
     //= specs/spexus.md#serving
     //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
     let served = spexus_http::serve_with(listener, service.clone(), mcp, options, stop).await;
-    apps.close().await;
+    apps::stop(apps).await;
     flushing.abort();
     tidying.abort();
     service.close().await;

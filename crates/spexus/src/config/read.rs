@@ -25,7 +25,12 @@ pub(crate) struct Sources {
 }
 
 /// Variables of ours that are no settings.
-const OTHER_VARIABLES: [&str; 3] = ["SPEXUS_CONFIG", "SPEXUS_TEST_POSTGRES", "SPEXUS_REQUIRE_POSTGRES"];
+const OTHER_VARIABLES: [&str; 4] = [
+    "SPEXUS_CONFIG",
+    "SPEXUS_TEST_POSTGRES",
+    "SPEXUS_REQUIRE_POSTGRES",
+    crate::apps::INSIDE,
+];
 
 impl Sources {
     /// Merges everything; the first value that is not allowed is refused with where it stands.

@@ -64,10 +64,10 @@ async fn serve(
         eprintln!("{}", session::made_up(&first));
     }
     let caller = login::local(&service, user, NAME).await?;
-    options.apps = true;
+    options.apps = apps::offered(sources);
     let mcp = Mcp::new(&service, options)?;
     mcp.restore().await?;
-    let apps = apps::start(&mcp, apps::options(config, sources)).await?;
+    let apps = apps::start(&mcp, config, sources).await?;
     tracing::info!(user = caller.username, "serving the host in this process");
     let stop = stop_signals()?;
     let server = mcp.server().clone();
@@ -77,7 +77,7 @@ async fn serve(
     });
     let ended = stdio::serve(mcp.server(), mcp.visit(caller)).await;
     stopping.abort();
-    apps.close().await;
+    apps::stop(apps).await;
     drop(mcp);
     service.close().await;
     tracing::info!(?ended, "stopped");

@@ -1,5 +1,6 @@
 //! The stdio server as a host meets it: the real binary on pipes, a real backend or the system inside, both databases.
 
+mod apps;
 mod criteria;
 mod everywhere;
 mod faults;

@@ -13,6 +13,7 @@ mod quiet;
 mod resources;
 mod roots;
 mod sdk;
+mod sdk_roots;
 mod search;
 mod sessions;
 mod subscriptions;

@@ -275,3 +275,31 @@ async fn a_folder_that_does_not_exist_keeps_the_server_from_starting() {
         .unwrap_err();
     assert!(refused.to_string().contains("/never/there"), "{refused}");
 }
+
+//= specs/mcp-runtime.md#roots
+//= type=test
+//# A file that a session watches MUST be watched again where the session goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watched_file_is_told_of_where_the_session_goes_on() {
+    let folders = Folders::new();
+    let first = Server::with(folders.options()).await;
+    let agent = Agent::connect(&first).await;
+    let uri = folders.uri("specs/login.md");
+    agent.ask("resources/subscribe", json!({ "uri": uri })).await;
+    let second = Server::second_node(&first, folders.options()).await;
+    first.stop().await;
+    let there = agent.at(&second);
+    let mut notices = there.listen().await;
+    // The file is looked at a moment after the session came: write until it is told.
+    let path = folders.base().join("specs/login.md");
+    let writing = tokio::spawn(async move {
+        for round in 0.. {
+            std::fs::write(&path, format!("# Login, {round}")).unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    });
+    let told = notices.next("notifications/resources/updated").await;
+    writing.abort();
+    assert_eq!(told.unwrap()["uri"], uri.as_str());
+    second.stop().await;
+}

@@ -99,6 +99,25 @@ async fn what_is_asked_at_one_node_is_told_by_the_other() {
     let here = Agent::connect(&one).await;
     let there = here.at(&two);
     let mut notices = here.listen().await;
+    // Asked at both in turn, without a pause.
+    let rooms = ["", "/requirements", "/comments", "/relationships", "/history"];
+    for (at, room) in rooms.iter().enumerate() {
+        let agent = if at % 2 == 0 { &here } else { &there };
+        agent
+            .ask(
+                "resources/subscribe",
+                json!({ "uri": format!("user-story://US-001{room}") }),
+            )
+            .await;
+    }
+    there
+        .call("add_comment", json!({ "id": "US-001", "content": "Heard." }))
+        .await;
+    let mut missing = vec!["user-story://US-001/comments", "user-story://US-001/history"];
+    while !missing.is_empty() {
+        let told = notices.next(UPDATED).await.unwrap();
+        missing.retain(|uri| told["uri"] != *uri);
+    }
     for round in 0..5 {
         // Asked there, changed there at once, told here.
         let uri = if round % 2 == 0 {

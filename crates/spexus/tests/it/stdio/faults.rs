@@ -21,6 +21,7 @@ fn twenty_hosts_survive_the_death_of_their_backend() {
     World::both().iter().for_each(twenty_hosts);
 }
 
+#[expect(clippy::print_stdout, reason = "a figure for whoever reads the run")]
 fn twenty_hosts(world: &World) {
     let backend = Backend::start(world);
     let port = backend.port;

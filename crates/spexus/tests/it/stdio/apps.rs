@@ -1,0 +1,175 @@
+//! Apps of the product: a second installation is an app of the first.
+
+use super::host::Host;
+use crate::serving::Server;
+use crate::world::World;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// A manifest whose app is the whole product on a database of its own.
+fn inner(world: &World) -> String {
+    let database = format!("sqlite:{}", world.path("inner.db").display());
+    let part = json!({ "command": env!("CARGO_BIN_EXE_spexus"), "args": ["mcp", "--database", database] });
+    let manifest = json!({
+        "manifest_version": "0.3", "name": "inner", "version": "1.0.0", "description": "Another installation.",
+        "author": { "name": "Nobody" },
+        "server": { "type": "binary", "entry_point": "x", "mcp_config": part },
+        "tools": [{ "name": "create_epic" }], "capabilities": ["tools", "resources", "prompts"],
+    });
+    world.file("manifest.json", &manifest.to_string())
+}
+
+fn tools(host: &mut Host) -> Vec<String> {
+    let listed = host.call("tools/list", json!({}));
+    let names = listed["result"]["tools"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{listed}"));
+    names
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn state(world: &World) -> Option<String> {
+    let status = world.json(&["app", "status", "inner"]);
+    Some(status["data"][0]["servers"][0]["state"].as_str()?.to_owned())
+}
+
+/// Waits until something is so; a minute at most.
+fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it becomes so within a minute"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+// proves 002 Req-App-001, 002 Req-App-003, 002 Req-App-004
+#[test]
+fn an_app_is_installed_by_command_served_and_removed() {
+    let world = World::new();
+    let made = world.json(&["app", "install", &inner(&world), "--env", "KEY=sesame"]);
+    assert_eq!(
+        (&made["name"], &made["source"]),
+        (&json!("inner"), &json!("manifest"))
+    );
+    assert!(!made.to_string().contains("sesame"), "{made}");
+    let listed = world.json(&["app", "list"]);
+    assert_eq!(
+        (&listed["total"], &listed["data"][0]["version"]),
+        (&json!(1), &json!("1.0.0"))
+    );
+    assert_eq!(state(&world), None, "nobody runs it");
+
+    let mut host = Host::start(world.command(&["mcp"]));
+    let hello = host.greet("2025-11-25");
+    assert_eq!(
+        hello["capabilities"]["experimental"]["apps"]["version"], "1.0.0",
+        "{hello}"
+    );
+    assert!(tools(&mut host).contains(&"inner_create_epic".to_owned()));
+    let made = host.tool("inner_create_epic", json!({ "title": "In the other one" }));
+    assert_eq!(made["result"]["isError"], false, "{made}");
+    let read = host.call("resources/read", json!({ "uri": "app://inner/epic/EP-001" }));
+    assert!(read.to_string().contains("In the other one"), "{read}");
+    let apps = host.call("apps/list", json!({}));
+    assert_eq!(apps["result"]["apps"][0]["state"], "running", "{apps}");
+    let refused = host.call("apps/uninstall", json!({ "name": "inner" }));
+    assert_eq!(refused["error"]["code"], 1014, "{refused}");
+    drop(host);
+
+    let server = Server::start(world.command(&["serve", "--listen", "127.0.0.1:0"]));
+    until(|| state(&world).as_deref() == Some("running"));
+    world.json(&["app", "remove", "inner"]);
+    assert_eq!(world.json(&["app", "list"])["total"], 0);
+    assert_eq!(world.refused(4, &["app", "status", "inner"])["code"], 1046);
+    drop(server);
+}
+
+//= specs/mcp-apps.md#lists
+//= type=test
+//# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it says of itself that it only reads.
+//= specs/mcp-apps.md#installing
+//= type=test
+//# Only administrators MUST be able to install or remove apps, over MCP and by command.
+#[test]
+fn rights_hold_for_apps_too() {
+    let world = World::new();
+    world.json(&["app", "install", &inner(&world)]);
+    for (name, role) in [("ursula", "User"), ("carl", "Commenter")] {
+        world
+            .run_with_input(
+                &["user", "create", name, "--role", role, "--password-stdin"],
+                "correct horse battery\n",
+            )
+            .ok();
+        for command in [
+            vec!["app", "list"],
+            vec!["app", "remove", "inner"],
+            vec!["app", "install", "x.mcpb"],
+        ] {
+            let refused = world.refused(3, &[command, vec!["--as", name]].concat());
+            assert_eq!(refused["code"], 1014, "{refused}");
+        }
+    }
+    let open = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("SPEXUS_APPS_INSTALL_OVER_MCP", "true");
+        let mut host = Host::start(command);
+        host.greet("2025-11-25");
+        host
+    };
+    let writes = "inner_create_epic".to_owned();
+    let reads = "inner_search_global".to_owned();
+    let mut user = open(&["mcp", "--as", "ursula"]);
+    let seen = tools(&mut user);
+    assert!(seen.contains(&writes) && seen.contains(&reads));
+    assert_eq!(
+        user.call("apps/uninstall", json!({ "name": "inner" }))["error"]["code"],
+        1014
+    );
+    for arguments in [vec!["mcp", "--as", "carl"], vec!["mcp", "--read-only"]] {
+        let mut reader = open(&arguments);
+        let seen = tools(&mut reader);
+        assert!(!seen.contains(&writes) && seen.contains(&reads), "{seen:?}");
+        assert_eq!(
+            reader.tool(&writes, json!({ "title": "No" }))["error"]["code"],
+            1014
+        );
+        let found = reader.tool(&reads, json!({ "query": "epic" }));
+        assert_eq!(found["result"]["isError"], false, "{found}");
+        assert_eq!(
+            reader.call("apps/uninstall", json!({ "name": "inner" }))["error"]["code"],
+            1014
+        );
+    }
+    let mut admin = open(&["mcp"]);
+    let removed = admin.call("apps/uninstall", json!({ "name": "inner" }));
+    assert_eq!(removed["result"]["removed"]["name"], "inner", "{removed}");
+    assert!(!tools(&mut admin).contains(&writes));
+}
+
+#[test]
+fn what_cannot_be_installed_is_refused_in_words_and_leaves_nothing() {
+    let world = World::new();
+    let bad = world.file(
+        "bad.json",
+        &json!({ "name": "Bad Name", "version": "1" , "description": "x" }).to_string(),
+    );
+    let junk = world.file("junk.mcpb", "this is no zip");
+    for (source, code, words) in [
+        ("nowhere.mcpb", 1021, "neither a file nor an address"),
+        (bad.as_str(), 1021, "Bad Name"),
+        (junk.as_str(), 1021, "bundle"),
+        ("http://127.0.0.1:1/mcp", 1080, "app"),
+    ] {
+        let answer = world.run(&["app", "install", source, "--json"]);
+        let refused = answer.json()["error"].clone();
+        assert_eq!(refused["code"], code, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains(words), "{refused}");
+        assert_eq!(world.json(&["app", "list"])["total"], 0);
+    }
+}
