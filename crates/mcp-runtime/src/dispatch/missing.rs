@@ -47,7 +47,8 @@ pub(super) async fn complete(
     match cx.elicit(&key, &question).await? {
         Elicited::Accepted(answers) => {
             let mut all = given.0;
-            all.extend(answers);
+            // What was not asked for stays as the model gave it.
+            all.extend(answers.into_iter().filter(|(name, _)| fields.contains_key(name)));
             let mut all = Value::Object(all);
             registered.input.admit(&mut all)?;
             match all {
