@@ -23,6 +23,8 @@ use crate::tool::{self, Tool};
 #[derive(Debug)]
 pub(crate) struct Family<T> {
     entries: BTreeMap<Arc<str>, Arc<T>>,
+    /// The same by hash: a tree of 100,000 names is deep enough to be felt.
+    by_key: HashMap<Arc<str>, Arc<T>>,
     first_page: Bytes,
     first_page_ends: Option<Arc<str>>,
     /// The whole answer, when everything fits on one page.
@@ -56,7 +58,9 @@ pub(crate) trait Listed {
 
 impl<T: Listed> Family<T> {
     fn new(entries: BTreeMap<Arc<str>, Arc<T>>, page_entries: usize) -> Self {
+        let by_key = entries.iter().map(|(key, entry)| (key.clone(), entry.clone()));
         let mut family = Self {
+            by_key: by_key.collect(),
             entries,
             first_page: Bytes::new(),
             first_page_ends: None,
@@ -81,7 +85,7 @@ impl<T: Listed> Family<T> {
     //= specs/mcp-runtime.md#registry
     //# A lookup by name MUST take at most logarithmic time and MUST NOT wait for a writer.
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
-        self.entries.get(key)
+        self.by_key.get(key)
     }
 
     pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<T>> {
