@@ -58,21 +58,28 @@ pub(super) fn page(
 /// Paths that go on as typed, or hold what was typed in their order of letters.
 pub(super) fn suggest(files: &Inner, client: Option<&Roots>, typed: &str) -> Result<Vec<String>, Refusal> {
     let wanted = typed.trim().trim_start_matches('/').to_lowercase();
-    let walk = Walk::new(files, client, None, None);
-    let shown = walk.filter_map(|path| Some(path.to_str()?.trim_start_matches('/').to_owned()));
-    let mut begin = Vec::new();
-    let mut hold = Vec::new();
-    for path in shown {
-        let folded = path.to_lowercase();
+    let roots = files.roots.folders();
+    let (mut begin, mut inside, mut hold) = (Vec::new(), Vec::new(), Vec::new());
+    for path in Walk::new(files, client, None, None) {
+        let Some(shown) = path.to_str().map(|path| path.trim_start_matches('/')) else {
+            continue;
+        };
+        // Letters of the way to the root say less than letters of the way from it.
+        let below = roots.root_of(&path).and_then(|root| path.strip_prefix(root).ok());
+        let below = below.and_then(Path::to_str).unwrap_or_default().to_lowercase();
+        let folded = shown.to_lowercase();
         if folded.starts_with(&wanted) {
-            begin.push(path);
+            begin.push(shown.to_owned());
+        } else if inside.len() < MAX_SUGGESTED && is_in_order(&wanted, &below) {
+            inside.push(shown.to_owned());
         } else if hold.len() < MAX_SUGGESTED && is_in_order(&wanted, &folded) {
-            hold.push(path);
+            hold.push(shown.to_owned());
         }
         if begin.len() > MAX_SUGGESTED {
             break;
         }
     }
+    begin.extend(inside);
     begin.extend(hold);
     Ok(begin)
 }
