@@ -67,6 +67,8 @@ pub fn note_operation(service: &Service, caller: &Caller, method: &str, name: &s
 #[derive(Clone)]
 pub(crate) struct AuditTrail {
     waiting: Arc<Mutex<Waiting>>,
+    /// Held while events are written, so that whoever flushes finds everything written that was noted before.
+    writing: Arc<tokio::sync::Mutex<()>>,
     store: Store,
 }
 
@@ -114,15 +116,18 @@ impl AuditTrail {
     pub(crate) fn start(store: Store) -> Self {
         let trail = Self {
             waiting: Arc::default(),
+            writing: Arc::default(),
             store,
         };
-        let (weak, store) = (Arc::downgrade(&trail.waiting), trail.store.clone());
+        let (weak, writing) = (Arc::downgrade(&trail.waiting), trail.writing.clone());
+        let store = trail.store.clone();
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 let Some(waiting) = weak.upgrade() else { return };
                 AuditTrail {
                     waiting,
+                    writing: writing.clone(),
                     store: store.clone(),
                 }
                 .flush()
@@ -192,6 +197,7 @@ impl AuditTrail {
 
     /// Writes what waits.
     pub(crate) async fn flush(&self) {
+        let _writing = self.writing.lock().await;
         let Waiting {
             mut events,
             dropped,
