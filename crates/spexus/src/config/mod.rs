@@ -4,12 +4,15 @@
 //! the flags of `serve` all walk it, so a setting is one row and nothing can be configurable in one place only.
 
 mod read;
+mod settings;
 mod show;
 mod table;
+mod values;
 
 pub(crate) use read::{Sources, unknown_variables};
+pub(crate) use settings::{LogFormat, Settings};
 pub(crate) use show::{lines, markdown, redacted_url};
-pub(crate) use table::{LogFormat, Settings, TABLE};
+pub(crate) use table::TABLE;
 
 use spexus_domain::{Code, Refusal};
 use std::path::PathBuf;

@@ -24,7 +24,7 @@ pub(crate) fn lines(config: &Config) -> (Vec<[String; 3]>, Value) {
     (lines, json!({"file": file, "settings": object}))
 }
 
-fn shown(settings: &Settings, setting: &super::table::Setting) -> String {
+fn shown(settings: &Settings, setting: &super::settings::Setting) -> String {
     //= specs/spexus.md#settings
     //# A password, a key or the password inside a database URL MUST NOT be shown.
     let value = (setting.get)(settings);

@@ -1,100 +1,10 @@
-//! The table of settings, and the values they give.
+//! The table of settings: the name of each, what it is for, and how it is read and written.
 
-use mcp_apps::AppLimits;
+use super::settings::{LogFormat, Setting};
+use super::values::{folders, is_address, is_level, is_name, key, put_folders, put_if, put_parsed, take};
 use spexus_domain::text;
-use spexus_http::{HttpOptions, Sessions, Toolset, VersionMismatch};
-use spexus_service::ServiceOptions;
+use spexus_http::{Sessions, Toolset, VersionMismatch};
 use spexus_store::{Durability, Location};
-use std::fmt::Display;
-use std::path::PathBuf;
-use std::str::FromStr;
-
-/// Everything that can be configured.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    /// The database, as it was written.
-    pub(crate) database: String,
-    /// The address to serve on.
-    pub(crate) listen: String,
-    /// How the HTTP surface works.
-    pub(crate) http: HttpOptions,
-    /// How the service and the store work.
-    pub(crate) service: ServiceOptions,
-    /// How apps work.
-    pub(crate) apps: AppSettings,
-    /// Which log lines are written.
-    pub(crate) log_level: String,
-    /// How they are written.
-    pub(crate) log_format: LogFormat,
-    /// Where spans are sent; nowhere when empty.
-    pub(crate) otlp_endpoint: String,
-}
-
-/// What can be configured of apps.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AppSettings {
-    /// Where they are kept; the platform's own place when empty.
-    pub(crate) folder: String,
-    /// Whether administrators may install them over MCP.
-    pub(crate) install_over_mcp: bool,
-    /// Where their limits are.
-    pub(crate) limits: AppLimits,
-}
-
-/// How log lines are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    /// As text on a terminal, else as JSON.
-    Auto,
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
-/// One setting.
-pub(crate) struct Setting {
-    /// Its name in the file; a dot stands for a table.
-    pub(crate) name: &'static str,
-    /// What it is for.
-    pub(crate) doc: &'static str,
-    /// What is allowed.
-    pub(crate) allowed: &'static str,
-    /// Whether its value is never shown, and never taken from a flag, where other users of the machine could see it.
-    pub(crate) secret: bool,
-    /// Reads a value; `false` when it is not allowed.
-    pub(crate) put: fn(&mut Settings, &str) -> bool,
-    /// Writes the value as it would be read.
-    pub(crate) get: fn(&Settings) -> String,
-}
-
-impl Setting {
-    /// The variable that sets it.
-    pub(crate) fn variable(&self) -> String {
-        format!("SPEXUS_{}", self.name.replace('.', "_").to_uppercase())
-    }
-
-    /// The flag that sets it, without dashes.
-    pub(crate) fn flag(&self) -> String {
-        self.name.replace(['.', '_'], "-")
-    }
-}
-
-impl Settings {
-    /// What holds when nobody says anything.
-    pub(crate) fn new(default_database: String) -> Self {
-        Self {
-            database: default_database,
-            listen: "127.0.0.1:8080".into(),
-            http: HttpOptions::default(),
-            service: ServiceOptions::default(),
-            apps: AppSettings::default(),
-            log_level: "info".into(),
-            log_format: LogFormat::Auto,
-            otlp_endpoint: String::new(),
-        }
-    }
-}
 
 /// A row whose value is a number in a range.
 macro_rules! number {
@@ -530,86 +440,9 @@ pub(crate) const TABLE: &[Setting] = &[
     },
 ];
 
-fn put_if(field: &mut String, text: &str, fits: bool) -> bool {
-    if fits {
-        text.clone_into(field);
-    }
-    fits
-}
-
-fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
-    match text.parse() {
-        Ok(value) => {
-            *field = value;
-            true
-        }
-        Err(_) => false,
-    }
-}
-
-/// Absolute paths, separated by commas. Whether they exist is seen when the server starts.
-fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let paths: Vec<PathBuf> = parts.map(PathBuf::from).collect();
-    let fits = paths.iter().all(|path| path.is_absolute());
-    if fits {
-        *field = paths;
-    }
-    fits
-}
-
-fn folders(paths: &[PathBuf]) -> String {
-    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
-    paths.join(",")
-}
-
-fn take<T: FromStr + PartialOrd + Display>(
-    field: &mut T,
-    text: &str,
-    range: std::ops::RangeInclusive<T>,
-) -> bool {
-    match text.replace('_', "").parse() {
-        Ok(value) if range.contains(&value) => {
-            *field = value;
-            true
-        }
-        _ => false,
-    }
-}
-
-fn is_address(text: &str) -> bool {
-    let Some((host, port)) = text.rsplit_once(':') else {
-        return false;
-    };
-    let bare_ipv6 = host.contains(':') && !host.starts_with('[');
-    !host.is_empty() && !bare_ipv6 && port.parse::<u16>().is_ok() && !text.contains(char::is_whitespace)
-}
-
-fn is_name(text: &str) -> bool {
-    (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control)
-}
-
-/// A level, or a list of levels for parts of the program.
-fn is_level(text: &str) -> bool {
-    let level = |text: &str| ["off", "error", "warn", "info", "debug", "trace"].contains(&text);
-    text.split(',')
-        .map(|part| part.split_once('=').map_or(part, |(_, level)| level))
-        .all(level)
-}
-
-fn key(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut key = [0; 32];
-    for (at, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
-    }
-    Some(key)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::settings::Settings;
     use super::*;
 
     fn settings() -> Settings {

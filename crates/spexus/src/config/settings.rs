@@ -1,0 +1,92 @@
+//! What can be configured, and what holds when nobody says anything.
+
+use mcp_apps::AppLimits;
+use spexus_http::HttpOptions;
+use spexus_service::ServiceOptions;
+
+/// Everything that can be configured.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// The database, as it was written.
+    pub(crate) database: String,
+    /// The address to serve on.
+    pub(crate) listen: String,
+    /// How the HTTP surface works.
+    pub(crate) http: HttpOptions,
+    /// How the service and the store work.
+    pub(crate) service: ServiceOptions,
+    /// How apps work.
+    pub(crate) apps: AppSettings,
+    /// Which log lines are written.
+    pub(crate) log_level: String,
+    /// How they are written.
+    pub(crate) log_format: LogFormat,
+    /// Where spans are sent; nowhere when empty.
+    pub(crate) otlp_endpoint: String,
+}
+
+/// What can be configured of apps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AppSettings {
+    /// Where they are kept; the platform's own place when empty.
+    pub(crate) folder: String,
+    /// Whether administrators may install them over MCP.
+    pub(crate) install_over_mcp: bool,
+    /// Where their limits are.
+    pub(crate) limits: AppLimits,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// As text on a terminal, else as JSON.
+    Auto,
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// One setting.
+pub(crate) struct Setting {
+    /// Its name in the file; a dot stands for a table.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) doc: &'static str,
+    /// What is allowed.
+    pub(crate) allowed: &'static str,
+    /// Whether its value is never shown, and never taken from a flag, where other users of the machine could see it.
+    pub(crate) secret: bool,
+    /// Reads a value; `false` when it is not allowed.
+    pub(crate) put: fn(&mut Settings, &str) -> bool,
+    /// Writes the value as it would be read.
+    pub(crate) get: fn(&Settings) -> String,
+}
+
+impl Setting {
+    /// The variable that sets it.
+    pub(crate) fn variable(&self) -> String {
+        format!("SPEXUS_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// The flag that sets it, without dashes.
+    pub(crate) fn flag(&self) -> String {
+        self.name.replace(['.', '_'], "-")
+    }
+}
+
+impl Settings {
+    /// What holds when nobody says anything.
+    pub(crate) fn new(default_database: String) -> Self {
+        Self {
+            database: default_database,
+            listen: "127.0.0.1:8080".into(),
+            http: HttpOptions::default(),
+            service: ServiceOptions::default(),
+            apps: AppSettings::default(),
+            log_level: "info".into(),
+            log_format: LogFormat::Auto,
+            otlp_endpoint: String::new(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How values are read from what people write; `false` and `None` say that one is not allowed.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub(super) fn put_if(field: &mut String, text: &str, fits: bool) -> bool {
+    if fits {
+        text.clone_into(field);
+    }
+    fits
+}
+
+pub(super) fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
+    match text.parse() {
+        Ok(value) => {
+            *field = value;
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// Absolute paths, separated by commas. Whether they exist is seen when the server starts.
+pub(super) fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let paths: Vec<PathBuf> = parts.map(PathBuf::from).collect();
+    let fits = paths.iter().all(|path| path.is_absolute());
+    if fits {
+        *field = paths;
+    }
+    fits
+}
+
+pub(super) fn folders(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+    paths.join(",")
+}
+
+pub(super) fn take<T: FromStr + PartialOrd + Display>(
+    field: &mut T,
+    text: &str,
+    range: std::ops::RangeInclusive<T>,
+) -> bool {
+    match text.replace('_', "").parse() {
+        Ok(value) if range.contains(&value) => {
+            *field = value;
+            true
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn is_address(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    let bare_ipv6 = host.contains(':') && !host.starts_with('[');
+    !host.is_empty() && !bare_ipv6 && port.parse::<u16>().is_ok() && !text.contains(char::is_whitespace)
+}
+
+pub(super) fn is_name(text: &str) -> bool {
+    (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control)
+}
+
+/// A level, or a list of levels for parts of the program.
+pub(super) fn is_level(text: &str) -> bool {
+    let level = |text: &str| ["off", "error", "warn", "info", "debug", "trace"].contains(&text);
+    text.split(',')
+        .map(|part| part.split_once('=').map_or(part, |(_, level)| level))
+        .all(level)
+}
+
+pub(super) fn key(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut key = [0; 32];
+    for (at, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(key)
+}
