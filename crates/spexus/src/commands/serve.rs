@@ -104,9 +104,9 @@ fn welcome(url: &str, first: &FirstStart) -> String {
     };
     format!(
         "\nUser:     {}\n{password}\n\nNext steps:\n  \
-         spexus demo                                  fills a project to look around in\n  \
+         spexus demo                                     fills a project to look around in\n  \
          spexus token create --user {} --name laptop  makes a token for scripts and AI agents\n  \
-         spexus mcp init                              connects AI hosts; then: spexus mcp install claude-code\n  \
+         spexus mcp init                                 connects AI hosts; then: spexus mcp install claude-code\n  \
          curl -H \"Authorization: Bearer mcp_pat_…\" {url}/api/v1/epics",
         first.username, first.username
     )
