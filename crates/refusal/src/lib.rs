@@ -103,6 +103,20 @@ impl Refusal {
         self
     }
 
+    /// Calls a field by the name the sender knows, where several names reach the same place.
+    #[must_use]
+    pub fn naming(mut self, inner: &str, known: &str) -> Self {
+        for fault in self.faults.iter_mut().filter(|fault| fault.field == inner) {
+            fault.field = known.to_owned();
+        }
+        if let Some(rest) = self.message.strip_prefix(inner)
+            && rest.starts_with(':')
+        {
+            self.message = format!("{known}{rest}");
+        }
+        self
+    }
+
     /// Prefixes every field at fault, for input that is part of a larger one: `operations[3].` + `title`.
     #[must_use]
     pub fn inside(mut self, prefix: &str) -> Self {

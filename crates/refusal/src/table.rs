@@ -71,6 +71,11 @@ impl Code {
         self as u16
     }
 
+    /// Whether it is a special case of invalid parameters, which JSON-RPC has one number for.
+    pub const fn is_invalid_params(self) -> bool {
+        self.json_rpc() == -32602
+    }
+
     /// The row with this number.
     pub fn from_number(number: u16) -> Option<Code> {
         Self::ALL
@@ -87,11 +92,11 @@ table! {
     1003 QueueTenantCapExceeded "QUEUE_TENANT_CAP_EXCEEDED" Queue 429 1003 "Another client of the same account fills the queue; wait and try again."
     1004 BufferOverflow "BUFFER_OVERFLOW" Queue 503 1004 "Read answers faster or ask for less at once, then try again."
     1005 BackpressureActive "BACKPRESSURE_ACTIVE" Queue 503 1005 "The server is catching up; try again in a moment."
-    1011 AuthFailed "AUTH_FAILED" Auth 401 1011 "Send a valid token as `Authorization: Bearer mcp_pat_…`; create one with `spexus token create`."
-    1012 AuthExpired "AUTH_EXPIRED" Auth 401 1012 "Log in again, or create a new token with `spexus token create`."
-    1013 AuthInvalidCredentials "AUTH_INVALID_CREDENTIALS" Auth 401 1013 "Check the user name and the password; an administrator can reset it with `spexus user password`."
+    1011 AuthFailed "AUTH_FAILED" Auth 401 1011 "Send a valid token as `Authorization: Bearer …`."
+    1012 AuthExpired "AUTH_EXPIRED" Auth 401 1012 "Log in again, or use a new token."
+    1013 AuthInvalidCredentials "AUTH_INVALID_CREDENTIALS" Auth 401 1013 "Check the user name and the password; an administrator can reset it."
     1014 AuthzForbidden "AUTHZ_FORBIDDEN" Auth 403 1014 "Ask an administrator for the right, or use a token that has it."
-    1015 AuthMissing "AUTH_MISSING" Auth 401 1015 "Send a token as `Authorization: Bearer mcp_pat_…`; create one with `spexus token create`."
+    1015 AuthMissing "AUTH_MISSING" Auth 401 1015 "Send a token as `Authorization: Bearer …`."
     1016 SessionInvalid "SESSION_INVALID" Auth 404 1016 "The session is gone; open a new one."
     1021 InvalidParams "INVALID_PARAMS" Validation 400 -32602 "Correct the fields named in the details and try again."
     1022 InvalidJsonSchema "INVALID_JSON_SCHEMA" Validation 400 -32602 "Correct the schema; it must be valid JSON Schema 2020-12."
