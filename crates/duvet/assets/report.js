@@ -19,7 +19,7 @@ const el = (tag, attrs = {}, ...kids) => {
 const spec = i => D.specs[i];
 const name = s => s.t || s.n.replace(/^https?:\/\//, "");
 const req = i => D.reqs[i];
-const link = (s, c) => `#/${s}${c === undefined ? "" : "/" + encodeURIComponent(spec(s).s[c].i)}`;
+const link = (s, c, r) => "#/" + [spec(s).n, ...(c === undefined ? [] : [spec(s).s[c].i]), ...(r === undefined ? [] : [r])].map(encodeURIComponent).join("/");
 const tally = reqs => { const t = {}; for (const r of reqs) t[r.st] = (t[r.st] || 0) + 1; return t; };
 const bar = reqs => {
   const t = tally(reqs), label = STATES.filter(s => t[s]).map(s => `${t[s]} ${WORDS[s]}`).join(", ");
@@ -162,18 +162,29 @@ function show(color, ...kids) {
 const hide = () => aside.classList.remove("on");
 function openReq(i) {
   const r = req(i), s = spec(r.s), c = s.s[r.c];
+  history.replaceState(null, "", link(r.s, r.c, r.id));
   const issue = D.issue ? el("a", { class: "btn", href: `${D.issue.replace(/\/$/, "")}/new?title=${encodeURIComponent(r.x.slice(0, 90))}&body=${encodeURIComponent(`${s.n}#${c.i}\n\n> ${r.x}`)}` }, "New issue") : "";
   show(r.st, el("h3", {}, el("span", { class: "lv" }, r.l), " · ", el("span", { class: "st" }, WORDS[r.st])), el("div", { class: "crumb" }, el("a", { href: link(r.s, r.c), on: { click: hide } }, `${name(s)} · ${c.t || c.i}`)),
-    el("blockquote", {}, r.x), el("div", { class: "row" }, el("span", { class: "mono count" }, r.id), issue), r.a.length ? citeList(r.a) : el("p", { class: "lead" }, "Nothing cites this requirement yet."), copyBox(r));
+    el("blockquote", {}, r.x), el("div", { class: "row" }, el("a", { class: "mono count", href: link(r.s, r.c, r.id), title: "Link to this requirement" }, r.id), issue), r.a.length ? citeList(r.a) : el("p", { class: "lead" }, "Nothing cites this requirement yet."), copyBox(r));
 }
 function openCites(i, k, text, ids) {
   show("faint", el("h3", {}, "Cited text"), el("div", { class: "crumb" }, `${name(spec(i))} · ${spec(i).s[k].t || spec(i).s[k].i}`), el("blockquote", {}, text.trim()), citeList(ids));
 }
+// Names, not numbers: a link holds after other specifications came or went. Links of old have the number.
+function find(hash) {
+  const part = t => { try { return decodeURIComponent(t); } catch { return t; } };
+  const [a, b, id] = hash.replace(/^#\/?/, "").split("/").map(part);
+  let i = D.specs.findIndex(s => s.n === a);
+  if (i < 0 && /^\d+$/.test(a || "") && spec(Number(a))) i = Number(a);
+  const k = i >= 0 && b ? spec(i).s.findIndex(c => c.i === b) : -1;
+  return { i, k, r: id ? D.reqs.findIndex(q => q.s === i && q.c === k && q.id === id) : -1 };
+}
 function route() {
   hide();
-  const [, a, b] = location.hash.split("/"), i = Number(a);
-  if (a && spec(i)) { const k = b ? spec(i).s.findIndex(c => c.i === decodeURIComponent(b)) : -1; k >= 0 ? drawSection(i, k) : drawSpec(i); } else drawHome();
+  const { i, k, r } = find(location.hash);
+  if (i < 0) drawHome(); else if (k < 0) drawSpec(i); else drawSection(i, k);
   scrollTo(0, 0);
+  if (r >= 0) openReq(r);
 }
 addEventListener("hashchange", route);
 addEventListener("keydown", e => {

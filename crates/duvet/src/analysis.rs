@@ -4,14 +4,15 @@ use crate::citation::{Annotation, Kind};
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::index;
+use crate::library::Places;
 use crate::matching::Match;
 use crate::shelf::Volume;
-use crate::source::FileFacts;
+use crate::source::{FileFacts, Input, discover};
 use crate::specification::ietf::front_matter;
 use crate::specification::keyword::Level;
 use crate::specification::{Format, Specification};
 use crate::status::Coverage;
-use crate::store::{Store, Survey};
+use crate::store::{Gathered, Store, Unchanged};
 use crate::target::rfc_number;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -166,23 +167,61 @@ pub struct Requirement {
 
 //= specs/duvet.md#tolerance
 //# A fault in one input MUST NOT keep the report from being written.
-/// Reads, looks up and counts. What the store still knows from an earlier call is not read again.
+/// Reads, looks up and counts. What the store still knows from an earlier call is not worked out again.
 pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
-    analyse_surveyed(project, store, Survey::of(project))
+    let gathered = gather(project, store);
+    conclude(project, store, gathered)
 }
 
-/// The same for files that were already looked for.
-pub(crate) fn analyse_surveyed(project: &Project, store: &mut Store, mut survey: Survey) -> Analysis {
-    let mut diagnostics = std::mem::take(&mut survey.diagnostics);
-    let extracted = store.extract(project, &mut diagnostics);
-    let written: HashSet<&str> = extracted.iter().map(|(name, _)| name.as_str()).collect();
-    let files = store.read(project, survey, &extracted);
-    let volumes = store.shelve(project, &files);
-    diagnostics.extend(store.check_lock(project, &volumes));
-    let matched = store.look_up(&files, &volumes);
-    let mut analysis = index::build(&matched, &volumes, project.strict);
-    analysis.diagnostics.append(&mut diagnostics);
-    mark_stale(project, &written, &mut analysis.diagnostics);
+/// The first half: every file is found, read and hashed.
+pub fn gather(project: &Project, store: &mut Store) -> Gathered {
+    let found = discover(&project.root, &project.config);
+    store.gather(project, &found, &|_| false)
+}
+
+/// The second half: specifications are read, citations looked up and requirements counted.
+pub fn conclude(project: &Project, store: &mut Store, gathered: Gathered) -> Analysis {
+    let read = read(project, store, gathered, &|_| false);
+    join(project, store, read)
+}
+
+/// All that a look read.
+pub(crate) struct Read {
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) lock: String,
+    written: HashSet<String>,
+    files: Vec<(Input, Arc<FileFacts>)>,
+    volumes: Vec<Arc<Volume>>,
+}
+
+/// Reads what the gathered files need beside them.
+pub(crate) fn read(
+    project: &Project,
+    store: &mut Store,
+    mut gathered: Gathered,
+    is_unchanged: &Unchanged<'_>,
+) -> Read {
+    let places = Places::new(&project.root, &project.config);
+    let mut diagnostics = std::mem::take(&mut gathered.diagnostics);
+    let extracted = store.extract(project, &places, is_unchanged, &mut diagnostics);
+    let files = store.complete(project, &gathered, &extracted, is_unchanged);
+    let volumes = store.shelve(project, &places, &files, is_unchanged);
+    diagnostics.extend(Store::check_lock(&gathered.lock, &volumes));
+    Read {
+        diagnostics,
+        lock: gathered.lock,
+        written: extracted.into_iter().map(|(name, _)| name).collect(),
+        files,
+        volumes,
+    }
+}
+
+/// What all that was read means together.
+pub(crate) fn join(project: &Project, store: &mut Store, mut read: Read) -> Analysis {
+    let matched = store.look_up(&read.files, &read.volumes);
+    let mut analysis = index::build(&matched, &read.volumes, project.strict);
+    analysis.diagnostics.append(&mut read.diagnostics);
+    mark_stale(project, &read.written, &mut analysis.diagnostics);
     index::sort_diagnostics(&mut analysis.diagnostics);
     analysis
 }
@@ -190,7 +229,7 @@ pub(crate) fn analyse_surveyed(project: &Project, store: &mut Store, mut survey:
 /// A requirement file that extraction no longer writes and whose text is gone is left over from an earlier one.
 //= specs/duvet.md#tolerance
 //# A requirement file left over from an earlier extraction MUST be reported as stale and not as a broken citation.
-fn mark_stale(project: &Project, written: &HashSet<&str>, diagnostics: &mut [Diagnostic]) {
+fn mark_stale(project: &Project, written: &HashSet<String>, diagnostics: &mut [Diagnostic]) {
     let folder = format!("{}/", project.config.extracted.display());
     let is_lost = |code| {
         matches!(
@@ -217,6 +256,13 @@ impl Analysis {
     /// The match of the annotation with an id.
     pub fn matched(&self, id: u32) -> &Match {
         self.entries[id as usize].matched()
+    }
+
+    /// What should have been read and was not. While there is any, nothing may be concluded from what is absent.
+    pub fn missing_inputs(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics
+            .iter()
+            .filter(|found| found.code.is_missing_input())
     }
 
     /// Number of annotations that are not requirements.

@@ -10,7 +10,7 @@ mod search;
 mod validate;
 
 pub use context::{CitationContext, Denied, MAX_CONTEXT_LINES, get_citation_context};
-pub use invalid::{InvalidCitation, list_invalid_citations};
+pub use invalid::{InvalidCitation, Lines, list_invalid_citations};
 pub use search::search_requirements;
 pub use validate::{Validation, validate_citation};
 
@@ -62,6 +62,9 @@ pub struct RequirementEntry {
     pub full_path: String,
     /// Its words, with those that lead into its list.
     pub text: String,
+    /// Where it is stated, as `file:line`, when that is in several places.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
 }
 
 /// A requirement with its state.
@@ -81,6 +84,8 @@ pub struct RequirementStatus {
     pub level: &'static str,
     /// Bytes of the text by what covers them.
     pub coverage: CoveredBytes,
+    /// Where it is stated, as `file:line`.
+    pub places: Vec<String>,
     /// Citations that touch it, as `file:line`.
     pub citations: Vec<String>,
 }
@@ -109,6 +114,8 @@ pub struct CoveredBytes {
 pub struct PrioritizedRequirement {
     /// Path of the resource.
     pub full_path: String,
+    /// Its words.
+    pub text: String,
     /// MUST, SHOULD, MAY or AUTO.
     pub level: &'static str,
     /// `not_started`, `partially_implemented` or `fully_implemented`.
@@ -124,6 +131,8 @@ pub struct CitationEntry {
     pub full_path: String,
     /// `file:line`.
     pub id: String,
+    /// Identifiers of the requirements it touches.
+    pub requirements: Vec<String>,
     /// Its place among the snapshot's annotations.
     #[serde(skip)]
     pub annotation: u32,
@@ -186,12 +195,20 @@ impl<'a> Catalogue<'a> {
         let name = name.split('#').next().unwrap_or(name).trim();
         self.by_id.get(name).copied().or_else(|| {
             let written = specifications.iter().position(|cited| cited.name() == name);
-            written.or_else(|| {
-                let wanted = canonical(name.trim_end_matches('/'));
-                specifications
-                    .iter()
-                    .position(|cited| canonical(cited.name()) == wanted)
-            })
+            written
+                .or_else(|| {
+                    let wanted = canonical(name.trim_end_matches('/'));
+                    specifications
+                        .iter()
+                        .position(|cited| canonical(cited.name()) == wanted)
+                })
+                // `RFC 8446` as people say it.
+                .or_else(|| {
+                    let number = spoken_rfc(name)?;
+                    specifications
+                        .iter()
+                        .position(|cited| rfc_number(cited.name()) == Some(number.as_str()))
+                })
         })
     }
 
@@ -200,7 +217,8 @@ impl<'a> Catalogue<'a> {
         match self.find_specification(url) {
             Some(index) => Ok(self.ids[index].clone()),
             None => {
-                let known = self.snapshot.analysis.specifications.iter().map(Cited::name);
+                let names = self.snapshot.analysis.specifications.iter().map(Cited::name);
+                let known = names.chain(self.ids.iter().map(String::as_str));
                 let nearest =
                     crate::nearest::name(url, known).map(|name| format!("; did you mean `{name}`?"));
                 Err(format!(
@@ -241,22 +259,32 @@ impl<'a> Catalogue<'a> {
         let requirements = self.snapshot.analysis.requirements.iter().enumerate();
         let inside =
             requirements.filter(|(_, r)| (r.specification, r.section) == (specification, Some(section)));
-        inside.map(|(index, _)| self.requirement(index)).collect()
+        inside
+            .filter(|(index, _)| self.snapshot.is_first(*index))
+            .map(|(index, _)| self.requirement(index))
+            .collect()
     }
 
     /// `/requirements`
     pub fn requirements(&self) -> Vec<RequirementEntry> {
-        (0..self.snapshot.analysis.requirements.len())
+        self.snapshot
+            .distinct()
             .map(|index| self.requirement(index))
             .collect()
     }
 
     /// One requirement by index.
     pub fn requirement(&self, index: usize) -> RequirementEntry {
+        let statements = self.snapshot.statements(index);
         RequirementEntry {
             identifier: self.snapshot.requirement_ids[index].clone(),
             full_path: self.requirement_path(index),
             text: self.text(&self.snapshot.analysis.requirements[index]),
+            places: if statements.len() > 1 {
+                self.places(index)
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -279,14 +307,14 @@ impl<'a> Catalogue<'a> {
     pub fn uncited(&self) -> impl Iterator<Item = usize> {
         let requirements = self.snapshot.analysis.requirements.iter().enumerate();
         requirements
-            .filter(|(_, r)| r.coverage.is_uncited())
+            .filter(|(index, r)| r.coverage.is_uncited() && self.snapshot.is_first(*index))
             .map(|(index, _)| index)
     }
 
     /// `get_prioritized_requirements`
     pub fn get_prioritized_requirements(&self) -> Vec<PrioritizedRequirement> {
-        let order = self.snapshot.by_priority().into_iter();
-        order.map(|index| self.prioritized(index)).collect()
+        let order = self.snapshot.by_priority().iter();
+        order.map(|index| self.prioritized(*index)).collect()
     }
 
     /// One row of `get_prioritized_requirements`.
@@ -294,38 +322,38 @@ impl<'a> Catalogue<'a> {
         let requirement = &self.snapshot.analysis.requirements[index];
         PrioritizedRequirement {
             full_path: self.requirement_path(index),
+            text: self.text(requirement),
             level: requirement.level.name(),
             status: requirement.coverage.status().name(),
             todo_count: self.snapshot.todos(requirement),
         }
     }
 
-    /// `/citations`: every citation below each requirement it touches; one that touches none stands by itself.
+    /// `/citations`: every citation once, below the first requirement it touches; one that touches none stands by
+    /// itself.
     pub fn citations(&self) -> Vec<CitationEntry> {
         let analysis = &self.snapshot.analysis;
-        let mut rows = Vec::new();
-        let mut placed = vec![false; analysis.entries.len()];
-        for (index, requirement) in analysis.requirements.iter().enumerate() {
-            let path = self.requirement_path(index);
-            for id in &requirement.coverage.related {
-                placed[*id as usize] = true;
-                let place = self.place(*id);
-                rows.push(CitationEntry {
-                    full_path: format!("{path}/citations/{place}"),
-                    id: place,
-                    annotation: *id,
-                });
+        let mut touched: Vec<Vec<usize>> = vec![Vec::new(); analysis.entries.len()];
+        for index in self.snapshot.distinct() {
+            for id in &analysis.requirements[index].coverage.related {
+                touched[*id as usize].push(index);
             }
         }
-        for (id, _) in analysis.citations().filter(|(id, _)| !placed[*id as usize]) {
+        let row = |(id, _): (u32, &crate::analysis::Entry)| {
             let place = self.place(id);
-            rows.push(CitationEntry {
-                full_path: format!("/citations/{place}"),
+            let touched = &touched[id as usize];
+            let path = touched.first().map(|index| self.requirement_path(*index));
+            let ids = touched
+                .iter()
+                .map(|index| self.snapshot.requirement_ids[*index].clone());
+            CitationEntry {
+                full_path: format!("{}/citations/{place}", path.unwrap_or_default()),
                 id: place,
+                requirements: ids.collect(),
                 annotation: id,
-            });
-        }
-        rows
+            }
+        };
+        analysis.citations().map(row).collect()
     }
 
     /// The id of a specification.
@@ -379,16 +407,26 @@ impl<'a> Catalogue<'a> {
             machine_status: requirement.coverage.status().name(),
             level: requirement.level.name(),
             coverage: CoveredBytes::of(&requirement.coverage),
+            places: self.places(index),
             citations: self.requirement_citations(index),
         }
     }
 
+    /// Where a requirement is stated.
+    fn places(&self, index: usize) -> Vec<String> {
+        let statements = self.snapshot.statements(index).iter();
+        let requirements = &self.snapshot.analysis.requirements;
+        statements
+            .map(|index| self.place(requirements[*index].annotation))
+            .collect()
+    }
+
     fn text(&self, requirement: &Requirement) -> String {
         let annotation = self.snapshot.analysis.annotation(requirement.annotation);
-        if annotation.context.is_empty() {
-            annotation.quote.clone()
+        if annotation.details().context.is_empty() {
+            annotation.quote.to_string()
         } else {
-            format!("{} {}", annotation.context, annotation.quote)
+            format!("{} {}", annotation.details().context, annotation.quote)
         }
     }
 
@@ -409,4 +447,11 @@ fn specification_id(name: &str) -> String {
         None if is_url(name) => slug::slugify(name.split_once("://").map_or(name, |(_, rest)| rest)),
         None => slug::slugify(name),
     }
+}
+
+/// The number in `RFC 8446`, `rfc8446` or `rfc-8446`.
+fn spoken_rfc(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let number = lower.strip_prefix("rfc")?.trim_start_matches([' ', '-', '_']);
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then(|| number.to_owned())
 }

@@ -3,6 +3,7 @@
 pub mod comment;
 pub mod toml;
 
+use crate::specification::Format;
 use crate::specification::keyword::Level;
 use crate::target::Target;
 use crate::text::Span;
@@ -64,8 +65,8 @@ impl Kind {
     }
 }
 
-/// One annotation of one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// One annotation of one file. A project may have a million, so what most of them lack is kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Annotation {
     /// The file it stands in.
     pub source: Arc<str>,
@@ -81,12 +82,22 @@ pub struct Annotation {
     pub kind: Kind,
     /// The level it gives itself.
     pub level: Level,
-    /// What it points at.
-    pub target: Target,
+    /// Format the annotation declares for its specification.
+    pub format: Option<Format>,
+    /// What it points at; annotations of one file share it.
+    pub target: Arc<Target>,
     /// The quoted text, lines joined by blanks.
-    pub quote: String,
+    pub quote: Box<str>,
+    /// Link template of the source pattern that found it.
+    pub blob_link: Option<Arc<str>>,
+    /// What few have.
+    pub details: Option<Box<Details>>,
+}
+
+/// What few annotations have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Details {
     /// The words that lead into the list the quote is an item of.
-    #[serde(default)]
     pub context: String,
     /// Reasons, or for requirements the quote as it stands in the file.
     pub comment: String,
@@ -96,10 +107,27 @@ pub struct Annotation {
     pub tracking_issue: String,
     /// Tags of a todo.
     pub tags: Vec<String>,
-    /// Format the annotation declares for its specification.
-    pub format: Option<crate::specification::Format>,
-    /// Link template of the source pattern that found it.
-    pub blob_link: Option<Arc<str>>,
+}
+
+impl Annotation {
+    /// What few annotations have; all empty when this one has none of it.
+    pub fn details(&self) -> &Details {
+        static NONE: Details = Details {
+            context: String::new(),
+            comment: String::new(),
+            feature: String::new(),
+            tracking_issue: String::new(),
+            tags: Vec::new(),
+        };
+        self.details.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl Details {
+    /// Kept apart, unless there is nothing to keep.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 /// Comment prefixes of one source pattern.

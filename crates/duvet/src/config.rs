@@ -11,7 +11,7 @@ pub use template::expand;
 use crate::citation::{CommentStyle, Kind};
 use crate::specification::Format;
 use crate::specification::extract::Mode;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the configuration file is looked for.
@@ -28,6 +28,12 @@ pub struct Config {
     pub requirements: Vec<String>,
     /// Folder of downloaded texts.
     pub downloads: PathBuf,
+    /// Folders outside the project that may be read: those the person named on the command line.
+    pub allowed: Vec<PathBuf>,
+    /// Whether patterns mean what they mean to the public tool: ignored files too, braces as they are, nothing found is fine.
+    pub strict_compat: bool,
+    /// Hosts that texts are fetched from, beside those everybody knows.
+    pub hosts: Vec<String>,
     /// Folder that extraction writes to.
     pub extracted: PathBuf,
     /// How requirements are found in specifications.
@@ -101,6 +107,9 @@ impl Config {
             .map(str::to_owned)
             .to_vec(),
             downloads: PathBuf::from(".duvet/specifications"),
+            allowed: Vec::new(),
+            strict_compat: false,
+            hosts: Vec::new(),
             extracted: PathBuf::from(".duvet/requirements"),
             extraction: Mode::Compat,
             html: Output {
@@ -118,6 +127,15 @@ impl Config {
             blob_link: None,
             issue_link: None,
         }
+    }
+
+    /// What is downloaded and extracted lies beside the configuration, wherever that is.
+    #[must_use]
+    pub fn beside(mut self, file: &Path) -> Self {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        self.downloads = folder.join("specifications");
+        self.extracted = folder.join("requirements");
+        self
     }
 
     /// The settings of a project that has no configuration file and is described by flags alone.

@@ -140,6 +140,8 @@ codes! {
     PatternInvalid = "pattern-invalid", Error;
     /// A pattern matches no file.
     PatternEmpty = "pattern-empty", Warning;
+    /// No file is found to read at all.
+    InputsEmpty = "inputs-empty", Error;
     /// A file cannot be read.
     FileUnreadable = "file-unreadable", Error;
     /// A file holds bytes that are not UTF-8.
@@ -168,6 +170,8 @@ codes! {
     TomlMissingKey = "toml-missing-key", Error;
     /// The text of a specification is not on this machine.
     SpecificationMissing = "specification-missing", Error;
+    /// A specification lies outside the project.
+    SpecificationOutside = "specification-outside", Error;
     /// The text of a specification differs from the one in the lock file.
     SpecificationChanged = "specification-changed", Warning;
     /// A citation names a section that the specification does not have.
@@ -192,6 +196,26 @@ codes! {
     TestRequired = "test-required", Error;
     /// The snapshot on disk is missing or differs from the one of this run.
     SnapshotDiffers = "snapshot-differs", Error;
+}
+
+impl Code {
+    /// Whether something that should have been read was not: what was not read is not known to be absent, so nothing
+    /// may be concluded from its absence.
+    pub fn is_missing_input(self) -> bool {
+        matches!(
+            self,
+            Self::ConfigUnreadable
+                | Self::ConfigInvalid
+                | Self::ConfigUnknownKey
+                | Self::TemplateUnresolved
+                | Self::PatternInvalid
+                | Self::InputsEmpty
+                | Self::FileUnreadable
+                | Self::TomlInvalid
+                | Self::SpecificationMissing
+                | Self::SpecificationOutside
+        )
+    }
 }
 
 #[cfg(test)]

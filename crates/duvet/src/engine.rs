@@ -1,20 +1,22 @@
 //! The analysis kept in memory: every answer is fresh, and only what changed is read again.
 //!
-//! A resident program (an MCP server, a watcher) asks for a [`Snapshot`] at each call. The engine then looks at the
-//! world: the configuration, the files its patterns mean *now*, the specifications they cite. When nothing moved, the
-//! last snapshot is handed out again; otherwise a new one is built from what is still true and what is read anew. There
-//! is no way to get an answer without this look, so no answer is stale.
+//! A resident program (an MCP server, a watcher) asks for a [`Snapshot`] at each call. The engine then asks its
+//! [`Watch`] what changed up to this moment. When nothing did, the last snapshot is handed out again; otherwise a new
+//! one is built from what surely is as it was and what is read anew. Without a watch everything is read and compared by
+//! its bytes. There is no way to get an answer without this, so no answer is stale.
 
-use crate::analysis::{Analysis, Project, Requirement, analyse_surveyed};
+use crate::analysis::{self, Analysis, Project, Requirement};
 use crate::config::{self, CONFIG_PATH};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::fence::{self, MAX_SETTINGS_BYTES};
 use crate::identity::{requirement_id, text_hash};
-use crate::source::Stamp;
+use crate::source::{Discovered, discover};
 use crate::status::Status;
-use crate::store::{Store, Survey};
+use crate::store::Store;
+use crate::watch::{Changes, Watch};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 /// Answers the names of variables in link templates.
@@ -26,6 +28,12 @@ pub struct Engine {
     configuration: Option<Configuration>,
     clock: fn() -> SystemTime,
     store: Store,
+    found: Option<Discovered>,
+    watch: Option<Arc<Watch>>,
+    /// What changed since the last snapshot was built.
+    changes: Changes,
+    /// Ignore files above the root, which no watch tells of.
+    ignore_above: [u8; 32],
     last: Option<Arc<Snapshot>>,
 }
 
@@ -35,7 +43,8 @@ struct Configuration {
     name: String,
     path: PathBuf,
     variables: Box<Variables>,
-    stamp: Option<Stamp>,
+    /// Hash of what was read; `None` before the first look.
+    hash: Option<[u8; 32]>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -54,8 +63,21 @@ pub struct Snapshot {
     pub analysis: Analysis,
     /// Requirement ids, in the order of [`Analysis::requirements`].
     pub requirement_ids: Vec<String>,
-    by_id: HashMap<String, usize>,
+    by_id: HashMap<String, Vec<usize>>,
     by_text: BTreeMap<String, Vec<usize>>,
+    priority: OnceLock<Vec<usize>>,
+    folded: OnceLock<Vec<Folded>>,
+}
+
+/// A requirement as a search sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Folded {
+    /// Its index.
+    pub(crate) index: usize,
+    /// Its words.
+    pub(crate) text: String,
+    /// The title of its section.
+    pub(crate) title: String,
 }
 
 /// What an id or the beginning of one means.
@@ -77,6 +99,10 @@ impl Engine {
             configuration: None,
             clock,
             store: Store::default(),
+            found: None,
+            watch: None,
+            changes: Changes::everything(),
+            ignore_above: [0; 32],
             last: None,
         }
     }
@@ -88,7 +114,7 @@ impl Engine {
             name: CONFIG_PATH.to_owned(),
             path,
             variables,
-            stamp: None,
+            hash: None,
             diagnostics: Vec::new(),
         };
         let project = Project {
@@ -112,6 +138,18 @@ impl Engine {
         self
     }
 
+    /// Watches the project's folder, so that only what changed is read again. Where no watch can be had, everything is.
+    #[must_use]
+    pub fn watching(mut self) -> Self {
+        self.watch = Watch::new(&self.project.root).ok().map(Arc::new);
+        self
+    }
+
+    /// The watch, for whoever wants to wait for changes.
+    pub fn watch(&self) -> Option<Arc<Watch>> {
+        self.watch.clone()
+    }
+
     /// The project as it is set up now.
     pub fn project(&self) -> &Project {
         &self.project
@@ -123,58 +161,112 @@ impl Engine {
     //# before included.
     pub fn look(&mut self) -> Arc<Snapshot> {
         let start = (self.clock)();
-        let is_reconfigured = self.reconfigure();
-        let survey = Survey::of(&self.project);
-        if !is_reconfigured
+        self.hear();
+        if self.changes.is_empty()
             && let Some(last) = &self.last
-            && self.store.is_current(&self.project, &survey)
         {
             return Arc::clone(last);
         }
-        let mut analysis = analyse_surveyed(&self.project, &mut self.store, survey);
-        let configuration = self
-            .configuration
-            .iter()
-            .flat_map(|c| c.diagnostics.iter().cloned());
-        analysis.diagnostics.extend(configuration);
-        let id = self.store.fingerprint(&self.project);
-        let built_at = (self.clock)();
-        let build_time = built_at.duration_since(start).unwrap_or_default();
-        let snapshot = Arc::new(Snapshot::new(
-            id,
-            built_at,
-            build_time,
-            self.store.files_read,
-            analysis,
-        ));
+        let is_reconfigured = self.reconfigure();
+        let found = match self.found.take() {
+            Some(found) if !self.changes.tree && !is_reconfigured => found,
+            _ => discover(&self.project.root, &self.project.config),
+        };
+        let (project, changes) = (&self.project, &self.changes);
+        let root = &project.root;
+        let is_unchanged = |path: &Path| changes.spares(path.strip_prefix(root).unwrap_or(path));
+        let gathered = self.store.gather(project, &found, &is_unchanged);
+        let mut read = analysis::read(project, &mut self.store, gathered, &is_unchanged);
+        if let Some(configuration) = &self.configuration {
+            read.diagnostics.extend(configuration.diagnostics.iter().cloned());
+        }
+        let id = self.store.fingerprint(project, &read.diagnostics, &read.lock);
+        let snapshot = match self.last.take().filter(|last| last.id == id) {
+            Some(last) => last,
+            None => {
+                let analysis = analysis::join(project, &mut self.store, read);
+                let built_at = (self.clock)();
+                let build_time = built_at.duration_since(start).unwrap_or_default();
+                Arc::new(Snapshot::new(
+                    id,
+                    built_at,
+                    build_time,
+                    self.store.files_read,
+                    analysis,
+                ))
+            }
+        };
         self.last = Some(Arc::clone(&snapshot));
+        self.found = Some(found);
+        // Only now: a look that was broken off leaves them for the next one.
+        self.changes = Changes::default();
         snapshot
+    }
+
+    /// Adds what changed since the last look.
+    fn hear(&mut self) {
+        let told = self
+            .watch
+            .as_ref()
+            .map_or_else(Changes::everything, |watch| watch.drain());
+        self.changes.join(told);
+        // A text outside the folder is told of by nobody.
+        if !self.project.config.allowed.is_empty() {
+            self.changes.join(Changes::everything());
+        }
+        let above = ignore_above(&self.project.root);
+        if std::mem::replace(&mut self.ignore_above, above) != above {
+            self.changes.tree = true;
+        }
     }
 
     fn reconfigure(&mut self) -> bool {
         let Some(configuration) = &mut self.configuration else {
             return false;
         };
-        let stamp = Stamp::of(&configuration.path);
-        if stamp == configuration.stamp && self.last.is_some() {
+        let read = fence::read(&configuration.path, MAX_SETTINGS_BYTES);
+        let hash = match &read {
+            Ok(bytes) => *blake3::hash(bytes).as_bytes(),
+            Err(problem) => *blake3::hash(format!("cannot be read: {problem}").as_bytes()).as_bytes(),
+        };
+        if configuration.hash == Some(hash) {
             return false;
         }
-        configuration.stamp = stamp;
+        configuration.hash = Some(hash);
         // What was read under other settings may mean something else now.
         self.store = Store::default();
-        configuration.diagnostics.clear();
-        self.project.config = match std::fs::read(&configuration.path) {
+        let (config, diagnostics) = match read {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
-                let (config, diagnostics) =
-                    config::parse(&configuration.name, &text, &configuration.variables);
-                configuration.diagnostics = diagnostics;
-                config
+                let (config, found) = config::parse(&configuration.name, &text, &configuration.variables);
+                (config.beside(Path::new(&configuration.name)), found)
             }
-            Err(_) => config::Config::legacy(),
+            Err(problem) => {
+                let message = format!("the configuration cannot be read: {problem}");
+                let found = Diagnostic::of_file(Code::ConfigUnreadable, message, &configuration.name);
+                (config::Config::legacy(), vec![found])
+            }
         };
+        configuration.diagnostics = diagnostics;
+        self.project.config = config;
         true
     }
+}
+
+/// The ignore files of the folders above one.
+fn ignore_above(root: &Path) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    for folder in root.ancestors().skip(1) {
+        for name in [".gitignore", ".ignore"] {
+            if let Ok(bytes) = fence::read(&folder.join(name), MAX_SETTINGS_BYTES) {
+                hasher
+                    .update(folder.as_os_str().as_encoded_bytes())
+                    .update(&bytes);
+            }
+        }
+    }
+    *hasher.finalize().as_bytes()
 }
 
 impl Snapshot {
@@ -190,12 +282,19 @@ impl Snapshot {
             .iter()
             .map(|r| requirement_id(&analysis, r))
             .collect();
-        let mut by_id = HashMap::with_capacity(requirement_ids.len());
+        let mut by_id: HashMap<String, Vec<usize>> = HashMap::with_capacity(requirement_ids.len());
         let mut by_text: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (index, requirement) in requirements.iter().enumerate() {
-            by_id.entry(requirement_ids[index].clone()).or_insert(index);
+            by_id
+                .entry(requirement_ids[index].clone())
+                .or_default()
+                .push(index);
             let hash = text_hash(&analysis.annotation(requirement.annotation).quote);
             by_text.entry(hash).or_default().push(index);
+        }
+        // The strongest statement stands for all of them.
+        for statements in by_id.values_mut() {
+            statements.sort_by_key(|index| std::cmp::Reverse(requirements[*index].level));
         }
         Self {
             id,
@@ -206,7 +305,33 @@ impl Snapshot {
             requirement_ids,
             by_id,
             by_text,
+            priority: OnceLock::new(),
+            folded: OnceLock::new(),
         }
+    }
+
+    /// What searches go through, made by the first of them.
+    pub(crate) fn folded(&self, make: impl FnOnce() -> Vec<Folded>) -> &[Folded] {
+        self.folded.get_or_init(make)
+    }
+
+    //= specs/duvet.md#identity
+    //# A requirement that is stated in several places MUST be one row with all of them.
+    /// Every statement of the requirement that one of them is of: the same words in the same section.
+    pub fn statements(&self, index: usize) -> &[usize] {
+        self.by_id
+            .get(&self.requirement_ids[index])
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a statement is the first of its requirement, which stands for all of them in lists.
+    pub fn is_first(&self, index: usize) -> bool {
+        self.statements(index).first() == Some(&index)
+    }
+
+    /// The requirements, each once.
+    pub fn distinct(&self) -> impl Iterator<Item = usize> {
+        (0..self.requirement_ids.len()).filter(|index| self.is_first(*index))
     }
 
     /// The requirement that an id, a text hash or the beginning of either means.
@@ -215,8 +340,8 @@ impl Snapshot {
     //# accepted.
     pub fn find(&self, id: &str) -> Lookup {
         let id = id.trim().to_ascii_lowercase();
-        if let Some(&index) = self.by_id.get(&id) {
-            return Lookup::One(index);
+        if let Some(first) = self.by_id.get(&id).and_then(|indices| indices.first()) {
+            return Lookup::One(*first);
         }
         if id.is_empty() {
             return Lookup::Unknown;
@@ -232,6 +357,7 @@ impl Snapshot {
             .range(id.clone()..)
             .take_while(|(hash, _)| hash.starts_with(&id));
         found.extend(hashes.flat_map(|(_, indices)| indices));
+        found.retain(|index| self.is_first(*index));
         found.sort_unstable();
         found.dedup();
         match found.as_slice() {
@@ -244,7 +370,11 @@ impl Snapshot {
     /// Requirements in the order of work: level, status, todos, then specification, section, position.
     //= specs/duvet.md#priority
     //# The order of priority MUST be total and stable: level, status, number of todos, specification, section, position.
-    pub fn by_priority(&self) -> Vec<usize> {
+    pub fn by_priority(&self) -> &[usize] {
+        self.priority.get_or_init(|| self.sorted_by_priority())
+    }
+
+    fn sorted_by_priority(&self) -> Vec<usize> {
         let requirements = &self.analysis.requirements;
         let key = |index: &usize| {
             let requirement: &Requirement = &requirements[*index];
@@ -264,7 +394,7 @@ impl Snapshot {
                 requirement.annotation,
             )
         };
-        let mut order: Vec<usize> = (0..requirements.len()).collect();
+        let mut order: Vec<usize> = self.distinct().collect();
         order.sort_by_cached_key(key);
         order
     }

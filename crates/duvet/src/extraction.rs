@@ -2,6 +2,7 @@
 //! their diff.
 
 use crate::config::Config;
+use crate::fence::file_stem;
 use crate::shelf::Volume;
 use crate::specification::extract::{Mode, Requirement, extract};
 use crate::specification::{Section, Specification};
@@ -47,11 +48,11 @@ pub fn files(
             let target = format!("{name}#{}", section.id);
             match language {
                 Language::Toml => (
-                    format!("{}.toml", section.id),
+                    format!("{}.toml", file_stem(&section.id)),
                     toml(&target, specification, section, group),
                 ),
                 Language::Rust => (
-                    format!("{}.rs", section.id),
+                    format!("{}.rs", file_stem(&section.id)),
                     rust(&target, specification, section, group),
                 ),
             }
@@ -79,12 +80,14 @@ fn toml(
     section: &Section,
     requirements: &[Requirement],
 ) -> String {
-    let mut out = format!("target = {}\n\n# {}\n#\n", quoted(target), section.title);
-    for line in &section.lines {
-        out.push_str("# ");
-        out.push_str(specification.line(line));
-        out.push('\n');
-    }
+    let mut out = format!("target = {}\n\n", quoted(target));
+    comment(&mut out, "#", title_lines(section));
+    out.push_str("#\n");
+    comment(
+        &mut out,
+        "#",
+        section.lines.iter().map(|line| specification.line(line)),
+    );
     out.push('\n');
     for requirement in requirements {
         let level = requirement.level.name();
@@ -110,13 +113,18 @@ fn rust(
     section: &Section,
     requirements: &[Requirement],
 ) -> String {
-    let mut out = format!("//! {target}\n//!\n//! {}\n//!\n", section.title);
-    for line in &section.lines {
-        out.push_str("//! ");
-        out.push_str(specification.line(line));
-        out.push('\n');
-    }
+    let mut out = String::new();
+    comment(&mut out, "//!", [target].into_iter());
+    out.push_str("//!\n");
+    comment(&mut out, "//!", title_lines(section));
+    out.push_str("//!\n");
+    comment(
+        &mut out,
+        "//!",
+        section.lines.iter().map(|line| specification.line(line)),
+    );
     out.push('\n');
+    let target: String = target.chars().filter(|c| !c.is_control()).collect();
     for requirement in requirements {
         let _ = writeln!(
             out,
@@ -131,18 +139,50 @@ fn rust(
     out
 }
 
+//= specs/duvet.md#inside-the-fence
+//# Text of a project MUST NOT break out of the page's data or of a requirement file.
+/// Lines as comments. A title may have several lines, and characters that end a line or a comment are blanks.
+fn comment<'a>(out: &mut String, prefix: &str, lines: impl Iterator<Item = &'a str>) {
+    for line in lines {
+        out.push_str(prefix);
+        out.push(' ');
+        out.extend(
+            line.chars()
+                .map(|c| if c.is_control() && c != '\t' { ' ' } else { c }),
+        );
+        out.push('\n');
+    }
+}
+
+/// A title of no words still has its line.
+fn title_lines(section: &Section) -> impl Iterator<Item = &str> {
+    section.title.split('\n').map(str::trim_end)
+}
+
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", escaped(text).replace('\n', "\\n"))
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A literal string, or an escaped one when the text itself holds the literal's end.
 fn multiline(lines: &[&str]) -> String {
     let text = lines.join("\n");
-    if text.contains("'''") {
-        return format!(
-            "\"\"\"\n{}\n\"\"\"",
-            text.replace('\\', "\\\\").replace('"', "\\\"")
-        );
+    let is_literal = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.contains("'''") || !text.chars().all(is_literal) {
+        return format!("\"\"\"\n{}\n\"\"\"", escaped(&text));
     }
     format!("'''\n{text}\n'''")
 }

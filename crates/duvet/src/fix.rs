@@ -1,13 +1,16 @@
 //! Drifted quotes rewritten in the specification's words, in the comment style the file already has.
 
+mod side_by_side;
+
+pub use side_by_side::render as side_by_side;
+
 use crate::analysis::Analysis;
 use crate::citation::{Annotation, CommentStyle};
 use crate::matching::Grade;
-use crate::source::Reading;
+use crate::source::{FileFacts, Reading};
 use similar::TextDiff;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// One file with its new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,40 +30,48 @@ pub struct Fixed {
 //= specs/duvet.md#fix
 //# A drifted citation MUST be rewritten with the specification's words, in the comment prefixes and the indent the
 //# file already has.
-pub fn fix(root: &Path, analysis: &Analysis, reading: &dyn Fn(&str) -> Option<Reading>) -> Vec<Fixed> {
-    let mut by_file: BTreeMap<Arc<str>, Vec<(&Annotation, &Grade)>> = BTreeMap::new();
+pub fn fix(root: &Path, analysis: &Analysis) -> Vec<Fixed> {
+    let mut by_file: BTreeMap<&str, Faulty<'_>> = BTreeMap::new();
     for (_, entry) in analysis.citations() {
-        if matches!(entry.matched().grade, Grade::Drifted { .. } | Grade::Moved { .. }) {
+        if matches!(entry.matched().grade, Grade::Drifted(_) | Grade::Moved { .. }) {
             let annotation = entry.annotation();
-            by_file
-                .entry(Arc::clone(&annotation.source))
-                .or_default()
-                .push((annotation, &entry.matched().grade));
+            let file = by_file.entry(&annotation.source).or_insert_with(|| Faulty {
+                facts: &entry.file.facts,
+                citations: Vec::new(),
+            });
+            file.citations.push((annotation, &entry.matched().grade));
         }
     }
     by_file
-        .into_iter()
-        .filter_map(|(file, citations)| fix_file(root, &file, &citations, reading))
+        .into_values()
+        .filter_map(|file| fix_file(root, file.facts, &file.citations))
         .collect()
 }
 
-fn fix_file(
-    root: &Path,
-    file: &str,
-    citations: &[(&Annotation, &Grade)],
-    reading: &dyn Fn(&str) -> Option<Reading>,
-) -> Option<Fixed> {
-    let Some(Reading::Comments { style, .. }) = reading(file) else {
+/// A file and those of its citations that can be mended.
+struct Faulty<'a> {
+    facts: &'a FileFacts,
+    citations: Vec<(&'a Annotation, &'a Grade)>,
+}
+
+fn fix_file(root: &Path, facts: &FileFacts, citations: &[(&Annotation, &Grade)]) -> Option<Fixed> {
+    let Some(Reading::Comments { style, .. }) = facts.reading.as_deref() else {
         return None;
     };
-    let old = std::fs::read_to_string(root.join(file)).ok()?;
+    let file = &*facts.name;
+    let bytes = crate::fence::read(&root.join(file), crate::fence::MAX_SOURCE_BYTES).ok()?;
+    // A file that was changed since is left alone: the places of its citations are not known.
+    if *blake3::hash(&bytes).as_bytes() != facts.hash {
+        return None;
+    }
+    let old = String::from_utf8(bytes).ok()?;
     let mut text = old.clone();
     // From the end, so that the spans before stay true.
     for (annotation, grade) in citations.iter().rev() {
         let span = annotation.span.range();
         let block = old.get(span.clone())?;
         let fixed = match grade {
-            Grade::Drifted { text, .. } => requote(block, &style, text),
+            Grade::Drifted(drift) => requote(block, style, &drift.text),
             Grade::Moved { section } => retarget(block, annotation, section),
             _ => continue,
         };
@@ -76,64 +87,66 @@ fn fix_file(
         citations: citations.len(),
         diff,
     })
+    .filter(|fixed| fixed.text != old)
 }
 
-/// Keeps the metadata lines, the indent and the line ends; wraps the words as wide as the quote was.
+//= specs/duvet.md#fix
+//# Lines of a quote MUST stay lines: only the words that differ are changed.
+/// Keeps metadata lines, indents and line ends. A quote may be code or a table, so it is never wrapped anew: words that
+/// agree stay where they are, the others are taken out or put beside their neighbours.
 fn requote(block: &str, style: &CommentStyle, words: &str) -> String {
-    let end = if block.contains("\r\n") { "\r\n" } else { "\n" };
-    let is_quote = |line: &&str| line.trim_start().starts_with(&style.content);
-    let quotes: Vec<&str> = block.lines().filter(is_quote).collect();
-    let first = quotes.first().copied().unwrap_or_default();
-    let rest = first
-        .trim_start()
-        .strip_prefix(style.content.as_str())
-        .unwrap_or_default();
-    let gap = &rest[..rest.len() - rest.trim_start().len()];
-    let indent = block
-        .lines()
-        .nth(1)
-        .map(|line| &line[..line.len() - line.trim_start().len()])
-        .unwrap_or_default();
-    let width = quotes
-        .iter()
-        .map(|line| content_width(line, style))
-        .max()
-        .unwrap_or(0)
-        .max(60);
-    let mut lines: Vec<String> = block
-        .lines()
-        .filter(|line| !is_quote(line))
-        .map(str::to_owned)
-        .collect();
-    lines.extend(
-        wrap(words, width)
-            .into_iter()
-            .map(|line| format!("{indent}{}{gap}{line}", style.content)),
-    );
-    lines.join(end)
-}
-
-fn content_width(line: &str, style: &CommentStyle) -> usize {
-    line.trim_start()
-        .strip_prefix(style.content.as_str())
-        .map_or(0, |rest| rest.trim().chars().count())
-}
-
-fn wrap(words: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words.split_whitespace() {
-        let last = lines.len() - 1;
-        let line = &mut lines[last];
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
+    let lines: Vec<&str> = block.split('\n').collect();
+    let contents = |line: &str| -> Option<usize> {
+        let rest = line.trim_start().strip_prefix(style.content.as_str())?;
+        Some(line.len() - rest.len())
+    };
+    // Each word of the quote with the line it stands on.
+    let mut old: Vec<(&str, usize)> = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let words = contents(line).map(|start| line[start..].split_whitespace());
+        old.extend(words.into_iter().flatten().map(|word| (word, number)));
     }
-    lines
+    let Some(first_line) = old.first().map(|(_, line)| *line) else {
+        return block.to_owned();
+    };
+    let quoted: Vec<&str> = old.iter().map(|(word, _)| *word).collect();
+    let wanted: Vec<&str> = words.split_whitespace().collect();
+    let mut placed: Vec<(usize, &str)> = Vec::with_capacity(wanted.len());
+    let mut line = first_line;
+    for change in similar::capture_diff_slices(similar::Algorithm::Myers, &quoted, &wanted) {
+        let (tag, from, to) = change.as_tag_tuple();
+        if tag == similar::DiffTag::Equal {
+            for index in from {
+                line = old[index].1;
+                placed.push((line, quoted[index]));
+            }
+            continue;
+        }
+        // What stands in place of other words stands on their line.
+        line = old
+            .get(from.start)
+            .filter(|_| !from.is_empty())
+            .map_or(line, |(_, line)| *line);
+        placed.extend(wanted[to].iter().map(|word| (line, *word)));
+    }
+    let renewed = lines.iter().enumerate().filter_map(|(number, raw)| {
+        let Some(start) = contents(raw) else {
+            return Some((*raw).to_owned());
+        };
+        let now: Vec<&str> = placed
+            .iter()
+            .filter(|(line, _)| *line == number)
+            .map(|(_, word)| *word)
+            .collect();
+        let before: Vec<&str> = raw[start..].split_whitespace().collect();
+        if now == before {
+            return Some((*raw).to_owned());
+        }
+        let gap = &raw[start..raw.len() - raw[start..].trim_start().len()];
+        let end = if raw.ends_with('\r') { "\r" } else { "" };
+        (!now.is_empty()).then(|| format!("{}{gap}{}{end}", &raw[..start], now.join(" ")))
+    });
+    renewed.collect::<Vec<_>>().join("\n")
 }
 
 fn retarget(block: &str, annotation: &Annotation, section: &str) -> String {

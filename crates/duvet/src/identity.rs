@@ -58,7 +58,13 @@ mod tests {
     fn ids_follow_the_words_and_their_place() {
         let one = id("rfc.txt", "section-1", "It MUST\n   be so.");
         assert_eq!(one, id("rfc.txt", "section-1", "It MUST be so."));
-        assert_eq!(one.len(), 16);
+        let hash = blake3::hash(b"rfc.txt\0section-1\0It MUST be so.").to_hex();
+        assert_eq!(one, hash.as_str()[..16]);
+        assert_ne!(
+            one,
+            id("other.txt", "section-1", "It MUST be so."),
+            "the specification counts"
+        );
         assert_ne!(one, id("rfc.txt", "section-2", "It MUST be so."));
         assert_eq!(
             text_hash("It  MUST be so."),

@@ -9,6 +9,7 @@ use crate::shelf::Volume;
 use crate::status::Coverage;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Joins what was looked up. Files come sorted by path, so ids follow path and line.
@@ -69,7 +70,10 @@ fn entries(files: &[Arc<MatchedFile>]) -> Vec<Entry> {
             let mut seen = HashSet::new();
             let mut merged: Vec<Entry> = entries.split_off(start);
             merged.sort_by_key(|entry| entry.annotation().line);
-            merged.retain(|entry| seen.insert((entry.annotation().line, entry.annotation().kind)));
+            merged.retain(|entry| {
+                let annotation = entry.annotation();
+                seen.insert((annotation.line, annotation.kind, annotation.blob_link.clone()))
+            });
             entries.append(&mut merged);
         }
     }
@@ -95,27 +99,90 @@ fn cover(analysis: &Analysis, requirements: Vec<(u32, usize, Option<usize>)>) ->
     let mut covered: Vec<Requirement> = groups
         .into_par_iter()
         .flat_map_iter(|((specification, section), ids)| {
-            let sets = section.map_or_else(Vec::new, |section| sets(analysis, specification, section));
+            let quotes = section.map_or_else(Quotes::default, |section| {
+                Quotes::of(analysis, specification, section)
+            });
             ids.into_iter()
-                .map(move |id| requirement(analysis, id, specification, section, &sets))
+                .map(move |id| requirement(analysis, id, specification, section, &quotes))
         })
         .collect();
     covered.sort_unstable_by_key(|requirement| requirement.annotation);
     covered
 }
 
-fn sets(analysis: &Analysis, specification: usize, section: usize) -> Vec<(u32, Kind, IntervalSet)> {
-    let annotations = &analysis.specifications[specification].sections[section].annotations;
-    let set = |id: &u32| {
-        let pieces = analysis
-            .matched(*id)
-            .pieces
-            .iter()
-            .copied()
-            .filter(|piece| is_counted(*piece));
-        (*id, analysis.annotation(*id).kind, IntervalSet::of(pieces))
-    };
-    annotations.iter().map(set).collect()
+/// The quotes of one section, found by place: a section may hold tens of thousands.
+#[derive(Default)]
+struct Quotes {
+    /// By id.
+    rows: Vec<(u32, Kind, IntervalSet)>,
+    /// Start, end and row of each quote that counts, by start.
+    places: Vec<(u32, u32, usize)>,
+    /// The greatest end of the places in each node of a binary tree over them, the root first.
+    reach: Vec<u32>,
+}
+
+impl Quotes {
+    fn of(analysis: &Analysis, specification: usize, section: usize) -> Self {
+        let annotations = &analysis.specifications[specification].sections[section].annotations;
+        let set = |id: &u32| {
+            let pieces = analysis
+                .matched(*id)
+                .pieces
+                .iter()
+                .copied()
+                .filter(|piece| is_counted(*piece));
+            (*id, analysis.annotation(*id).kind, IntervalSet::of(pieces))
+        };
+        let rows: Vec<_> = annotations.iter().map(set).collect();
+        let place = |(row, (_, _, set)): (usize, &(u32, Kind, IntervalSet))| {
+            let spans = set.spans();
+            Some((spans.first()?.start, spans.last()?.end, row))
+        };
+        let mut places: Vec<_> = rows.iter().enumerate().filter_map(place).collect();
+        places.sort_unstable();
+        let width = places.len().next_power_of_two();
+        let mut reach = vec![0; 2 * width];
+        for (index, (_, end, _)) in places.iter().enumerate() {
+            reach[width + index] = *end;
+        }
+        for node in (1..width).rev() {
+            reach[node] = reach[2 * node].max(reach[2 * node + 1]);
+        }
+        Self { rows, places, reach }
+    }
+
+    fn own(&self, id: u32) -> Option<&IntervalSet> {
+        let row = self.rows.binary_search_by_key(&id, |(other, ..)| *other).ok()?;
+        Some(&self.rows[row].2)
+    }
+
+    /// The quotes that may share bytes with a set, by id.
+    fn near(&self, set: &IntervalSet) -> Vec<&(u32, Kind, IntervalSet)> {
+        let spans = set.spans();
+        let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+            return Vec::new();
+        };
+        let to = self.places.partition_point(|(start, ..)| *start < last.end);
+        let mut rows = Vec::new();
+        self.reaching(1, 0..self.reach.len() / 2, to, first.start, &mut rows);
+        rows.sort_unstable();
+        rows.into_iter().map(|row| &self.rows[row]).collect()
+    }
+
+    /// Rows of the places before `to` that end behind `start`: a quote of the whole section costs itself only.
+    fn reaching(&self, node: usize, range: Range<usize>, to: usize, start: u32, rows: &mut Vec<usize>) {
+        crate::effort::count(1);
+        if range.start >= to || self.reach[node] <= start {
+            return;
+        }
+        if range.len() == 1 {
+            rows.push(self.places[range.start].2);
+            return;
+        }
+        let middle = range.start + range.len() / 2;
+        self.reaching(2 * node, range.start..middle, to, start, rows);
+        self.reaching(2 * node + 1, middle..range.end, to, start, rows);
+    }
 }
 
 fn requirement(
@@ -123,11 +190,13 @@ fn requirement(
     id: u32,
     specification: usize,
     section: Option<usize>,
-    sets: &[(u32, Kind, IntervalSet)],
+    quotes: &Quotes,
 ) -> Requirement {
-    let own = sets.iter().find(|(other, ..)| *other == id);
-    let coverage = match own {
-        Some((_, _, own)) => Coverage::of(own, sets.iter().map(|(id, kind, set)| (*id, *kind, set))),
+    let coverage = match quotes.own(id) {
+        Some(own) => {
+            let near = quotes.near(own);
+            Coverage::of(own, near.into_iter().map(|(id, kind, set)| (*id, *kind, set)))
+        }
         None => Coverage::default(),
     };
     let level = analysis.annotation(id).level;

@@ -71,6 +71,21 @@ impl IntervalSet {
         touches
     }
 
+    /// The spans that lie within the bounds of another set, or reach into them.
+    pub fn within_bounds_of<'a>(&'a self, other: &Self) -> impl Iterator<Item = Span> + 'a {
+        let start = other.spans.first().map_or(0, |span| span.start);
+        let end = other.spans.last().map_or(0, |span| span.end);
+        self.behind(start)
+            .copied()
+            .take_while(move |span| span.start < end)
+    }
+
+    /// The spans that end behind a place.
+    fn behind(&self, start: u32) -> std::slice::Iter<'_, Span> {
+        let first = self.spans.partition_point(|span| span.end <= start);
+        self.spans[first..].iter()
+    }
+
     /// Hands out the common spans in order, until told to stop. Sets that lie apart cost one comparison.
     fn meet(&self, other: &Self, mut each: impl FnMut(Span) -> bool) {
         let bounds = |set: &Self| Some((set.spans.first()?.start, set.spans.last()?.end));
@@ -80,8 +95,13 @@ impl IntervalSet {
         if own.1 <= theirs.0 || theirs.1 <= own.0 {
             return;
         }
-        let (mut a, mut b) = (self.spans.iter().peekable(), other.spans.iter().peekable());
+        // A requirement of one line and a quote of a whole section meet where the requirement is.
+        let (mut a, mut b) = (self.behind(theirs.0).peekable(), other.behind(own.0).peekable());
         while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            crate::effort::count(1);
+            if x.start >= theirs.1 || y.start >= own.1 {
+                return;
+            }
             let span = Span {
                 start: x.start.max(y.start),
                 end: x.end.min(y.end),

@@ -3,7 +3,9 @@
 //! A report never asks the network. Texts are fetched by a command of their own, which writes down what it got in
 //! `.duvet/specifications.lock`; from then on a text that is not the locked one is noticed.
 
+use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::fence::{Fence, Refused};
 use crate::target::{canonical, is_url, storage_path};
 use crate::tolerant_toml::{Codes, Document};
 use std::collections::BTreeMap;
@@ -15,26 +17,60 @@ pub const LOCK_PATH: &str = ".duvet/specifications.lock";
 /// A text over this size is not a specification.
 pub const MAX_SPECIFICATION_BYTES: u64 = 64 << 20;
 
-/// The file that holds a specification's text, whether or not it exists.
-///
-/// A URL means its download. A path is looked for at the root and then beside the citing file, upwards to the root.
-pub fn locate(root: &Path, downloads: &Path, specification: &str, cited_from: Option<&str>) -> PathBuf {
-    if is_url(specification) {
-        return root.join(downloads).join(storage_path(specification));
-    }
-    let at_root = root.join(specification);
-    if at_root.exists() {
-        return at_root;
-    }
-    let mut folder = cited_from.map(Path::new).and_then(Path::parent);
-    while let Some(current) = folder {
-        let candidate = root.join(current).join(specification);
-        if candidate.exists() {
-            return candidate;
+/// Where the texts of a project may be.
+#[derive(Clone, Debug)]
+pub struct Places {
+    root: PathBuf,
+    downloads: PathBuf,
+    /// What may be read.
+    pub fence: Fence,
+}
+
+impl Places {
+    /// The places of a project.
+    pub fn new(root: &Path, config: &Config) -> Self {
+        Self {
+            root: root.to_owned(),
+            downloads: root.join(&config.downloads),
+            fence: Fence::new(root, &config.allowed),
         }
-        folder = current.parent();
     }
-    at_root
+
+    /// Whether a file is where its name says, with no link on the way.
+    pub fn is_plain(&self, path: &Path) -> bool {
+        let name = path.strip_prefix(&self.root).unwrap_or(path);
+        let root = self.root.canonicalize();
+        root.is_ok_and(|root| path.canonicalize().is_ok_and(|real| real == root.join(name)))
+    }
+
+    /// The file that holds a specification's text, whether or not it exists; refused outside the project.
+    ///
+    /// A URL means its download. A path is looked for at the root and then beside the citing file, upwards to the root.
+    pub fn locate(&self, specification: &str, cited_from: Option<&str>) -> Result<PathBuf, Refused> {
+        if is_url(specification) {
+            let path = self.downloads.join(storage_path(specification));
+            return self.fence.real(&path).map(|_| path);
+        }
+        let at_root = self.root.join(specification);
+        let mut folder = cited_from.map(Path::new).and_then(Path::parent);
+        let beside = std::iter::from_fn(|| {
+            let current = folder?;
+            folder = current.parent();
+            Some(self.root.join(current).join(specification))
+        });
+        let mut refused = None;
+        for candidate in std::iter::once(at_root.clone()).chain(beside) {
+            match self.fence.real(&candidate) {
+                Ok(_) if candidate.exists() => return Ok(candidate),
+                Ok(_) => {}
+                Err(outside) => refused = refused.or(Some(outside)),
+            }
+        }
+        match refused {
+            Some(outside) => Err(outside),
+            None => Ok(at_root),
+        }
+    }
 }
 
 /// What was fetched: one entry per text.

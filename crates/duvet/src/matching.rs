@@ -6,15 +6,16 @@
 //! specification is shown, and refused in strict mode.
 
 mod fuzzy;
+mod grams;
 mod haystack;
 mod meaning;
 mod search;
 
 pub use haystack::Haystack;
 pub use meaning::{changes_meaning, word_diff};
-pub use search::{Found, find};
+pub use search::{Everywhere, Found, find};
 
-use crate::text::Span;
+use crate::text::{Span, Spans};
 use serde::{Deserialize, Serialize};
 
 // Fulfils 004 §6b
@@ -36,18 +37,7 @@ pub enum Grade {
         occurrences: usize,
     },
     /// A few edits away from the specification.
-    Drifted {
-        /// Number of edits in characters, blanks aside.
-        distance: usize,
-        /// What the specification says there.
-        text: String,
-        /// Words taken away and added on the way from the quote to the specification: `[-a-]{+b+}`.
-        diff: String,
-        /// Whether a number, a negation or a keyword is among the changes.
-        changes_meaning: bool,
-        /// Whether the public tool would count it all the same.
-        tolerated: bool,
-    },
+    Drifted(Box<Drift>),
     /// Not in this section, but in another one.
     Moved {
         /// Id of the section that has it.
@@ -62,6 +52,21 @@ pub enum Grade {
     Unresolved,
 }
 
+/// How a quote differs from the specification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Number of edits in characters, blanks aside.
+    pub distance: usize,
+    /// What the specification says there.
+    pub text: String,
+    /// Words taken away and added on the way from the quote to the specification: `[-a-]{+b+}`.
+    pub diff: String,
+    /// Whether a number, a negation or a keyword is among the changes.
+    pub changes_meaning: bool,
+    /// Whether the public tool would count it all the same.
+    pub tolerated: bool,
+}
+
 impl Grade {
     /// The word used in every output.
     pub fn name(&self) -> &'static str {
@@ -70,7 +75,7 @@ impl Grade {
             Self::Exact => "exact",
             Self::Normalised => "normalised",
             Self::Ambiguous { .. } => "ambiguous",
-            Self::Drifted { .. } => "drifted",
+            Self::Drifted(_) => "drifted",
             Self::Moved { .. } => "moved",
             Self::Missing { .. } => "missing",
             Self::Unresolved => "unresolved",
@@ -89,7 +94,7 @@ impl Grade {
 
     /// Whether the citation counts in a report that is as tolerant as the public tool.
     pub fn is_counted(&self) -> bool {
-        self.is_faithful() || matches!(self, Self::Drifted { tolerated: true, .. })
+        self.is_faithful() || matches!(self, Self::Drifted(drift) if drift.tolerated)
     }
 }
 
@@ -101,7 +106,7 @@ pub struct Match {
     /// Index of the cited section, when it exists.
     pub section: Option<usize>,
     /// The quoted text in the specification, one span per line; empty when nothing is counted.
-    pub pieces: Vec<Span>,
+    pub pieces: Spans,
 }
 
 /// Whether a piece of a quote counts. The public tool leaves out what is a single byte on its line, such as a lone

@@ -15,7 +15,7 @@ mod tree;
 
 pub use desk::Desk;
 
-use mcp_runtime::{
+use mcp_server::{
     Access, Context, FileLimits, Files, FixedRoots, Guard, Info, Instructions, RootSet, Server, Settings,
     WithFiles,
 };
@@ -37,6 +37,8 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
     let mut info = Info::new("duvet", env!("CARGO_PKG_VERSION"));
     info.title = Some("Duvet".to_owned());
     info.description = Some(env!("CARGO_PKG_DESCRIPTION").to_owned());
+    //= specs/duvet.md#mcp-server
+    //# A path MUST be accepted wherever an address is.
     let mut settings = Settings {
         path_base: Some(BASE.to_owned()),
         ..Settings::default()
@@ -66,12 +68,12 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
     Ok(server)
 }
 
-/// Nothing is forbidden, but whoever subscribes hears of everything from that moment on: so there is a first look by then.
+/// Over standard input the server has the rights of whoever started it, fenced by roots; nobody else is there to be told apart. Whoever subscribes hears of everything from that moment on: so there is a first look by then.
 struct Begin(Arc<Desk>);
 
 impl Guard for Begin {
     fn check(&self, _cx: &Context, access: Access<'_>) -> Result<(), Refusal> {
-        if matches!(access, Access::WatchResource(_)) {
+        if matches!(access, Access::SubscribeResource(_)) {
             self.0.first();
         }
         Ok(())

@@ -3,6 +3,8 @@
 //! Things with the same id are the same thing, so a merge is a union; the order of the inputs does not matter. What
 //! makes a thing what it is has to agree, what is said about it beside may differ and is settled by a fixed rule.
 
+mod shape;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -18,7 +20,7 @@ pub struct Merged {
 
 const FIELDS: [&str; 5] = ["version", "issue_links", "repositories", "sources", "annotations"];
 /// Said beside: the smallest text wins.
-const SOFT: [&str; 4] = ["comment", "feature", "tracking_issue", "file_name"];
+const SOFT: [&str; 3] = ["comment", "feature", "tracking_issue"];
 
 /// Merges reports, each with the name it is called by in messages. The error says what cannot be joined.
 //= specs/duvet.md#merge
@@ -39,6 +41,7 @@ pub fn merge(inputs: &[(&str, &str)]) -> Result<Merged, String> {
             }
         }
     }
+    shape::complete(&mut merged);
     let report = serde_json::to_vec_pretty(&Ordered(&Value::Object(merged))).map_err(|e| e.to_string())?;
     Ok(Merged { report, warnings })
 }
@@ -64,6 +67,7 @@ fn read(name: &str, text: &str) -> Result<Map<String, Value>, String> {
             ));
         }
     }
+    shape::check(&report).map_err(|problem| format!("`{name}` {problem}"))?;
     if let Some(links) = report.get_mut("issue_links").and_then(Value::as_array_mut) {
         links.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
     }
@@ -122,6 +126,17 @@ fn join(known: &mut Value, other: Value, path: &mut Path<'_>) -> Result<(), Stri
     }
     let key = path.keys.last().cloned().unwrap_or_default();
     match (known, other) {
+        // A file of a repository is another file than one of none.
+        (Value::Object(known), Value::Object(other))
+            if known.contains_key("file_name")
+                && known.contains_key("repository") != other.contains_key("repository") =>
+        {
+            Err(format!(
+                "`{}` and another input disagree on the repository of {}",
+                path.input,
+                path.show()
+            ))
+        }
         (Value::Object(known), Value::Object(other)) => {
             for (key, value) in other {
                 join_key(known, key, value, path)?;
@@ -168,6 +183,10 @@ fn join_key(
     let result = match known.get_mut(&key) {
         Some(old) => join(old, value, path),
         None => {
+            let mut value = value;
+            if let Some(tags) = value.as_array_mut().filter(|_| key == "tags") {
+                sort(tags);
+            }
             known.insert(key, value);
             Ok(())
         }

@@ -5,12 +5,15 @@
 //! `.ignore`) are honoured for sources, so that a pattern such as `**/*.rs` does not wander into build output. What a
 //! pattern names before its first wildcard is meant: it is searched even when an ignore file leaves it out.
 
+use crate::fence::Fence;
 use globset::GlobMatcher;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use rayon::prelude::*;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One pattern to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -26,20 +29,40 @@ pub struct Query<'a> {
 pub struct Found {
     /// Index of the pattern and the file relative to the root, with `/` between parts; sorted, each pair once.
     pub files: Vec<(usize, String)>,
+    /// Files that a link leads to.
+    pub linked: HashSet<String>,
     /// Index of the pattern and what is wrong with it.
     pub invalid: Vec<(usize, String)>,
+}
+
+/// One file of a walk.
+struct Hit {
+    index: usize,
+    name: String,
+    is_linked: bool,
 }
 
 /// Answers all patterns at once.
 //= specs/duvet.md#discovery
 //# A pattern with wildcards MUST honour the project's ignore files; a pattern without them names its file.
-pub fn find(root: &Path, queries: &[Query<'_>]) -> Found {
+pub fn find(root: &Path, fence: &Fence, queries: &[Query<'_>]) -> Found {
     let mut found = Found::default();
     let mut walks: Vec<Walk> = Vec::new();
     for (index, query) in queries.iter().enumerate() {
         let pattern = query.pattern.strip_prefix("./").unwrap_or(query.pattern);
+        if !fence.holds(&root.join(base(pattern))) {
+            let problem =
+                "it leads outside the project; name its folder with `--allow-read` if that is meant";
+            found.invalid.push((index, problem.to_owned()));
+            continue;
+        }
         if !has_wildcard(pattern) {
-            found.files.extend(literal(root, index, pattern));
+            let path = root.join(pattern);
+            if path.is_file() && fence.holds(&path) {
+                // Whether a link leads here is not known; it is looked at each time.
+                found.linked.insert(pattern.to_owned());
+                found.files.push((index, pattern.to_owned()));
+            }
             continue;
         }
         match glob(pattern) {
@@ -47,12 +70,29 @@ pub fn find(root: &Path, queries: &[Query<'_>]) -> Found {
             Err(error) => found.invalid.push((index, error)),
         }
     }
-    found
-        .files
-        .par_extend(walks.par_iter().flat_map_iter(|walk| walk.run(root)));
+    let hits: Vec<Hit> = walks
+        .par_iter()
+        .flat_map_iter(|walk| walk.run(root, fence))
+        .collect();
+    for hit in hits {
+        if hit.is_linked {
+            found.linked.insert(hit.name.clone());
+        }
+        found.files.push((hit.index, hit.name));
+    }
     found.files.sort_unstable();
     found.files.dedup();
     found
+}
+
+/// Whether one of the patterns means a name.
+pub(crate) fn matcher(patterns: &[String]) -> impl Fn(&str) -> bool {
+    let mut builder = GlobSetBuilder::new();
+    for glob in patterns.iter().filter_map(|pattern| glob(pattern).ok()) {
+        builder.add(glob);
+    }
+    let set = builder.build().unwrap_or_else(|_| GlobSet::empty());
+    move |name| set.is_match(name)
 }
 
 /// The folder and the patterns answered below it.
@@ -83,32 +123,84 @@ impl Walk {
         }
     }
 
-    fn run(&self, root: &Path) -> Vec<(usize, String)> {
+    /// The files of its patterns. A folder that a pattern names is searched though an ignore file leaves it out: where
+    /// the walk did not come to it, it is walked by itself.
+    fn run(&self, root: &Path, fence: &Fence) -> Vec<Hit> {
+        let named: HashSet<&str> = self
+            .globs
+            .iter()
+            .map(|(_, glob)| base(glob.glob()))
+            .filter(|named| self.ignore && *named != self.base)
+            .collect();
+        let (mut hits, reached) = self.walk(root, fence, &named);
+        for base in named.into_iter().filter(|named| !reached.contains(*named)) {
+            let inner = Walk {
+                base: base.to_owned(),
+                ignore: self.ignore,
+                globs: self
+                    .globs
+                    .iter()
+                    .filter(|(_, glob)| is_below(self::base(glob.glob()), base))
+                    .cloned()
+                    .collect(),
+            };
+            hits.extend(inner.run(root, fence));
+        }
+        hits
+    }
+
+    /// One walk, and which of the named folders it came to.
+    fn walk(&self, root: &Path, fence: &Fence, named: &HashSet<&str>) -> (Vec<Hit>, HashSet<String>) {
         let start = root.join(&self.base);
         if !start.is_dir() {
-            return Vec::new();
+            return Default::default();
         }
         let mut builder = GlobSetBuilder::new();
         for (_, glob) in &self.globs {
             builder.add(glob.clone());
         }
         let Ok(set) = builder.build() else {
-            return Vec::new();
+            return Default::default();
         };
+        let is_base_plain = fence.real(&start).is_ok_and(|real| {
+            root.canonicalize()
+                .is_ok_and(|root| real == root.join(&self.base))
+        });
         let mut walker = WalkBuilder::new(start);
         walker
             .standard_filters(false)
             .git_ignore(self.ignore)
             .ignore(self.ignore)
             .git_exclude(self.ignore);
-        walker.parents(self.ignore).follow_links(false);
+        walker.parents(self.ignore).follow_links(true);
         let shapes: Vec<Shape> = self
             .globs
             .iter()
             .map(|(_, glob)| Shape::of(glob.glob()))
             .collect();
-        let top = root.to_owned();
-        walker.filter_entry(move |entry| is_worth_opening(entry, &top, &shapes));
+        let (top, inner) = (root.to_owned(), fence.clone());
+        let followed: Arc<Mutex<Vec<String>>> = Arc::default();
+        let follow = Arc::clone(&followed);
+        let reached: Arc<Mutex<HashSet<String>>> = Arc::default();
+        let reach = Arc::clone(&reached);
+        let awaited: HashSet<String> = named.iter().map(|name| (*name).to_owned()).collect();
+        walker.filter_entry(move |entry| {
+            if entry.path_is_symlink() {
+                if !inner.holds(entry.path()) {
+                    return false;
+                }
+                let mut followed = follow.lock().unwrap_or_else(PoisonError::into_inner);
+                followed.push(relative(&top, entry.path()));
+            }
+            let is_open = is_worth_opening(entry, &top, &shapes);
+            if is_open && !awaited.is_empty() {
+                let name = relative(&top, entry.path());
+                if awaited.contains(&name) {
+                    reach.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+                }
+            }
+            is_open
+        });
         walker.threads(rayon::current_num_threads());
         let (found, files) = channel();
         walker.build_parallel().run(|| {
@@ -124,13 +216,22 @@ impl Walk {
             })
         });
         drop(found);
-        files.into_iter().collect()
+        let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_linked = |name: &str| !is_base_plain || followed.iter().any(|link| is_below(name, link));
+        let hits = files
+            .into_iter()
+            .map(|(index, name)| Hit {
+                index,
+                is_linked: is_linked(&name),
+                name,
+            })
+            .collect();
+        let reached = std::mem::take(&mut *reached.lock().unwrap_or_else(PoisonError::into_inner));
+        (hits, reached)
     }
 
     fn hits(&self, root: &Path, path: &Path, set: &GlobSet) -> Vec<(usize, String)> {
-        let Some(name) = relative(root, path) else {
-            return Vec::new();
-        };
+        let name = relative(root, path);
         set.matches(&name)
             .into_iter()
             .map(|hit| (self.globs[hit].0, name.clone()))
@@ -152,7 +253,14 @@ impl Shape {
             open: false,
         };
         let parts: Vec<&str> = pattern.split('/').collect();
-        for part in &parts[..parts.len() - 1] {
+        // The walk of an absolute pattern begins where its wildcards do.
+        shape.open = pattern.starts_with('/');
+        let folders = if shape.open {
+            &[]
+        } else {
+            &parts[..parts.len() - 1]
+        };
+        for part in folders {
             // Braces and classes may reach over a slash; what follows them is not taken apart.
             match GlobBuilder::new(part).build() {
                 Ok(glob) if !part.contains("**") && !part.contains(['{', '[']) => {
@@ -186,26 +294,19 @@ fn is_worth_opening(entry: &DirEntry, root: &Path, shapes: &[Shape]) -> bool {
     entry.file_name() != ".git" && shapes.iter().any(|shape| shape.may_hold(folder))
 }
 
-/// A file, or a link to one. Links to folders are not followed.
+/// A file, or a link to one.
 fn is_file(entry: &DirEntry) -> bool {
-    entry
-        .file_type()
-        .is_some_and(|kind| kind.is_file() || (kind.is_symlink() && entry.path().is_file()))
+    entry.file_type().is_some_and(|kind| kind.is_file())
 }
 
-fn relative(root: &Path, path: &Path) -> Option<String> {
-    let relative = path.strip_prefix(root).ok()?;
-    let name = relative.to_string_lossy();
-    Some(if std::path::MAIN_SEPARATOR == '/' {
+/// The name relative to the root; a file that an absolute pattern found keeps its whole path.
+fn relative(root: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' {
         name.into_owned()
     } else {
         name.replace('\\', "/")
-    })
-}
-
-fn literal(root: &Path, index: usize, pattern: &str) -> Option<(usize, String)> {
-    let path: PathBuf = root.join(pattern);
-    path.is_file().then(|| (index, pattern.to_owned()))
+    }
 }
 
 fn glob(pattern: &str) -> Result<globset::Glob, String> {
@@ -220,13 +321,13 @@ fn has_wildcard(pattern: &str) -> bool {
 }
 
 /// The folders before the first part with a wildcard.
-fn base(pattern: &str) -> &str {
+pub fn base(pattern: &str) -> &str {
     let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
     pattern[..wild].rfind('/').map_or("", |slash| &pattern[..slash])
 }
 
 fn is_below(inner: &str, outer: &str) -> bool {
-    outer.is_empty()
+    (outer.is_empty() && !inner.starts_with('/'))
         || inner == outer
         || inner
             .strip_prefix(outer)
@@ -257,7 +358,7 @@ mod tests {
             .iter()
             .map(|&(pattern, ignore)| Query { pattern, ignore })
             .collect();
-        let found = find(root.path(), &queries);
+        let found = find(root.path(), &Fence::new(root.path(), &[]), &queries);
         let files: Vec<_> = found.files.iter().map(|(i, f)| (*i, f.as_str())).collect();
         assert_eq!(files, expected, "{patterns:?}");
     }
@@ -282,6 +383,18 @@ mod tests {
             &[(0, "build/f.rs"), (1, "build/f.rs")],
         );
         check(&[("**/f.rs", true), ("**/f.rs", false)], &[(1, "build/f.rs")]);
+        // One walk for both, and yet the folder that is named is searched.
+        check(
+            &[("**/*.rs", true), ("build/*.rs", true), ("src/deep/*.py", true)],
+            &[
+                (0, ".hidden/e.rs"),
+                (0, "a.rs"),
+                (0, "src/b.rs"),
+                (0, "src/deep/c.rs"),
+                (1, "build/f.rs"),
+                (2, "src/deep/d.py"),
+            ],
+        );
         check(
             &[("src/*.rs", true), ("src/deep/*.py", true)],
             &[(0, "src/b.rs"), (1, "src/deep/d.py")],
@@ -321,7 +434,7 @@ mod tests {
                 ignore: true,
             },
         ];
-        let found = find(root.path(), &queries);
+        let found = find(root.path(), &Fence::new(root.path(), &[]), &queries);
         assert_eq!(found.files, [(1, "a.rs".to_owned())]);
         assert_eq!(found.invalid.len(), 1);
     }

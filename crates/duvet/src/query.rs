@@ -177,7 +177,7 @@ fn duplicates(analysis: &Analysis, filter: &Filter) -> Verdict {
         if !matched.pieces.is_empty() && filter.accepts(analysis, id) {
             let key = (
                 annotation.target.specification.as_str(),
-                matched.pieces.as_slice(),
+                &*matched.pieces,
                 annotation.kind,
             );
             groups.entry(key).or_default().push(id);
@@ -271,7 +271,7 @@ fn finding(
         )
     };
     let lines = if annotation.kind == Kind::Spec {
-        annotation.comment.trim()
+        annotation.details().comment.trim()
     } else {
         &annotation.quote
     };
@@ -282,7 +282,7 @@ fn finding(
     Finding {
         problem,
         target,
-        text: annotation.quote.clone(),
+        text: annotation.quote.to_string(),
         citations: citations.iter().map(place).collect(),
         write,
     }

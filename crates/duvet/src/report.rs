@@ -9,3 +9,4 @@ mod segment;
 pub mod snapshot;
 pub mod summary;
 pub mod terminal;
+mod writer;

@@ -2,18 +2,21 @@
 
 use crate::citation::{Annotation, Kind};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::matching::{self, Grade, Match, changes_meaning, word_diff};
+use crate::matching::{self, Drift, Grade, Match, changes_meaning, word_diff};
 use crate::nearest;
 use crate::shelf::Volume;
 use crate::specification::Specification;
-use crate::text::Position;
+use crate::text::{Position, Spans};
+
+/// A quote over this length that is not in the text is missing; how far it drifted is not worked out.
+const MAX_DRIFTED_CHARS: usize = 8192;
 
 /// Grades a citation. Faults come with a suggestion wherever the specification has one.
 pub(crate) fn resolve(annotation: &Annotation, volume: &Volume) -> (Match, Option<Diagnostic>) {
     let unresolved = Match {
         grade: Grade::Unresolved,
         section: None,
-        pieces: Vec::new(),
+        pieces: Spans::default(),
     };
     let Some(specification) = &volume.specification else {
         return (unresolved, None);
@@ -26,13 +29,16 @@ pub(crate) fn resolve(annotation: &Annotation, volume: &Volume) -> (Match, Optio
         let matched = Match {
             grade: Grade::Reference,
             section: Some(section),
-            pieces: Vec::new(),
+            pieces: Spans::default(),
         };
         return (matched, None);
     }
     let (grade, pieces) = match matching::find(volume.haystack(specification, section), &annotation.quote) {
         Some(found) => (found.grade, found.pieces),
-        None => (elsewhere(annotation, volume, specification, section), Vec::new()),
+        None => (
+            elsewhere(annotation, volume, specification, section),
+            Spans::default(),
+        ),
     };
     let diagnostic = diagnose(annotation, &grade);
     (
@@ -52,31 +58,31 @@ fn elsewhere(
     specification: &Specification,
     section: usize,
 ) -> Grade {
-    let others = (0..specification.sections.len()).filter(|other| *other != section);
-    for other in others {
-        let found = matching::find(volume.haystack(specification, other), &annotation.quote);
-        if found.is_some_and(|found| found.grade.is_faithful()) {
-            return Grade::Moved {
-                section: specification.sections[other].id.clone(),
-            };
-        }
+    let elsewhere = volume.everywhere(specification).section_of(&annotation.quote);
+    if let Some(other) = elsewhere.filter(|other| *other != section) {
+        return Grade::Moved {
+            section: specification.sections[other].id.clone(),
+        };
     }
     let Some(nearest) = nearest_sentence(&annotation.quote, volume, specification, section) else {
         return Grade::Missing { nearest: None };
     };
-    let distance = nearest::distance(&annotation.quote, &nearest);
-    if distance * 4 > annotation.quote.chars().count() {
+    let length = annotation.quote.chars().count();
+    let distance = Some(length / 4)
+        .filter(|_| length <= MAX_DRIFTED_CHARS)
+        .and_then(|limit| nearest::within(&annotation.quote, &nearest, limit));
+    let Some(distance) = distance else {
         return Grade::Missing {
             nearest: Some(nearest),
         };
-    }
-    Grade::Drifted {
+    };
+    Grade::Drifted(Box::new(Drift {
         distance,
         diff: word_diff(&annotation.quote, &nearest),
         changes_meaning: changes_meaning(&annotation.quote, &nearest),
         tolerated: false,
         text: nearest,
-    }
+    }))
 }
 
 /// The run of whole sentences of the section that shares most words with the quote.
@@ -87,24 +93,8 @@ fn nearest_sentence(
     section: usize,
 ) -> Option<String> {
     let text = &volume.haystack(specification, section).joined;
-    let ends: Vec<usize> = sentence_ends(text).collect();
-    let count = sentence_ends(quote).count().max(1);
-    let start = |index: usize| if index == 0 { 0 } else { ends[index - 1] };
-    let windows =
-        (0..ends.len()).map(|first| &text[start(first)..ends[(first + count - 1).min(ends.len() - 1)]]);
-    windows
-        .map(|window| (nearest::shared_words(quote, window), window.trim()))
-        .filter(|(score, _)| *score >= 0.4)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, window)| window.to_owned())
-}
-
-fn sentence_ends(text: &str) -> impl Iterator<Item = usize> + '_ {
-    let bytes = text.as_bytes();
-    let stops = memchr::memchr_iter(b'.', bytes).map(|at| at + 1);
-    stops
-        .filter(move |&end| bytes.get(end) == Some(&b' '))
-        .chain((!text.is_empty()).then_some(text.len()))
+    let found = volume.sentences(specification, section).nearest(text, quote)?;
+    Some(found.to_owned())
 }
 
 //= specs/duvet.md#tolerance
@@ -141,13 +131,14 @@ fn diagnose(annotation: &Annotation, grade: &Grade) -> Option<Diagnostic> {
             let message = format!("the quote stands {occurrences} times in the section; the first is taken");
             at(annotation, Code::QuoteAmbiguous, message).help("quote a longer part of the sentence")
         }
-        Grade::Drifted {
-            distance,
-            text,
-            diff,
-            changes_meaning,
-            tolerated,
-        } => {
+        Grade::Drifted(drift) => {
+            let Drift {
+                distance,
+                text,
+                diff,
+                changes_meaning,
+                tolerated,
+            } = &**drift;
             let code = if *changes_meaning {
                 Code::QuoteMeaningChanged
             } else {

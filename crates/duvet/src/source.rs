@@ -3,12 +3,13 @@
 use crate::citation::{Annotation, CommentStyle, Kind, comment, toml};
 use crate::config::{Config, SourcePattern};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::fence::{self, Fence, MAX_SOURCE_BYTES};
 use crate::paths::{self, Query};
 use crate::target::path_order;
-use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// One file to be read, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,76 +36,49 @@ pub enum Reading {
     Requirements,
 }
 
-/// What says that a file is the one that was read: cheap to ask for, different after any ordinary write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Stamp {
-    /// Nanoseconds since 1970; zero when the file system does not say.
-    modified: u64,
-    length: u64,
-}
-
-impl Stamp {
-    /// The stamp of a file; `None` when there is no such file.
-    pub fn of(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        let modified = metadata
-            .modified()
-            .ok()
-            .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-        Some(Self {
-            modified: modified.map_or(0, |since| since.as_nanos() as u64),
-            length: metadata.len(),
-        })
-    }
-
-    /// A stamp for a text that is not in a file: it changes with the text.
-    pub fn of_text(text: &str) -> Self {
-        let hash = blake3::hash(text.as_bytes());
-        let mut length = [0; 8];
-        length.copy_from_slice(&hash.as_bytes()[..8]);
-        Self {
-            modified: 0,
-            length: u64::from_le_bytes(length),
-        }
-    }
-
-    /// The stamp as bytes, for hashing.
-    pub fn bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.modified.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
-        bytes
-    }
-}
-
 /// What one file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFacts {
     /// The file.
     pub name: Arc<str>,
-    /// BLAKE3 of its text.
+    /// BLAKE3 of the very bytes that were analysed; zeros when the file could not be read.
     pub hash: [u8; 32],
+    /// How it was read.
+    pub reading: Option<Arc<Reading>>,
     /// Its annotations, by line.
     pub annotations: Vec<Annotation>,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The files that the configuration's patterns mean, each way of reading a file once.
-pub fn discover(root: &Path, config: &Config) -> (Vec<Input>, Vec<Diagnostic>) {
-    let mut queries: Vec<Query<'_>> = config
+/// What the configuration's patterns mean.
+#[derive(Clone, Debug, Default)]
+pub struct Discovered {
+    /// The files, each way of reading a file once.
+    pub inputs: Vec<Input>,
+    /// Those of them that a link leads to: a change is seen at another name.
+    pub linked: HashSet<String>,
+    /// Patterns that mean nothing.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The files that the configuration's patterns mean.
+pub fn discover(root: &Path, config: &Config) -> Discovered {
+    let patterns: Vec<String> = config
         .sources
         .iter()
-        .map(|s| Query {
-            pattern: &s.pattern,
-            ignore: true,
-        })
+        .map(|s| pattern(config, &s.pattern))
         .collect();
+    let sources = patterns.iter().map(|pattern| Query {
+        pattern,
+        ignore: !config.strict_compat,
+    });
+    let mut queries: Vec<Query<'_>> = sources.collect();
     queries.extend(config.requirements.iter().map(|pattern| Query {
         pattern,
         ignore: false,
     }));
-    let found = paths::find(root, &queries);
+    let found = paths::find(root, &Fence::new(root, &config.allowed), &queries);
     let mut hits = vec![0_usize; queries.len()];
     let readings: Vec<Arc<Reading>> = (0..queries.len())
         .map(|index| Arc::new(reading(config.sources.get(index))))
@@ -122,7 +96,10 @@ pub fn discover(root: &Path, config: &Config) -> (Vec<Input>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     for (index, problem) in found.invalid {
         hits[index] = 1;
-        let message = format!("`{}` is no pattern: {problem}", queries[index].pattern);
+        let message = format!(
+            "the pattern `{}` cannot be used: {problem}",
+            queries[index].pattern
+        );
         diagnostics.push(Diagnostic::of_file(
             Code::PatternInvalid,
             message,
@@ -130,34 +107,66 @@ pub fn discover(root: &Path, config: &Config) -> (Vec<Input>, Vec<Diagnostic>) {
         ));
     }
     diagnostics.extend(empty_patterns(config, &hits));
-    (inputs, diagnostics)
+    diagnostics.extend(nothing_to_read(config, &inputs));
+    Discovered {
+        inputs,
+        linked: found.linked,
+        diagnostics,
+    }
 }
 
-/// Reads one file; a file that is no UTF-8 is reported and read as far as it is.
-pub fn read(root: &Path, input: &Input) -> FileFacts {
-    match std::fs::read(root.join(&*input.name)) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => parse(input, &text),
-            Err(error) => {
-                let mut facts = parse(input, &String::from_utf8_lossy(error.as_bytes()));
-                facts.diagnostics.push(not_utf8(&input.name, &error));
-                facts
-            }
-        },
-        Err(error) => {
-            let message = format!("the file cannot be read: {error}");
-            let diagnostic = Diagnostic::of_file(Code::FileUnreadable, message, &*input.name);
-            FileFacts {
-                name: Arc::clone(&input.name),
-                diagnostics: vec![diagnostic],
-                ..FileFacts::default()
-            }
+/// Reads one file. When its bytes are those already known, what is known of them is given again.
+pub fn read(root: &Path, input: &Input, known: Option<&Arc<FileFacts>>) -> Arc<FileFacts> {
+    BUFFER.with_borrow_mut(|bytes| {
+        if let Err(problem) = fence::read_into(&root.join(&*input.name), MAX_SOURCE_BYTES, bytes) {
+            return Arc::new(unreadable(input, &problem));
         }
+        let facts = of_bytes(input, bytes, known);
+        if bytes.capacity() > MAX_KEPT_BUFFER_BYTES {
+            *bytes = Vec::new();
+        }
+        facts
+    })
+}
+
+thread_local! {
+    /// What files are read into, one after the other.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The buffer of a larger file is given back.
+const MAX_KEPT_BUFFER_BYTES: usize = 4 << 20;
+
+fn of_bytes(input: &Input, bytes: &[u8], known: Option<&Arc<FileFacts>>) -> Arc<FileFacts> {
+    let hash = *blake3::hash(bytes).as_bytes();
+    if let Some(known) = known.filter(|known| known.hash == hash) {
+        return Arc::clone(known);
+    }
+    Arc::new(match std::str::from_utf8(bytes) {
+        Ok(text) => facts(input, text, hash),
+        Err(error) => {
+            let mut facts = facts(input, &String::from_utf8_lossy(bytes), hash);
+            facts.diagnostics.push(not_utf8(&input.name, bytes, error));
+            facts
+        }
+    })
+}
+
+fn unreadable(input: &Input, problem: &fence::Refused) -> FileFacts {
+    let message = format!("the file cannot be read: {problem}");
+    FileFacts {
+        name: Arc::clone(&input.name),
+        diagnostics: vec![Diagnostic::of_file(Code::FileUnreadable, message, &*input.name)],
+        ..FileFacts::default()
     }
 }
 
 /// Reads one text as the given input.
 pub fn parse(input: &Input, text: &str) -> FileFacts {
+    facts(input, text, *blake3::hash(text.as_bytes()).as_bytes())
+}
+
+fn facts(input: &Input, text: &str, hash: [u8; 32]) -> FileFacts {
     let (mut annotations, diagnostics) = match &*input.reading {
         Reading::Requirements => toml::extract(&input.name, text),
         Reading::Comments {
@@ -180,7 +189,8 @@ pub fn parse(input: &Input, text: &str) -> FileFacts {
     }
     FileFacts {
         name: Arc::clone(&input.name),
-        hash: *blake3::hash(text.as_bytes()).as_bytes(),
+        hash,
+        reading: Some(Arc::clone(&input.reading)),
         annotations,
         diagnostics,
     }
@@ -188,9 +198,9 @@ pub fn parse(input: &Input, text: &str) -> FileFacts {
 
 //= specs/duvet.md#tolerance
 //# A file that is not UTF-8 MUST be reported at the first bad byte and read as far as it is text.
-fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Diagnostic {
-    let valid = error.utf8_error().valid_up_to();
-    let text = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+fn not_utf8(name: &str, bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
+    let valid = error.valid_up_to();
+    let text = String::from_utf8_lossy(&bytes[..valid]);
     let message = format!("byte {valid} is not UTF-8");
     Diagnostic::new(
         Code::FileNotUtf8,
@@ -199,6 +209,19 @@ fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Diagnostic {
         crate::text::position(&text, text.len()),
     )
     .help("save the file as UTF-8, or leave it out of the source patterns")
+}
+
+/// The public tool knows no alternatives: its braces are characters.
+fn pattern(config: &Config, written: &str) -> String {
+    if !config.strict_compat {
+        return written.to_owned();
+    }
+    let plain = |c| match c {
+        '{' => "[{]".to_owned(),
+        '}' => "[}]".to_owned(),
+        c => c.to_string(),
+    };
+    written.chars().map(plain).collect()
 }
 
 fn reading(source: Option<&SourcePattern>) -> Reading {
@@ -224,4 +247,27 @@ fn empty_patterns(config: &Config, hits: &[usize]) -> Vec<Diagnostic> {
             Diagnostic::of_file(Code::PatternEmpty, message, crate::config::CONFIG_PATH)
         })
         .collect()
+}
+
+//= specs/duvet.md#nothing-lost
+//# A project in which no file is found to read MUST be an error.
+fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
+    if config.strict_compat {
+        return None;
+    }
+    let is_source = |input: &Input| matches!(*input.reading, Reading::Comments { .. });
+    let (message, help) = if config.sources.is_empty() {
+        if !inputs.is_empty() || !config.specifications.is_empty() {
+            return None;
+        }
+        let help = "run `duvet init`, or go to the folder with `.duvet/config.toml`";
+        ("no sources are configured here", help)
+    } else {
+        if inputs.iter().any(is_source) {
+            return None;
+        }
+        let help = "check the `pattern` of each `[[source]]`";
+        ("not one source file is found by the patterns", help)
+    };
+    Some(Diagnostic::of_file(Code::InputsEmpty, message, crate::config::CONFIG_PATH).help(help))
 }

@@ -57,6 +57,19 @@ impl State {
         State::Unknown,
     ];
 
+    /// The word in machine outputs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Exception => "exception",
+            Self::MissingTest => "missing_test",
+            Self::MissingCitation => "missing_citation",
+            Self::NotStarted => "not_started",
+            Self::Unknown => "unknown",
+            Self::Partial => "partial",
+        }
+    }
+
     /// The words for people.
     pub fn label(self) -> &'static str {
         match self {
@@ -110,7 +123,9 @@ impl Coverage {
         }
         let union = |kinds: &[Kind]| {
             let sets = kinds.iter().flat_map(|kind| &by_kind[*kind as usize]);
-            requirement.overlap(&IntervalSet::of(sets.flat_map(|set| set.spans().iter().copied())))
+            requirement.overlap(&IntervalSet::of(
+                sets.flat_map(|set| set.within_bounds_of(requirement)),
+            ))
         };
         let spec = requirement.len();
         let done = union(&[

@@ -1,30 +1,38 @@
-//! What is kept between two looks at a project: files that did not change are not read again.
+//! What is kept between two looks at a project: what is known of a file holds for as long as its bytes are the same.
+//!
+//! Bytes decide, never size and time: those can be restored, frozen or equal by chance. A file is read once in a look;
+//! the hash that names it is that of the very bytes that were analysed.
 
 use crate::analysis::{MatchedFile, Project};
+use crate::config::SpecificationSource;
 use crate::diagnostic::Diagnostic;
-use crate::library::{self, Lock};
+use crate::fence;
+use crate::library::{self, Lock, Places};
 use crate::resolve::resolve;
 use crate::shelf::{Order, Volume};
-use crate::source::{self, FileFacts, Input, Reading, Stamp};
+use crate::source::{self, Discovered, FileFacts, Input, Reading};
 use crate::target;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Everything that was read, with what says whether it is still true.
+/// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Store {
-    files: HashMap<Input, (Option<Stamp>, Arc<FileFacts>)>,
+    files: HashMap<Input, Arc<FileFacts>>,
     volumes: HashMap<String, Arc<Volume>>,
     matched: HashMap<Input, Arc<MatchedFile>>,
     extracted: HashMap<String, (Arc<Volume>, Extracted)>,
-    lock: Option<Stamp>,
-    /// How many files were read in the last look.
+    /// How many files were read and not known in the last look.
     pub files_read: usize,
     /// How far the look that is going on has come.
     pub progress: Arc<Progress>,
 }
+
+/// Says of a file whether it surely holds what it held at the last look.
+pub type Unchanged<'a> = dyn Fn(&Path) -> bool + Sync + 'a;
 
 /// Files of the look that is going on, for whoever draws a bar.
 #[derive(Debug, Default)]
@@ -35,25 +43,16 @@ pub struct Progress {
     pub total: AtomicUsize,
 }
 
-/// The project's files at one moment: which they are, and what says whether they changed.
+/// The project's files as they were read at one moment, extracted requirements aside.
 #[derive(Debug)]
-pub(crate) struct Survey {
-    inputs: Vec<(Input, Option<Stamp>)>,
+pub struct Gathered {
+    /// Every file outside the folder of extracted requirements, by path.
+    pub(crate) sources: Vec<(Input, Arc<FileFacts>)>,
+    /// Files in that folder; those that extraction writes are not read.
+    pub(crate) left: Vec<Input>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-}
-
-impl Survey {
-    pub(crate) fn of(project: &Project) -> Self {
-        let (inputs, diagnostics) = source::discover(&project.root, &project.config);
-        let stamped = inputs.into_par_iter().map(|input| {
-            let stamp = Stamp::of(&project.root.join(&*input.name));
-            (input, stamp)
-        });
-        Self {
-            inputs: stamped.collect(),
-            diagnostics,
-        }
-    }
+    /// The lock file's text.
+    pub(crate) lock: String,
 }
 
 /// Requirement files as extraction would write them: name and text.
@@ -61,28 +60,39 @@ pub(crate) type Extracted = Vec<(String, Arc<str>)>;
 
 impl Store {
     /// Requirement files of the configured specifications, as they would be written.
-    pub(crate) fn extract(&mut self, project: &Project, diagnostics: &mut Vec<Diagnostic>) -> Extracted {
-        let mut all = Vec::new();
-        for configured in &project.config.specifications {
+    pub(crate) fn extract(
+        &mut self,
+        project: &Project,
+        places: &Places,
+        is_unchanged: &Unchanged<'_>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Extracted {
+        let (volumes, known) = (&self.volumes, &self.extracted);
+        let read = |configured: &SpecificationSource| {
             let order = Order {
                 name: &configured.source,
                 format: configured.format,
                 cited: (crate::config::CONFIG_PATH, 1),
             };
-            let volume = self.volume(project, &order);
+            let volume = Volume::renew(places, &order, volumes.get(order.name), is_unchanged);
+            let files = match known.get(&configured.source) {
+                Some((known, files)) if Arc::ptr_eq(known, &volume) => files.clone(),
+                _ => crate::extraction::render(&volume, &project.config),
+            };
+            (volume, files)
+        };
+        let rows: Vec<(Arc<Volume>, Extracted)> =
+            project.config.specifications.par_iter().map(read).collect();
+        let mut all = Vec::new();
+        let mut extracted = HashMap::new();
+        for (configured, (volume, files)) in project.config.specifications.iter().zip(rows) {
             diagnostics.extend(volume.diagnostic.clone());
-            let known = self
-                .extracted
-                .get(&configured.source)
-                .filter(|(known, _)| Arc::ptr_eq(known, &volume));
-            if let Some((_, files)) = known {
-                all.extend(files.iter().cloned());
-                continue;
-            }
-            let files = crate::extraction::render(&volume, &project.config);
             all.extend(files.iter().cloned());
-            self.extracted.insert(configured.source.clone(), (volume, files));
+            self.volumes
+                .insert(configured.source.clone(), Arc::clone(&volume));
+            extracted.insert(configured.source.clone(), (volume, files));
         }
+        self.extracted = extracted;
         all
     }
 
@@ -92,13 +102,10 @@ impl Store {
     }
 
     /// Texts that are not the locked ones.
-    pub(crate) fn check_lock(&mut self, project: &Project, volumes: &[Arc<Volume>]) -> Vec<Diagnostic> {
-        let path = project.root.join(library::LOCK_PATH);
-        let stamp = Stamp::of(&path);
-        let (lock, mut found) = Lock::parse(&std::fs::read_to_string(path).unwrap_or_default());
-        let texts = volumes.iter().filter(|volume| volume.specification.is_some());
-        found.extend(texts.filter_map(|volume| lock.check(&volume.name, &volume.hash())));
-        self.lock = stamp;
+    pub(crate) fn check_lock(lock: &str, volumes: &[Arc<Volume>]) -> Vec<Diagnostic> {
+        let (lock, mut found) = Lock::parse(lock);
+        let texts = volumes.iter().filter_map(|volume| Some((volume, volume.hash()?)));
+        found.extend(texts.filter_map(|(volume, hash)| lock.check(&volume.name, &hash)));
         found
     }
 
@@ -107,42 +114,27 @@ impl Store {
         self.volumes.values().cloned().collect()
     }
 
-    /// Whether a look at what was surveyed would find exactly what the last one found.
-    pub(crate) fn is_current(&self, project: &Project, survey: &Survey) -> bool {
-        let written: HashSet<&str> = self.extracted().map(|(name, _)| name.as_str()).collect();
-        let on_disk = survey
-            .inputs
+    /// The files of the last look: name and hash of the bytes.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8; 32])> {
+        self.files
             .iter()
-            .filter(|(input, _)| !written.contains(&*input.name))
-            .count();
-        let is_known = |(input, stamp): &(Input, Option<Stamp>)| {
-            let is_same = || {
-                self.files
-                    .get(input)
-                    .is_some_and(|(known, _)| stamp.is_some() && known == stamp)
-            };
-            written.contains(&*input.name) || is_same()
-        };
-        let is_unchanged =
-            |volume: &Arc<Volume>| volume.is_unchanged(&project.root, &project.config.downloads);
-        on_disk + written.len() == self.files.len()
-            && self.lock == Stamp::of(&project.root.join(library::LOCK_PATH))
-            && survey.inputs.iter().all(is_known)
-            && self.volumes.values().all(is_unchanged)
+            .map(|(input, facts)| (&*input.name, &facts.hash))
     }
 
     /// A name for what was read in the last look: equal settings and equal texts give the equal name.
-    pub(crate) fn fingerprint(&self, project: &Project) -> String {
+    pub(crate) fn fingerprint(&self, project: &Project, said: &[Diagnostic], lock: &str) -> String {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(format!("{:?}{}", project.config, project.strict).as_bytes());
+        hasher.update(format!("{:?}{}{said:?}", project.config, project.strict).as_bytes());
+        hasher.update(blake3::hash(lock.as_bytes()).as_bytes());
         let mut files: Vec<_> = self
             .files
             .iter()
-            .map(|(input, (_, facts))| (&input.name, &facts.hash))
+            .map(|(input, facts)| (&input.name, &facts.hash, facts.diagnostics.len()))
             .collect();
         files.sort_unstable();
-        for (name, hash) in files {
+        for (name, hash, faults) in files {
             hasher.update(name.as_bytes()).update(&[0]).update(hash);
+            hasher.update(&faults.to_le_bytes());
         }
         let mut volumes: Vec<_> = self
             .volumes
@@ -151,64 +143,128 @@ impl Store {
             .collect();
         volumes.sort_unstable();
         for (name, hash) in volumes {
-            hasher.update(name.as_bytes()).update(&[0]).update(&hash);
+            hasher.update(name.as_bytes()).update(&[hash.is_some().into()]);
+            hasher.update(&hash.unwrap_or_default());
         }
         hasher.finalize().to_hex().as_str()[..16].to_owned()
     }
 
-    /// What all files say, in the order of their paths. Extracted requirements stand in for their files on disk.
-    pub(crate) fn read(
+    /// Reads the project's files, those in the folder of extracted requirements aside.
+    pub(crate) fn gather(
         &mut self,
         project: &Project,
-        survey: Survey,
+        found: &Discovered,
+        is_unchanged: &Unchanged<'_>,
+    ) -> Gathered {
+        let folder = format!("{}/", project.config.extracted.display());
+        let (left, sources): (Vec<Input>, Vec<Input>) = found
+            .inputs
+            .iter()
+            .cloned()
+            .partition(|input| input.name.starts_with(&folder));
+        self.progress.done.store(0, Ordering::Relaxed);
+        self.progress.total.store(sources.len(), Ordering::Relaxed);
+        self.files_read = 0;
+        let is_unchanged = |path: &Path| {
+            let is_linked = path.to_str().is_some_and(|name| found.linked.contains(name));
+            !is_linked && is_unchanged(path)
+        };
+        let sources = self.read(project, sources, &is_unchanged);
+        Gathered {
+            sources,
+            left,
+            diagnostics: found.diagnostics.clone(),
+            lock: fence::read_settings(&project.root.join(library::LOCK_PATH)),
+        }
+    }
+
+    fn read(
+        &mut self,
+        project: &Project,
+        inputs: Vec<Input>,
+        is_unchanged: &Unchanged<'_>,
+    ) -> Vec<(Input, Arc<FileFacts>)> {
+        let (known, progress) = (&self.files, &self.progress);
+        let facts: Vec<(Arc<FileFacts>, bool)> = inputs
+            .par_iter()
+            .map(|input| {
+                progress.done.fetch_add(1, Ordering::Relaxed);
+                let old = known.get(input).filter(|old| old.hash != [0; 32]);
+                if let Some(old) = old.filter(|_| is_unchanged(Path::new(&*input.name))) {
+                    return (Arc::clone(old), false);
+                }
+                let facts = source::read(&project.root, input, old);
+                let is_new = old.is_none_or(|old| !Arc::ptr_eq(old, &facts));
+                (facts, is_new)
+            })
+            .collect();
+        self.files_read += facts.iter().filter(|(_, is_new)| *is_new).count();
+        let facts = facts.into_iter().map(|(facts, _)| facts);
+        inputs.into_iter().zip(facts).collect()
+    }
+
+    /// What all files say, in the order of their paths. Extracted requirements stand in for their files on disk.
+    pub(crate) fn complete(
+        &mut self,
+        project: &Project,
+        gathered: &Gathered,
         extracted: &Extracted,
+        is_unchanged: &Unchanged<'_>,
     ) -> Vec<(Input, Arc<FileFacts>)> {
         let texts: HashMap<&str, &Arc<str>> = extracted
             .iter()
             .map(|(name, text)| (name.as_str(), text))
             .collect();
-        let mut inputs = survey.inputs;
-        inputs.retain(|(input, _)| !texts.contains_key(&*input.name));
-        inputs.extend(texts.iter().map(|(name, text)| {
-            let input = Input {
-                name: (*name).into(),
-                reading: Arc::new(Reading::Requirements),
-            };
-            (input, Some(Stamp::of_text(text)))
-        }));
-        inputs.sort_by(|(a, _), (b, _)| target::path_order(&a.name, &b.name));
-        let (known, progress) = (&self.files, &self.progress);
-        progress.done.store(0, Ordering::Relaxed);
-        progress.total.store(inputs.len(), Ordering::Relaxed);
-        let facts: Vec<(Arc<FileFacts>, bool)> = inputs
-            .par_iter()
-            .map(|(input, stamp)| {
-                progress.done.fetch_add(1, Ordering::Relaxed);
-                match (known.get(input), texts.get(&*input.name)) {
-                    (Some((old, facts)), _) if old == stamp && stamp.is_some() => (Arc::clone(facts), false),
-                    (_, Some(text)) => (Arc::new(source::parse(input, text)), true),
-                    (_, None) => (Arc::new(source::read(&project.root, input)), true),
+        let left = gathered
+            .left
+            .iter()
+            .filter(|input| !texts.contains_key(&*input.name));
+        let mut rows = self.read(project, left.cloned().collect(), is_unchanged);
+        rows.extend(gathered.sources.iter().cloned());
+        let reading = Arc::new(Reading::Requirements);
+        let is_meant = crate::paths::matcher(&project.config.requirements);
+        let texts: Vec<(Input, &Arc<str>)> = texts
+            .into_iter()
+            .filter(|(name, _)| is_meant(name))
+            .map(|(name, text)| {
+                let reading = Arc::clone(&reading);
+                (
+                    Input {
+                        name: name.into(),
+                        reading,
+                    },
+                    text,
+                )
+            })
+            .collect();
+        let known = &self.files;
+        let parsed: Vec<(Input, Arc<FileFacts>, bool)> = texts
+            .into_par_iter()
+            .map(|(input, text)| {
+                let hash = blake3::hash(text.as_bytes());
+                match known.get(&input).filter(|old| old.hash == *hash.as_bytes()) {
+                    Some(old) => (input, Arc::clone(old), false),
+                    None => {
+                        let facts = Arc::new(source::parse(&input, text));
+                        (input, facts, true)
+                    }
                 }
             })
             .collect();
-        self.files_read = facts.iter().filter(|(_, was_read)| *was_read).count();
-        let rows = inputs
-            .into_iter()
-            .zip(facts)
-            .map(|((input, stamp), (facts, _))| (input, stamp, facts));
-        let rows: Vec<_> = rows.collect();
-        self.files = rows
-            .iter()
-            .map(|(i, stamp, facts)| (i.clone(), (*stamp, Arc::clone(facts))))
-            .collect();
-        rows.into_iter().map(|(input, _, facts)| (input, facts)).collect()
+        self.files_read += parsed.iter().filter(|(.., is_new)| *is_new).count();
+        rows.extend(parsed.into_iter().map(|(input, facts, _)| (input, facts)));
+        rows.sort_by(|(a, _), (b, _)| target::path_order(&a.name, &b.name));
+        self.files = rows.iter().cloned().collect();
+        rows
     }
 
     /// The specifications that the files cite, by name.
     pub(crate) fn shelve(
         &mut self,
         project: &Project,
+        places: &Places,
         files: &[(Input, Arc<FileFacts>)],
+        is_unchanged: &Unchanged<'_>,
     ) -> Vec<Arc<Volume>> {
         let formats: HashMap<&str, _> = project
             .config
@@ -227,18 +283,22 @@ impl Store {
             order.format = order.format.or(annotation.format);
         }
         let orders: Vec<_> = orders.into_values().collect();
-        let (known, downloads) = (&self.volumes, &project.config.downloads);
+        // What extraction read in this look is not read again.
+        let just_read = &self.extracted;
+        let known = &self.volumes;
         let volumes: Vec<_> = orders
             .par_iter()
-            .map(|order| match known.get(order.name) {
-                Some(volume) if volume.is_fresh(&project.root, downloads, order) => Arc::clone(volume),
-                _ => Volume::open(&project.root, downloads, order),
+            .map(|order| match just_read.get(order.name) {
+                Some((volume, _)) if volume.format == order.format => Arc::clone(volume),
+                _ => Volume::renew(places, order, known.get(order.name), is_unchanged),
             })
             .collect();
+        let cited: std::collections::HashSet<&str> = volumes.iter().map(|v| v.name.as_str()).collect();
         let configured = self
             .extracted
             .values()
             .map(|(volume, _)| Arc::clone(volume))
+            .filter(|volume| !cited.contains(volume.name.as_str()))
             .collect::<Vec<_>>();
         let all = volumes.iter().cloned().chain(configured);
         self.volumes = all.map(|volume| (volume.name.clone(), volume)).collect();
@@ -265,18 +325,6 @@ impl Store {
         let inputs = files.iter().map(|(input, _)| input.clone());
         self.matched = inputs.zip(looked.iter().cloned()).collect();
         looked
-    }
-
-    fn volume(&mut self, project: &Project, order: &Order<'_>) -> Arc<Volume> {
-        let downloads = &project.config.downloads;
-        match self.volumes.get(order.name) {
-            Some(volume) if volume.is_fresh(&project.root, downloads, order) => Arc::clone(volume),
-            _ => {
-                let volume = Volume::open(&project.root, downloads, order);
-                self.volumes.insert(order.name.to_owned(), Arc::clone(&volume));
-                volume
-            }
-        }
     }
 }
 

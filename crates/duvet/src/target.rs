@@ -4,7 +4,9 @@
 //! people search for. Whether two spellings mean the same document is asked separately: [`canonical`].
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A target as written: `https://www.rfc-editor.org/rfc/rfc9000#section-2.1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,6 +25,24 @@ impl Target {
             specification: specification.trim().to_owned(),
             section: Some(section.trim()).filter(|s| !s.is_empty()).map(str::to_owned),
         }
+    }
+}
+
+/// Targets of one file, each once: citations of one section share it.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    known: HashMap<String, Arc<Target>>,
+}
+
+impl Targets {
+    /// What a text names.
+    pub(crate) fn get(&mut self, text: &str) -> Arc<Target> {
+        if let Some(known) = self.known.get(text) {
+            return Arc::clone(known);
+        }
+        let target = Arc::new(Target::parse(text));
+        self.known.insert(text.to_owned(), Arc::clone(&target));
+        target
     }
 }
 
@@ -54,21 +74,25 @@ pub fn canonical(specification: &str) -> String {
     }
 }
 
-/// Where a specification's text is kept below the folder of downloads: host, path, `.txt`.
+/// Where a specification's text is kept below the folder of downloads: host, path, and `.txt` in place of whatever
+/// extension the address has, as the public tool stores it.
+//= specs/duvet.md#inside-the-fence
+//# The text of an address MUST be stored below the folder of downloads, whatever its path says.
 pub fn storage_path(specification: &str) -> String {
     let canonical = canonical(specification);
-    let path = canonical
-        .split_once("://")
-        .map_or(canonical.as_str(), |(_, rest)| rest);
-    let path = path
-        .split(['?', '#'])
-        .next()
-        .unwrap_or(path)
-        .trim_end_matches('/');
-    if path.ends_with(".txt") {
-        path.to_owned()
-    } else {
-        format!("{path}.txt")
+    let path = canonical.split(['?', '#']).next().unwrap_or(&canonical);
+    let name = relative_name(path);
+    let (folder, file) = name
+        .rsplit_once('/')
+        .map_or((None, name.as_str()), |(folder, file)| (Some(folder), file));
+    // A host is no file name: `example.com` alone keeps its dot.
+    let stem = match (folder, file.rsplit_once('.')) {
+        (Some(_), Some((stem, _))) if !stem.is_empty() => stem,
+        _ => file,
+    };
+    match folder {
+        Some(folder) => format!("{folder}/{stem}.txt"),
+        None => format!("{stem}.txt"),
     }
 }
 

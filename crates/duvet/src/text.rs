@@ -37,6 +37,49 @@ impl Span {
     }
 }
 
+/// Some spans of one text. Most quotes are one line, and one span needs no memory of its own.
+#[derive(Clone, Debug)]
+pub enum Spans {
+    /// One.
+    One(Span),
+    /// None, or several.
+    Many(Box<[Span]>),
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self::Many(Box::default())
+    }
+}
+
+impl From<Vec<Span>> for Spans {
+    fn from(spans: Vec<Span>) -> Self {
+        match spans.as_slice() {
+            [one] => Self::One(*one),
+            _ => Self::Many(spans.into()),
+        }
+    }
+}
+
+impl std::ops::Deref for Spans {
+    type Target = [Span];
+
+    fn deref(&self) -> &[Span] {
+        match self {
+            Self::One(span) => std::slice::from_ref(span),
+            Self::Many(spans) => spans,
+        }
+    }
+}
+
+impl PartialEq for Spans {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Spans {}
+
 /// Where something is, for people: both count from one, columns in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Position {
@@ -57,6 +100,43 @@ pub fn position(text: &str, offset: usize) -> Position {
     Position {
         line: memchr::memchr_iter(b'\n', before.as_bytes()).count() as u32 + 1,
         column: before[line_start..].chars().count() as u32 + 1,
+    }
+}
+
+/// Line and column of many offsets of one text. Going on from the last place costs the way between the two, not the way
+/// from the front: a file of twenty thousand findings is not read twenty thousand times.
+#[derive(Debug)]
+pub struct Cursor<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
+}
+
+impl<'t> Cursor<'t> {
+    /// A cursor at the front of a text.
+    pub fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1 }
+    }
+
+    /// As [`position`].
+    pub fn position(&mut self, offset: usize) -> Position {
+        let offset = self.text.floor_char_boundary(offset);
+        let bytes = self.text.as_bytes();
+        let between = |from: usize, to: usize| {
+            crate::effort::count(to - from);
+            memchr::memchr_iter(b'\n', &bytes[from..to]).count() as u32
+        };
+        self.line = if offset >= self.at {
+            self.line + between(self.at, offset)
+        } else {
+            self.line - between(offset, self.at)
+        };
+        self.at = offset;
+        let line_start = memchr::memrchr(b'\n', &bytes[..offset]).map_or(0, |i| i + 1);
+        Position {
+            line: self.line,
+            column: self.text[line_start..offset].chars().count() as u32 + 1,
+        }
     }
 }
 
@@ -82,9 +162,40 @@ pub fn lines(text: &str) -> impl Iterator<Item = (Span, &str)> {
     })
 }
 
+/// A stranger's text as a terminal may show it: nothing in it moves the cursor, changes colours, rings or turns the
+/// direction of what follows.
+//= specs/duvet.md#inside-the-fence
+//# Text of a project MUST NOT reach a terminal with control sequences in it.
+pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+    let is_harmful = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(is_harmful) {
+        text.replace(is_harmful, "\u{fffd}").into()
+    } else {
+        text.into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    //= specs/duvet.md#inside-the-fence
+    //= type=test
+    //# Text of a project MUST NOT reach a terminal with control sequences in it.
+    #[test]
+    fn escape_sequences_are_shown_and_not_obeyed() {
+        assert_eq!(printable("a\tb\nc é"), "a\tb\nc é");
+        let evil = "\u{1b}]0;title\u{7}\u{1b}[2Jx\u{9b}31m\u{202e}y\r";
+        let shown = printable(evil);
+        assert!(
+            !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\r']),
+            "{shown:?}"
+        );
+        assert!(shown.contains("title") && shown.contains('y'));
+    }
 
     #[test]
     fn lines_keep_their_places() {
@@ -100,5 +211,10 @@ mod tests {
         assert_eq!(position("é=1\nx", 2), Position { line: 1, column: 2 });
         assert_eq!(position("é=1\nx", 1), Position { line: 1, column: 1 });
         assert_eq!(position("é=1\nx", 99), Position { line: 2, column: 2 });
+        let text = "é=1\nx\n\nlast é";
+        let mut cursor = Cursor::new(text);
+        for offset in [0, 9, 2, 1, 14, 7, 3, 99, 0] {
+            assert_eq!(cursor.position(offset), position(text, offset), "{offset}");
+        }
     }
 }

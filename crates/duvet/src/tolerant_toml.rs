@@ -1,7 +1,7 @@
 //! Reading TOML without giving up: syntax errors, wrong types and unknown keys become diagnostics, the rest is read.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::text::position;
+use crate::text::{Cursor, Position};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,9 +17,9 @@ pub(crate) struct Codes {
 /// A file being read.
 pub(crate) struct Document<'a> {
     pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
     pub(crate) codes: Codes,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    cursor: Cursor<'a>,
 }
 
 impl<'a> Document<'a> {
@@ -27,9 +27,9 @@ impl<'a> Document<'a> {
     pub(crate) fn parse(file: &'a str, text: &'a str, codes: Codes) -> (Self, Spanned<DeTable<'a>>) {
         let mut document = Self {
             file,
-            text,
             codes,
             diagnostics: Vec::new(),
+            cursor: Cursor::new(text),
         };
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
@@ -40,11 +40,16 @@ impl<'a> Document<'a> {
     }
 
     pub(crate) fn report(&mut self, code: Code, message: String, span: Range<usize>) -> &mut Diagnostic {
-        let (start, end) = (position(self.text, span.start), position(self.text, span.end));
+        let (start, end) = (self.position(span.start), self.position(span.end));
         self.diagnostics
             .push(Diagnostic::new(code, message, self.file, start).until(end));
         let last = self.diagnostics.len() - 1;
         &mut self.diagnostics[last]
+    }
+
+    /// Line and column of an offset.
+    pub(crate) fn position(&mut self, offset: usize) -> Position {
+        self.cursor.position(offset)
     }
 
     /// A string of a table.

@@ -68,7 +68,8 @@ pub fn get_citation_context(
     }
     let citation = catalogue.find_citation(id).ok_or(Denied::Unknown)?;
     let annotation = catalogue.snapshot.analysis.annotation(citation);
-    let bytes = std::fs::read(real_path(root, file)?).map_err(|_| Denied::Unknown)?;
+    let path = real_path(root, file)?;
+    let bytes = crate::fence::read(&path, crate::fence::MAX_SOURCE_BYTES).map_err(|_| Denied::Unknown)?;
     let text = String::from_utf8_lossy(&bytes);
     let all: Vec<&str> = text.lines().collect();
     let lines = lines.min(MAX_CONTEXT_LINES);

@@ -6,6 +6,8 @@ mod tokenizer;
 
 use super::{Annotation, CommentStyle, Kind};
 use crate::diagnostic::Diagnostic;
+use crate::target::Targets;
+use crate::text::Cursor;
 use std::sync::Arc;
 
 /// The file a text was read from, and how it is to be read.
@@ -28,8 +30,12 @@ pub fn extract(source: Source<'_>) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut annotations = Vec::new();
     let mut diagnostics = Vec::new();
     let blocks = tokenizer::blocks(source.text, source.style);
+    let mut places = parser::Places {
+        cursor: Cursor::new(source.text),
+        targets: Targets::default(),
+    };
     for block in &blocks {
-        annotations.extend(parser::annotation(&source, block, &mut diagnostics));
+        annotations.extend(parser::annotation(&source, block, &mut places, &mut diagnostics));
     }
     stray::find(&source, &blocks, &mut diagnostics);
     (annotations, diagnostics)

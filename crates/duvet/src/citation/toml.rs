@@ -1,11 +1,11 @@
 //! Requirement files: `[[spec]]`, `[[exception]]` and `[[todo]]` entries.
 
-use super::{Annotation, Kind, join_quote};
+use super::{Annotation, Details, Kind, join_quote};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::specification::Format;
 use crate::specification::keyword::Level;
-use crate::target::Target;
-use crate::text::{Span, position};
+use crate::target::{Target, Targets};
+use crate::text::Span;
 use crate::tolerant_toml::{Codes, Document};
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ pub fn extract(name: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>
     let root = root.get_ref();
     let default_target = document.string(root, "target");
     let mut annotations = Vec::new();
+    let mut targets = Targets::default();
     for (array, kind) in ARRAYS {
         for (span, table) in document.tables(root, array) {
             let mut entry = Entry {
@@ -42,6 +43,7 @@ pub fn extract(name: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>
                 table,
                 span,
                 kind: *kind,
+                targets: &mut targets,
             };
             annotations.extend(entry.read(name, default_target.as_deref()));
         }
@@ -58,6 +60,7 @@ struct Entry<'d, 'a, 't> {
     table: &'t DeTable<'a>,
     span: Range<usize>,
     kind: Kind,
+    targets: &'d mut Targets,
 }
 
 impl Entry<'_, '_, '_> {
@@ -97,21 +100,24 @@ impl Entry<'_, '_, '_> {
             .or_else(|| self.string("tracking_issue"));
         Some(Annotation {
             source: Arc::clone(name),
-            line: position(self.document.text, self.span.start).line,
+            line: self.document.position(self.span.start).line,
             column: 1,
-            last_line: position(self.document.text, self.span.end).line,
+            last_line: self.document.position(self.span.end).line,
             span: Span::new(self.span.start, self.span.end),
             kind: self.kind,
             level: self.level(),
-            target,
-            quote: join_quote(quote.lines()),
-            context: join_quote(self.string("context").unwrap_or_default().lines()),
-            comment: comment.unwrap_or_default(),
-            feature: self.string("feature").unwrap_or_default(),
-            tracking_issue: issue.unwrap_or_default(),
-            tags: self.document.strings(self.table, "tags"),
             format: self.format(),
+            target,
+            quote: join_quote(quote.lines()).into(),
             blob_link: None,
+            details: Details {
+                context: join_quote(self.string("context").unwrap_or_default().lines()),
+                comment: comment.unwrap_or_default(),
+                feature: self.string("feature").unwrap_or_default(),
+                tracking_issue: issue.unwrap_or_default(),
+                tags: self.document.strings(self.table, "tags"),
+            }
+            .boxed(),
         })
     }
 
@@ -128,8 +134,8 @@ impl Entry<'_, '_, '_> {
         value
     }
 
-    fn target(&mut self, text: &str) -> Option<Target> {
-        let target = Target::parse(text);
+    fn target(&mut self, text: &str) -> Option<Arc<Target>> {
+        let target = self.targets.get(text);
         if target.section.is_none() {
             let message = format!("`{text}` names no section");
             self.document

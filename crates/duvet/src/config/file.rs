@@ -46,6 +46,10 @@ pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) 
     if let Some(report) = reader.document.table(root, "report") {
         reader.report(report);
     }
+    if let Some(fetch) = reader.document.table(root, "fetch") {
+        reader.document.refuse_unknown(fetch, &["hosts"]);
+        reader.config.hosts = reader.document.strings(fetch, "hosts");
+    }
     reader.extraction(root);
     let known = [
         "$schema",
@@ -54,6 +58,7 @@ pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) 
         "requirement",
         "report",
         "extraction",
+        "fetch",
     ];
     reader.document.refuse_unknown(root, &known);
     (reader.config, reader.document.diagnostics)

@@ -1,7 +1,8 @@
 //! A section's text made searchable, with the way back to the specification's bytes.
 
+use super::grams::Grams;
 use crate::specification::{Section, Specification};
-use crate::text::Span;
+use crate::text::{Span, Spans};
 use std::sync::OnceLock;
 
 /// One section's text: its lines trimmed and joined by single blanks.
@@ -12,6 +13,7 @@ pub struct Haystack {
     /// Start in the joined text and in the specification, for each line.
     lines: Vec<(u32, u32)>,
     normal: OnceLock<Normal>,
+    grams: OnceLock<Grams>,
 }
 
 /// A text without the blanks that carry no meaning, each byte with its place in the text it came from.
@@ -19,6 +21,28 @@ pub struct Haystack {
 pub(super) struct Normal {
     pub(super) text: String,
     places: Vec<u32>,
+    grams: OnceLock<Grams>,
+}
+
+impl Normal {
+    /// Where a normalised quote stands, from the front.
+    pub(super) fn find_all<'a>(&'a self, needle: &'a [u8]) -> Box<dyn Iterator<Item = usize> + 'a> {
+        self.grams().find_all(self.text.as_bytes(), needle)
+    }
+
+    /// The same with places that overlap.
+    pub(super) fn find_overlapping<'a>(&'a self, needle: &'a [u8]) -> Box<dyn Iterator<Item = usize> + 'a> {
+        self.grams().find_overlapping(self.text.as_bytes(), needle)
+    }
+
+    /// Where to part a quote that may have an edit.
+    pub(super) fn part(&self, needle: &[u8]) -> usize {
+        self.grams().part(needle)
+    }
+
+    fn grams(&self) -> &Grams {
+        self.grams.get_or_init(|| Grams::new(&self.text))
+    }
 }
 
 impl Haystack {
@@ -43,6 +67,12 @@ impl Haystack {
         haystack
     }
 
+    /// Where a quote stands word for word, from the front.
+    pub(super) fn find_all<'a>(&'a self, quote: &'a str) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let grams = self.grams.get_or_init(|| Grams::new(&self.joined));
+        grams.find_all(self.joined.as_bytes(), quote.as_bytes())
+    }
+
     /// The text without meaningless blanks; made when the first quote needs it.
     pub(super) fn normal(&self) -> &Normal {
         self.normal.get_or_init(|| normalise(&self.joined))
@@ -50,7 +80,7 @@ impl Haystack {
 
     /// The bytes of the specification behind a range of the joined text, one span per line, blanks at both ends of
     /// the range left out.
-    pub(super) fn pieces(&self, start: usize, end: usize) -> Vec<Span> {
+    pub(super) fn pieces(&self, start: usize, end: usize) -> Spans {
         let text = &self.joined[start..end];
         let (start, end) = (end - text.trim_start().len(), start + text.trim_end().len());
         let first = self
@@ -75,7 +105,7 @@ impl Haystack {
                 });
             }
         }
-        pieces
+        pieces.into()
     }
 }
 
@@ -97,6 +127,7 @@ pub(super) fn normalise(text: &str) -> Normal {
     let mut normal = Normal {
         text: String::with_capacity(text.len()),
         places: Vec::with_capacity(text.len()),
+        grams: OnceLock::new(),
     };
     let mut pending: Option<u32> = None;
     let mut after_punctuation = true;

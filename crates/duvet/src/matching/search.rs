@@ -1,9 +1,12 @@
 //! The three steps, and what to say when all of them fail.
 
+use super::grams::Grams;
 use super::haystack::{Haystack, normalise};
-use super::{Grade, changes_meaning, fuzzy, word_diff};
-use crate::text::Span;
+use super::{Drift, Grade, changes_meaning, fuzzy, word_diff};
+use crate::text::Spans;
 use memchr::memmem;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a search in one section gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +14,7 @@ pub struct Found {
     /// How well the quote agrees.
     pub grade: Grade,
     /// Where, one span per line.
-    pub pieces: Vec<Span>,
+    pub pieces: Spans,
 }
 
 /// Looks for a quote in a section; `None` when it is not there even with one edit.
@@ -22,7 +25,7 @@ pub fn find(haystack: &Haystack, quote: &str) -> Option<Found> {
 }
 
 fn exact(haystack: &Haystack, quote: &str) -> Option<Found> {
-    let mut hits = memmem::find_iter(haystack.joined.as_bytes(), quote);
+    let mut hits = haystack.find_all(quote);
     let start = hits.next()?;
     let grade = match hits.count() {
         0 => Grade::Exact,
@@ -39,7 +42,7 @@ fn exact(haystack: &Haystack, quote: &str) -> Option<Found> {
 fn normalised(haystack: &Haystack, quote: &str) -> Option<Found> {
     let needle = normalise(quote).text;
     let normal = haystack.normal();
-    let mut hits = memmem::find_iter(normal.text.as_bytes(), &needle);
+    let mut hits = normal.find_all(needle.as_bytes());
     let start = hits.next().filter(|_| !needle.is_empty())?;
     let grade = match hits.count() {
         0 => Grade::Normalised,
@@ -57,23 +60,123 @@ fn normalised(haystack: &Haystack, quote: &str) -> Option<Found> {
 fn drifted(haystack: &Haystack, quote: &str) -> Option<Found> {
     let needle = normalise(quote).text;
     let normal = haystack.normal();
-    let (start, end) = fuzzy::find(needle.as_bytes(), normal.text.as_bytes())?;
+    let needle = needle.as_bytes();
+    let part = normal.part(needle);
+    let (start, end) = fuzzy::find(needle, part, normal.text.as_bytes(), &|half| {
+        normal.find_overlapping(half)
+    })?;
     let (from, to) = normal.original(start, end);
     // The edit may have split a character; the span is widened to whole ones.
     let (from, to) = (
         haystack.joined.floor_char_boundary(from),
         haystack.joined.ceil_char_boundary(to),
     );
-    let text = haystack.joined[from..to].to_owned();
-    let grade = Grade::Drifted {
+    let text = whole_words(&haystack.joined, from, to, quote).to_owned();
+    let grade = Grade::Drifted(Box::new(Drift {
         distance: 1,
         diff: word_diff(quote, &text),
         changes_meaning: changes_meaning(quote, &text),
         tolerated: true,
         text,
-    };
+    }));
     Some(Found {
         grade,
         pieces: haystack.pieces(from, to),
     })
+}
+
+/// What to write instead: no word cut in two, and no stop of the sentence before, unless the quote has it as well.
+fn whole_words<'t>(text: &'t str, from: usize, to: usize, quote: &str) -> &'t str {
+    let is_inner =
+        |c: char| c.is_alphanumeric() || matches!(c, '[' | ']' | '(' | ')' | '<' | '>' | '-' | '_');
+    let matched = &text[from..to];
+    let stray = matched.len() - matched.trim_start_matches(['.', ',', ';', ':', ' ']).len();
+    let starts_plain = quote.starts_with(|c: char| !matches!(c, '.' | ',' | ';' | ':'));
+    if stray > 0 && starts_plain {
+        return whole_words(text, from + stray, to, quote);
+    }
+    let before = text[..from]
+        .chars()
+        .rev()
+        .take_while(|c| is_inner(*c))
+        .map(char::len_utf8);
+    let from = if matched.starts_with(char::is_whitespace) {
+        from
+    } else {
+        from - before.sum::<usize>()
+    };
+    let after = text[to..]
+        .chars()
+        .take_while(|c| is_inner(*c))
+        .map(char::len_utf8);
+    let to = if matched.ends_with(|c: char| c.is_alphanumeric()) {
+        to + after.sum::<usize>()
+    } else {
+        to
+    };
+    &text[from..to]
+}
+
+/// All sections one after the other, for quotes that are not where they are said to be.
+#[derive(Debug)]
+pub struct Everywhere {
+    exact: Joined,
+    normal: Joined,
+}
+
+#[derive(Debug, Default)]
+struct Joined {
+    text: String,
+    /// Where each section begins.
+    starts: Vec<usize>,
+    /// How many quotes were looked for; an index is worth its memory only for many.
+    asked: AtomicUsize,
+    grams: OnceLock<Grams>,
+}
+
+/// A text is searched as it is for so many quotes, before it is indexed.
+const SEARCHES_BEFORE_INDEX: usize = 16;
+
+impl Everywhere {
+    /// The sections of a specification, in their order.
+    pub fn new<'a>(sections: impl Iterator<Item = &'a Haystack>) -> Self {
+        let mut everywhere = Self {
+            exact: Joined::default(),
+            normal: Joined::default(),
+        };
+        for section in sections {
+            everywhere.exact.push(&section.joined);
+            everywhere.normal.push(&section.normal().text);
+        }
+        everywhere
+    }
+
+    /// The first section that has a quote word for word, blanks aside.
+    pub fn section_of(&self, quote: &str) -> Option<usize> {
+        self.exact
+            .find(quote)
+            .or_else(|| self.normal.find(&normalise(quote).text))
+    }
+}
+
+impl Joined {
+    fn push(&mut self, section: &str) {
+        self.starts.push(self.text.len());
+        self.text.push_str(section);
+        // No quote holds it, so none is found across two sections.
+        self.text.push('\0');
+    }
+
+    fn find(&self, quote: &str) -> Option<usize> {
+        let text = self.text.as_bytes();
+        let at = if self.asked.fetch_add(1, Ordering::Relaxed) < SEARCHES_BEFORE_INDEX {
+            crate::effort::count(text.len());
+            memmem::find(text, quote.as_bytes())
+        } else {
+            let grams = self.grams.get_or_init(|| Grams::new(&self.text));
+            grams.find_all(text, quote.as_bytes()).next()
+        };
+        let at = at.filter(|_| !quote.is_empty())?;
+        Some(self.starts.partition_point(|start| *start <= at) - 1)
+    }
 }

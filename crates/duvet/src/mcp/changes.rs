@@ -4,11 +4,9 @@ use super::desk::Desk;
 use super::tree::uri;
 use crate::catalogue::Catalogue;
 use crate::engine::Snapshot;
-use crate::watch::Watch;
-use mcp_runtime::{Change, List, Server};
+use mcp_server::{Change, List, Server};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,9 +17,9 @@ const POLL_EVERY_MS: u64 = 2_000;
 /// Looks that nobody asked for take about this part of the time.
 const IDLE_SHARE: u32 = 50;
 
-/// Tells of changes below a folder for as long as the process lives. Call it on a thread of its own.
-pub fn tell(desk: &Desk, server: &Server, root: &Path) {
-    let watch = Watch::new(root).ok();
+/// Tells of changes of the project for as long as the process lives. Call it on a thread of its own.
+pub fn tell(desk: &Desk, server: &Server) {
+    let (watch, mut seen) = (desk.watch(), 0);
     let mut told = desk.first();
     let mut state = state(&told);
     loop {
@@ -34,7 +32,7 @@ pub fn tell(desk: &Desk, server: &Server, root: &Path) {
         }
         let longest = Duration::from_millis(LOOK_EVERY_MS);
         match &watch {
-            Some(watch) => drop(watch.wait(longest)),
+            Some(watch) => drop(watch.wait(&mut seen, longest)),
             None => {
                 let rest = start.elapsed() * IDLE_SHARE;
                 std::thread::sleep(rest.clamp(Duration::from_millis(POLL_EVERY_MS), longest));

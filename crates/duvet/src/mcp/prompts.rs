@@ -3,7 +3,8 @@
 use super::GUIDE;
 use super::desk::Desk;
 use super::resources::completer;
-use mcp_runtime::{Content, Prompt, PromptMessage};
+use mcp_protocol::{Content, PromptMessage};
+use mcp_server::Prompt;
 use refusal::{Code, Refusal};
 use std::sync::Arc;
 

@@ -1,15 +1,13 @@
 //! The tree as MCP resources: lists in pages, templates with completion, and reading.
 
 use super::BASE;
-use super::desk::{Desk, STAMP, View};
+use super::desk::{DependsOn, Desk, STAMP, View};
 use super::tree::{self, Node};
 use crate::catalogue::Denied;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{
-    Completer, Completing, Context, Listing, Resource, ResourceContents, ResourceSource, ResourceTemplate,
-    Stop, uri,
-};
+use mcp_protocol::{ResourceContents, uri};
+use mcp_server::{Completer, Completing, Context, Listing, Resource, ResourceSource, ResourceTemplate, Stop};
 use refusal::{Code, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,6 +172,7 @@ fn contents(
     limit: usize,
 ) -> Result<Vec<ResourceContents>, Refusal> {
     let node = tree::find(&view.catalogue, path).ok_or_else(|| not_found(view, path))?;
+    whole(view, node)?;
     let mut value = tree::value(view, node)?;
     let mut meta = serde_json::Map::from_iter([(STAMP.to_owned(), view.stamp())]);
     if let (true, Some(rows)) = (tree::is_list(node), value.as_array_mut()) {
@@ -194,6 +193,7 @@ fn contents(
 /// One page of what lies below a path.
 fn page(view: &View<'_>, from: usize, path: &str) -> Result<Listing<Resource>, Refusal> {
     let node = tree::find(&view.catalogue, path).ok_or_else(|| not_found(view, path))?;
+    whole(view, node)?;
     let members = tree::members(view, node);
     let end = from.saturating_add(PAGE_ENTRIES).min(members.len());
     let next = (end < members.len()).then(|| format!("{end} {path}"));
@@ -202,6 +202,19 @@ fn page(view: &View<'_>, from: usize, path: &str) -> Result<Listing<Resource>, R
         entries: entries.collect(),
         next,
     })
+}
+
+/// Refuses what would be read as "there is nothing" when something was not read.
+fn whole(view: &View<'_>, node: Node) -> Result<(), Refusal> {
+    let depends_on = match node {
+        Node::Requirements | Node::Citations => DependsOn::Everything,
+        _ => DependsOn::Settings,
+    };
+    match view.lacking(depends_on) {
+        Some(reason) => Err(Refusal::new(Code::DependencyUnavailable, reason)
+            .hint("Mend the project's inputs, then read again; `list_invalid_citations` shows them with their places.")),
+        None => Ok(()),
+    }
 }
 
 /// An entry of a list. It is only shown: reading goes by address.

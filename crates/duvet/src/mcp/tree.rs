@@ -106,10 +106,13 @@ pub(super) fn members(view: &View<'_>, node: Node) -> Vec<Member> {
         Node::SectionRequirements(specification, section) => {
             let all = view.snapshot().analysis.requirements.iter().enumerate();
             all.filter(|(_, r)| (r.specification, r.section) == (specification, Some(section)))
+                .filter(|(index, _)| view.snapshot().is_first(*index))
                 .map(|(index, _)| requirement(catalogue, index))
                 .collect()
         }
-        Node::Requirements => (0..view.snapshot().requirement_ids.len())
+        Node::Requirements => view
+            .snapshot()
+            .distinct()
             .map(|index| requirement(catalogue, index))
             .collect(),
         Node::Requirement(index) => {
@@ -124,8 +127,14 @@ pub(super) fn members(view: &View<'_>, node: Node) -> Vec<Member> {
         }
         Node::Citations => {
             let all = catalogue.citations().into_iter();
-            all.map(|entry| citation_member(entry.full_path, entry.id))
-                .collect()
+            all.map(|entry| {
+                let mut member = citation_member(entry.full_path, entry.id);
+                member
+                    .fields
+                    .insert("requirements".to_owned(), entry.requirements.into());
+                member
+            })
+            .collect()
         }
         Node::Citation(_) => Vec::new(),
     }

@@ -1,6 +1,7 @@
 //! The version 1 JSON report, byte for byte as the public tool writes it.
 
 use super::segment::{Claims, Segment, lines};
+use super::writer::{close, field, key, list, number, string};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{Annotation, Kind};
 use crate::specification::Specification;
@@ -70,7 +71,7 @@ fn specification(analysis: &Analysis, cited: &Cited) -> Vec<u8> {
     field(&mut out, "title", specification.title.as_deref());
     field(&mut out, "format", Some(specification.format.name()));
     out.extend_from_slice(b"\"requirements\":[");
-    list(&mut out, &cited.requirements, |out, id| number(out, *id as usize));
+    list(&mut out, &cited.requirements, |out, id| number(out, *id));
     out.extend_from_slice(b"],\"sections\":[");
     let sections: Vec<usize> = (0..specification.sections.len()).collect();
     list(&mut out, &sections, |out, index| {
@@ -109,7 +110,7 @@ fn section(
     let requirements = &cited.sections[index].requirements;
     if !requirements.is_empty() {
         out.extend_from_slice(b",\"requirements\":[");
-        list(out, requirements, |out, id| number(out, *id as usize));
+        list(out, requirements, |out, id| number(out, *id));
         out.push(b']');
     }
     out.push(b'}');
@@ -117,9 +118,12 @@ fn section(
 
 fn segment(out: &mut Vec<u8>, analysis: &Analysis, specification: &Specification, segment: &Segment) {
     out.extend_from_slice(b"[[");
-    list(out, &segment.annotations, |out, id| number(out, *id as usize));
+    list(out, &segment.annotations, |out, id| number(out, *id));
     out.extend_from_slice(b"],");
-    number(out, reference_id(Claims::of(analysis, &segment.annotations)));
+    number(
+        out,
+        reference_id(Claims::of(analysis, &segment.annotations)) as u64,
+    );
     out.push(b',');
     string(out, &specification.text[segment.span.range()]);
     out.push(b']');
@@ -132,7 +136,7 @@ fn annotation(out: &mut Vec<u8>, annotation: &Annotation) {
     field(out, "target_section", annotation.target.section.as_deref());
     if annotation.line > 0 {
         out.extend_from_slice(b"\"line\":");
-        number(out, annotation.line as usize);
+        number(out, annotation.line);
         out.push(b',');
     }
     if annotation.kind != Kind::Implementation {
@@ -145,28 +149,28 @@ fn annotation(out: &mut Vec<u8>, annotation: &Annotation) {
     field(
         out,
         "comment",
-        Some(&annotation.comment)
+        Some(&annotation.details().comment)
             .filter(|t| filled(t))
             .map(String::as_str),
     );
     field(
         out,
         "feature",
-        Some(&annotation.feature)
+        Some(&annotation.details().feature)
             .filter(|t| filled(t))
             .map(String::as_str),
     );
     field(
         out,
         "tracking_issue",
-        Some(&annotation.tracking_issue)
+        Some(&annotation.details().tracking_issue)
             .filter(|t| filled(t))
             .map(String::as_str),
     );
     field(out, "blob_link", annotation.blob_link.as_deref());
-    if !annotation.tags.is_empty() {
+    if !annotation.details().tags.is_empty() {
         out.extend_from_slice(b"\"tags\":[");
-        list(out, &annotation.tags, |out, tag| string(out, tag));
+        list(out, &annotation.details().tags, |out, tag| string(out, tag));
         out.extend_from_slice(b"],");
     }
     close(out);
@@ -175,7 +179,7 @@ fn annotation(out: &mut Vec<u8>, annotation: &Annotation) {
 fn status(out: &mut Vec<u8>, requirement: &Requirement) {
     let coverage = &requirement.coverage;
     out.push(b'"');
-    number(out, requirement.annotation as usize);
+    number(out, requirement.annotation);
     out.extend_from_slice(b"\":{");
     let counts = [
         ("spec", coverage.spec),
@@ -188,12 +192,12 @@ fn status(out: &mut Vec<u8>, requirement: &Requirement) {
     ];
     for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         key(out, name);
-        number(out, count);
+        number(out, count as u64);
         out.push(b',');
     }
     if !coverage.related.is_empty() {
         out.extend_from_slice(b"\"related\":[");
-        list(out, &coverage.related, |out, id| number(out, *id as usize));
+        list(out, &coverage.related, |out, id| number(out, *id));
         out.extend_from_slice(b"],");
     }
     close(out);
@@ -224,45 +228,4 @@ fn reference_id(claims: Claims) -> usize {
     ];
     let bits = flags.iter().fold(0, |bits, flag| bits << 1 | usize::from(*flag));
     (claims.level as usize) << 6 | bits
-}
-
-fn list<T>(out: &mut Vec<u8>, items: &[T], mut each: impl FnMut(&mut Vec<u8>, &T)) {
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        each(out, item);
-    }
-}
-
-/// `"name":"value",`, or nothing.
-fn field(out: &mut Vec<u8>, name: &str, value: Option<&str>) {
-    if let Some(value) = value {
-        key(out, name);
-        string(out, value);
-        out.push(b',');
-    }
-}
-
-fn key(out: &mut Vec<u8>, name: &str) {
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
-}
-
-/// Ends an object whose fields all end with a comma.
-fn close(out: &mut Vec<u8>) {
-    if out.last() == Some(&b',') {
-        out.pop();
-    }
-    out.push(b'}');
-}
-
-fn number(out: &mut Vec<u8>, value: usize) {
-    out.extend_from_slice(value.to_string().as_bytes());
-}
-
-fn string(out: &mut Vec<u8>, text: &str) {
-    // Writing a string to memory cannot fail.
-    let _ = serde_json::to_writer(out, text);
 }

@@ -43,10 +43,8 @@ struct Repository<'a> {
 #[derive(Default, Serialize)]
 struct Sources<'a> {
     #[serde(rename = "https://awslabs.github.io/duvet/v2/sources.json#inline")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     inline: BTreeMap<String, Inline<'a>>,
     #[serde(rename = "https://awslabs.github.io/duvet/v2/sources.json#linked")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     linked: BTreeMap<String, Linked<'a>>,
 }
 
@@ -66,16 +64,12 @@ struct Linked<'a> {
 #[derive(Default, Serialize)]
 struct Buckets<'a> {
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#specification")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     specifications: BTreeMap<String, SpecificationEntry<'a>>,
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#section")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     sections: BTreeMap<String, SectionEntry<'a>>,
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#requirement")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     requirements: BTreeMap<String, RequirementEntry>,
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#cite")]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     cites: BTreeMap<String, CiteEntry<'a>>,
 }
 
@@ -242,10 +236,10 @@ impl<'a> Builder<'a> {
             target,
             r#type: kind(annotation.kind),
             level: annotation.level.name(),
-            comment: &annotation.comment,
-            feature: &annotation.feature,
-            tracking_issue: &annotation.tracking_issue,
-            tags: &annotation.tags,
+            comment: &annotation.details().comment,
+            feature: &annotation.details().feature,
+            tracking_issue: &annotation.details().tracking_issue,
+            tags: &annotation.details().tags,
         };
         self.report.annotations.cites.insert(key.clone(), entry);
         Some(key)

@@ -3,6 +3,7 @@
 use super::segment::{Claims, lines};
 use crate::analysis::{Analysis, Cited};
 use crate::specification::Specification;
+use crate::text::Cursor;
 use std::fmt::Write;
 
 /// One file per specification: its name and its text.
@@ -32,8 +33,9 @@ fn one(analysis: &Analysis, cited: &Cited, specification: &Specification) -> Str
     let mut out = format!("TN:Compliance\nSF:{}\n", cited.name());
     let mut functions = String::new();
     let mut rows = Vec::new();
+    let mut cursor = Cursor::new(&specification.text);
     for (index, section) in specification.sections.iter().enumerate() {
-        let line = heading_line(specification, index);
+        let line = cursor.position(section.heading.start as usize).line;
         let facts = facts(analysis, cited, specification, index);
         let hits = facts.iter().filter(|f| f.cited || f.tested).count();
         let _ = writeln!(out, "FN:{line},{}", section.title);
@@ -93,9 +95,4 @@ fn facts(
         })
     })
     .collect()
-}
-
-fn heading_line(specification: &Specification, section: usize) -> u32 {
-    let heading = specification.sections[section].heading;
-    crate::text::position(&specification.text, heading.start as usize).line
 }

@@ -6,6 +6,8 @@ use crate::matching::is_counted;
 use crate::specification::Specification;
 use crate::specification::keyword::Level;
 use crate::text::Span;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A stretch of one line that the same annotations quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,33 +52,44 @@ pub(crate) fn lines(
     lines
 }
 
+/// One pass from left to right: what begins is added to those that cover the next stretch, what ends is taken away. So a
+/// line costs what it says, also when it is a whole chapter.
 fn cut(line: Span, pieces: &[(Span, u32)]) -> Vec<Segment> {
     if pieces.is_empty() {
         return Vec::new();
     }
+    let counted = || pieces.iter().filter(|(span, _)| is_counted(*span));
     // A piece that does not count still cuts the line where it begins.
     let mut ends: Vec<u32> = pieces.iter().map(|(span, _)| span.start).collect();
-    ends.extend(
-        pieces
-            .iter()
-            .filter(|(span, _)| is_counted(*span))
-            .map(|(span, _)| span.end),
-    );
+    ends.extend(counted().map(|(span, _)| span.end));
     ends.extend([line.start, line.end]);
     ends.sort_unstable();
     ends.dedup();
+    let mut begins = counted().peekable();
+    let mut over: Vec<(u32, u32)> = counted().map(|(span, id)| (span.end, *id)).collect();
+    over.sort_unstable();
+    let mut over = over.into_iter().peekable();
+    // An annotation may have several pieces of one line.
+    let mut covering: BTreeMap<u32, usize> = BTreeMap::new();
     let segment = |window: &[u32]| {
-        let span = Span {
-            start: window[0],
-            end: window[1],
-        };
-        let covering = pieces
-            .iter()
-            .filter(|(p, _)| is_counted(*p) && p.start <= span.start && span.end <= p.end);
-        let mut annotations: Vec<u32> = covering.map(|(_, id)| *id).collect();
-        annotations.sort_unstable();
-        annotations.dedup();
-        Segment { span, annotations }
+        let (start, end) = (window[0], window[1]);
+        while let Some((_, id)) = over.next_if(|(end, _)| *end <= start) {
+            crate::effort::count(1);
+            if let Entry::Occupied(mut open) = covering.entry(id) {
+                *open.get_mut() -= 1;
+                if *open.get() == 0 {
+                    open.remove();
+                }
+            }
+        }
+        while let Some((_, id)) = begins.next_if(|(span, _)| span.start <= start) {
+            crate::effort::count(1);
+            *covering.entry(*id).or_default() += 1;
+        }
+        Segment {
+            span: Span { start, end },
+            annotations: covering.keys().copied().collect(),
+        }
     };
     ends.windows(2).map(segment).collect()
 }

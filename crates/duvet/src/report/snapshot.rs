@@ -12,16 +12,17 @@ use std::fmt::Write;
 //# The text snapshot MUST be byte-identical to the one the public tool writes for the same project.
 pub fn render(analysis: &Analysis) -> String {
     let mut out = String::new();
-    for cited in &analysis.specifications {
+    for (index, cited) in analysis.specifications.iter().enumerate() {
+        // The public tool sets each one apart from what was before it, whether or not either has anything to show.
+        if index > 0 {
+            out.push('\n');
+        }
         let Some(specification) = cited.specification() else {
             continue;
         };
         let body = sections(analysis, cited, specification);
         if body.is_empty() {
             continue;
-        }
-        if !out.is_empty() {
-            out.push('\n');
         }
         let name = cited.name();
         // Writing to a string cannot fail.
@@ -62,25 +63,26 @@ fn line(out: &mut String, analysis: &Analysis, specification: &Specification, se
     for segment in segments {
         let claims = Some(segment)
             .filter(|s| !s.annotations.is_empty())
-            .map(|s| Claims::of(analysis, &s.annotations));
+            .map(|s| words(Claims::of(analysis, &s.annotations)));
+        let is_quoted = claims.is_some();
         if claims != state {
-            if let Some(state) = state {
+            if let Some(state) = &state {
                 flush(out, state, &mut text);
             }
             state = claims;
         }
-        if claims.is_some() {
+        if is_quoted {
             text.push_str(raw(segment));
         }
     }
-    if let Some(state) = state {
+    if let Some(state) = &state {
         flush(out, state, &mut text);
     }
 }
 
-fn flush(out: &mut String, claims: Claims, text: &mut String) {
+fn flush(out: &mut String, claims: &str, text: &mut String) {
     if !text.trim().is_empty() {
-        let _ = writeln!(out, "    TEXT[{}]: {}", words(claims), text.trim_end());
+        let _ = writeln!(out, "    TEXT[{claims}]: {}", text.trim_end());
     }
     text.clear();
 }

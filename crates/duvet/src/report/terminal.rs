@@ -48,9 +48,10 @@ fn line(row: &Row, colour: bool) -> String {
 
 /// The end of a name says more than its beginning.
 fn shorten(row: &Row) -> String {
-    let name: Vec<char> = row.specification.chars().collect();
+    let printable = crate::text::printable(&row.specification);
+    let name: Vec<char> = printable.chars().collect();
     if name.len() <= NAME_WIDTH_CHARS {
-        return row.specification.clone();
+        return printable.into_owned();
     }
     let tail: String = name[name.len() - (NAME_WIDTH_CHARS - 1)..].iter().collect();
     format!("…{tail}")

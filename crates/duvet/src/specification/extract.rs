@@ -55,14 +55,34 @@ pub fn extract(specification: &Specification, mode: Mode) -> Vec<Requirement> {
         found.extend(
             requirements
                 .into_iter()
-                .filter(|r| seen.insert(words(specification, r))),
+                .filter(|r| seen.insert(words(specification, r, mode))),
         );
     }
     found
 }
 
-fn words(specification: &Specification, requirement: &Requirement) -> String {
+/// What makes two sentences of a section one. The public tool makes one blank of several and keeps which one it was,
+/// so sentences that are wrapped at different words are two, unless the blank is beside punctuation, where it is none.
+fn words(specification: &Specification, requirement: &Requirement, mode: Mode) -> String {
     let mut text = String::new();
+    if mode == Mode::Compat {
+        let (Some(first), Some(last)) = (requirement.pieces.first(), requirement.pieces.last()) else {
+            return text;
+        };
+        let (mut blank, mut after_punctuation) = (None, true);
+        for c in specification.text[first.start as usize..last.end as usize].chars() {
+            if c.is_whitespace() {
+                blank.get_or_insert(c);
+                continue;
+            }
+            let is_punctuation = c.is_ascii_punctuation();
+            let kept = blank.take().filter(|_| !is_punctuation && !after_punctuation);
+            text.extend(kept);
+            text.push(c);
+            after_punctuation = is_punctuation;
+        }
+        return text;
+    }
     let context = requirement
         .context
         .iter()

@@ -6,11 +6,17 @@
     reason = "a test may fail and may speak"
 )]
 
+mod cases;
 mod catalogue;
 mod command;
 mod corpora;
+mod fence;
+mod lost;
 mod mcp;
 mod mutations;
+mod parity;
 mod probes;
+mod reading;
 mod resident;
 mod scratch;
+mod stale;

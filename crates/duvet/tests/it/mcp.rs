@@ -3,6 +3,7 @@
 mod changes;
 mod client;
 mod corpus;
+mod criteria;
 mod resources;
 mod roots;
 mod tools;
@@ -94,8 +95,12 @@ fn settings_follow_the_configuration_while_the_server_runs() {
         format!("{CONFIG}[[specification]]\nsource = \"specs/cup.md\"\n"),
     );
     assert_eq!(client.read("/requirements").as_array().unwrap().len(), 4);
+    // What is extracted lies beside the configuration, as with the public tool; it is read where a pattern says so.
     let other = ["--config-path", "other.toml"];
-    scratch.write("other.toml", CONFIG);
+    scratch.write(
+        "other.toml",
+        format!("{CONFIG}[[requirement]]\npattern = \"requirements/**/*.toml\"\n"),
+    );
     let mut client = Client::with(scratch.root(), &other);
     assert_eq!(client.read("/requirements").as_array().unwrap().len(), 3);
 }

@@ -198,7 +198,7 @@ fn equal_sentences_are_one_requirement_and_the_first_is_marked() {
 fn findings_show_the_lines_in_question() {
     let (_scratch, analysis) = probe("fn x() {}\n//= specs/x.md#emty\n//# anything\n");
     let diagnostics: Vec<_> = analysis.diagnostics.iter().collect();
-    let read = |_: &str| Some("fn x() {}\n//= specs/x.md#emty\n//# anything\n".to_owned());
+    let read = |_: &str| Some("fn x() {}\n//= specs/x.md#emty\n//# anything\n".into());
     let text = text::render(&diagnostics, text::Paint::default(), &read);
     let expected = "error[section-unknown]: `specs/x.md` has no section `emty`\n  --> src/bad.rs:2:1\n    2 | //= specs/x.md#emty\n    \
         3 | //# anything\n  = help: did you mean `#empty`?\n  = write: specs/x.md#empty\n\n";
@@ -215,6 +215,7 @@ fn files_that_cannot_be_read_are_reported() {
             name: "gone.toml".into(),
             reading,
         },
+        None,
     );
     assert_eq!(facts.diagnostics[0].code, Code::FileUnreadable);
 }

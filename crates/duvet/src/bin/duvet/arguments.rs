@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Merge(Merge),
     /// Rewrite drifted quotes in the specification's words
     Fix(Fix),
+    /// List functions that cite nothing
+    Unmapped(Unmapped),
     /// Download specifications and lock their texts
     Fetch(Fetch),
     /// Serve the project to an AI host: MCP over standard input and output
@@ -36,6 +38,9 @@ pub(crate) struct Init {
     /// A specification to include; may be repeated
     #[arg(long)]
     pub(crate) specification: Vec<String>,
+    /// Write a hook that stops a commit whose citations do not hold, where there is none yet
+    #[arg(long)]
+    pub(crate) hook: bool,
     #[arg(long)]
     lang_c: bool,
     #[arg(long)]
@@ -114,8 +119,24 @@ pub(crate) struct ProjectFlags {
     pub(crate) source_pattern: Vec<String>,
     #[arg(long, hide = true)]
     pub(crate) spec_path: Option<PathBuf>,
+    /// A folder outside the project that may be read; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) allow_read: Vec<PathBuf>,
+    /// What patterns mean: `strict` reads ignored files and braces as the public tool does, and finding nothing is fine
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) compat: Compat,
     #[command(flatten)]
     ignored: Ignored,
+}
+
+/// Whose way is gone where ours and the public tool's part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// Ours
+    #[default]
+    Extended,
+    /// The public tool's
+    Strict,
 }
 
 //= specs/duvet.md#compatibility
@@ -200,6 +221,22 @@ pub(crate) struct Report {
     /// Do not use or write `.duvet/cache`
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Download specifications that are missing first, as `duvet fetch` does
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    #[command(flatten)]
+    pub(crate) hosts: Hosts,
+}
+
+/// Whom the network is asked.
+#[derive(Debug, Args)]
+pub(crate) struct Hosts {
+    /// A further host to download from over https; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A host to download from over http and at a private address: a mirror inside your network; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) insecure_host: Vec<String>,
 }
 
 /// How findings are written.
@@ -267,10 +304,25 @@ pub(crate) struct Merge {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Unmapped {
+    #[command(flatten)]
+    pub(crate) project: ProjectFlags,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) project: ProjectFlags,
-    /// Show the changes and write nothing
+    /// Write the changes; without it they are shown as a difference
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Show every stale quote beside what the specification says now, and write nothing
+    #[arg(long)]
+    pub(crate) side_by_side: bool,
+    /// Show the changes and write nothing, whatever else is said
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -282,6 +334,8 @@ pub(crate) struct Fetch {
     /// Fetch again what is already here
     #[arg(long)]
     pub(crate) update: bool,
+    #[command(flatten)]
+    pub(crate) hosts: Hosts,
     #[command(flatten)]
     pub(crate) project: ProjectFlags,
 }

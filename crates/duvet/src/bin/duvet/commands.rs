@@ -8,3 +8,4 @@ pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod query;
 pub(crate) mod report;
+pub(crate) mod unmapped;

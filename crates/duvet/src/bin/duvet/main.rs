@@ -1,12 +1,8 @@
 //! The command `duvet`: arguments in, one library call, words and an exit code out.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is the rim: the only place that prints"
-)]
 
 mod arguments;
 mod commands;
+mod download;
 mod project;
 mod terminal;
 
@@ -23,6 +19,7 @@ fn main() -> ExitCode {
         Command::Query(flags) => commands::query::run(flags),
         Command::Merge(flags) => commands::merge::run(flags),
         Command::Fix(flags) => commands::fix::run(flags),
+        Command::Unmapped(flags) => commands::unmapped::run(flags),
         Command::Fetch(flags) => commands::fetch::run(flags),
         Command::Mcp(flags) => return ended(commands::mcp::run(flags)),
     };
@@ -39,7 +36,7 @@ fn ended(result: Result<ExitCode, String>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(problem) => {
-            eprintln!("error: {problem}");
+            terminal::tell(&format!("error: {}\n", terminal::printable(&problem)));
             ExitCode::FAILURE
         }
     }

@@ -2,8 +2,8 @@
 
 use duvet::store::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
-use std::path::Path;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,20 +15,64 @@ pub(crate) fn colour() -> bool {
 
 /// `    Wrote path 3ms`, in the manner of cargo.
 pub(crate) fn done(verb: &str, what: impl std::fmt::Display, since: Instant) {
-    eprintln!("{verb:>12} {what} {:.1?}", since.elapsed());
+    let what = what.to_string();
+    tell(&format!(
+        "{verb:>12} {} {:.1?}\n",
+        printable(&what),
+        since.elapsed()
+    ));
 }
 
-/// Writes a file, making its folder; says so unless quiet.
-pub(crate) fn write(path: &Path, bytes: &[u8], quiet: bool) -> Result<(), String> {
-    let start = Instant::now();
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|e| format!("cannot make `{}`: {e}", folder.display()))?;
+/// What a stranger's text may show on a terminal.
+pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+    duvet::text::printable(text)
+}
+
+/// Writes to standard error. A reader that went away is no fault of ours and ends nothing.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes to standard output; see [`tell`].
+pub(crate) fn answer(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes a file that the person named.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let written = duvet::output::write(path, bytes);
+    written
+        .map(drop)
+        .map_err(|e| format!("cannot write `{}`: {e}", path.display()))
+}
+
+/// The secret that seals this person's caches: made once, in her own cache folder. Without one nothing is cached.
+pub(crate) fn secret() -> Option<[u8; 32]> {
+    let folder = std::env::var_os("XDG_CACHE_HOME")
+        .or_else(|| std::env::var_os("LOCALAPPDATA"))
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
+        .filter(|folder| folder.is_absolute())?;
+    let path = folder.join("duvet").join("secret");
+    if let Some(known) = read_secret(&path) {
+        return Some(known);
     }
-    std::fs::write(path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
-    if !quiet {
-        done("Wrote", path.display(), start);
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).ok()?;
+    std::fs::create_dir_all(path.parent()?).ok()?;
+    duvet::output::write(&path, &secret).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).ok()?;
     }
-    Ok(())
+    // Another run may have made one at the same moment; the one on disk counts.
+    read_secret(&path)
+}
+
+fn read_secret(path: &Path) -> Option<[u8; 32]> {
+    duvet::fence::read(path, 32).ok()?.try_into().ok()
 }
 
 /// Only runs longer than this get a bar.

@@ -2,12 +2,12 @@
 
 use super::Source;
 use super::tokenizer::Block;
-use crate::citation::{Annotation, Kind, join_quote};
+use crate::citation::{Annotation, Details, Kind, join_quote};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::specification::Format;
 use crate::specification::keyword::Level;
-use crate::target::Target;
-use crate::text::{Span, position};
+use crate::target::Targets;
+use crate::text::{Cursor, Span};
 use std::sync::Arc;
 
 /// The annotation of a block. A block with a fault that changes its meaning gives none: a citation that is counted
@@ -15,21 +15,25 @@ use std::sync::Arc;
 pub(super) fn annotation(
     source: &Source<'_>,
     block: &Block,
+    places: &mut Places<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Annotation> {
+    let column = places.cursor.position(block.span.start as usize).column;
     let mut reader = Reader {
         source,
+        places,
+        details: Details::default(),
         faults: Vec::new(),
         seen: Vec::new(),
     };
     let mut annotation = Annotation {
         source: Arc::clone(source.name),
         line: block.line,
-        column: position(source.text, block.span.start as usize).column,
+        column,
         last_line: block.line + (block.meta.len() + block.content.len()) as u32 - 1,
         span: block.span,
         kind: source.default_kind,
-        quote: join_quote(block.content.iter().map(|span| &source.text[span.range()])),
+        quote: join_quote(block.content.iter().map(|span| &source.text[span.range()])).into(),
         ..Annotation::default()
     };
     let mut target = None;
@@ -48,12 +52,21 @@ pub(super) fn annotation(
     }
     reader.check_keys(&annotation);
     let is_sound = reader.faults.is_empty();
+    annotation.details = std::mem::take(&mut reader.details).boxed();
     diagnostics.append(&mut reader.faults);
     is_sound.then_some(annotation)
 }
 
-struct Reader<'a> {
+/// What the blocks of one file are read with.
+pub(super) struct Places<'t> {
+    pub(super) cursor: Cursor<'t>,
+    pub(super) targets: Targets,
+}
+
+struct Reader<'a, 'c, 't> {
     source: &'a Source<'a>,
+    places: &'c mut Places<'t>,
+    details: Details,
     faults: Vec<Diagnostic>,
     seen: Vec<(&'a str, Span)>,
 }
@@ -68,7 +81,7 @@ const KEYS: &[&str] = &[
     "tracking-issue",
 ];
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_, '_> {
     fn meta(&mut self, span: Span, annotation: &mut Annotation, target: &mut Option<(Span, &'a str)>) {
         let line: &'a str = &self.source.text[span.range()];
         let (key, value) = match line.split_once('=') {
@@ -98,13 +111,14 @@ impl<'a> Reader<'a> {
                 _ => self.value(span, "format", value, "ietf, markdown or auto"),
             },
             "reason" => {
-                if !annotation.comment.is_empty() {
-                    annotation.comment.push(' ');
+                let comment = &mut self.details.comment;
+                if !comment.is_empty() {
+                    comment.push(' ');
                 }
-                annotation.comment.push_str(value);
+                comment.push_str(value);
             }
-            "feature" => value.clone_into(&mut annotation.feature),
-            _ => value.clone_into(&mut annotation.tracking_issue),
+            "feature" => value.clone_into(&mut self.details.feature),
+            _ => value.clone_into(&mut self.details.tracking_issue),
         }
     }
 
@@ -123,7 +137,7 @@ impl<'a> Reader<'a> {
     }
 
     fn target(&mut self, span: Span, text: &str, annotation: &mut Annotation) {
-        annotation.target = Target::parse(text);
+        annotation.target = self.places.targets.get(text);
         if annotation.target.specification.is_empty() {
             self.fault(
                 span,
@@ -197,11 +211,8 @@ impl<'a> Reader<'a> {
     }
 
     fn fault(&mut self, span: Span, code: Code, message: String) {
-        let text = self.source.text;
-        let (start, end) = (
-            position(text, span.start as usize),
-            position(text, span.end as usize),
-        );
+        let start = self.places.cursor.position(span.start as usize);
+        let end = self.places.cursor.position(span.end as usize);
         self.faults
             .push(Diagnostic::new(code, message, &**self.source.name, start).until(end));
     }

@@ -26,7 +26,7 @@ fn check(style: (&str, &str), text: &str, expected: &[(u32, Kind, &str, &str)]) 
     };
     let got: Vec<_> = annotations
         .iter()
-        .map(|a| (a.line, a.kind, target(a), a.quote.clone()))
+        .map(|a| (a.line, a.kind, target(a), a.quote.to_string()))
         .collect();
     let expected: Vec<_> = expected
         .iter()
@@ -103,7 +103,10 @@ fn reasons_issues_and_levels_are_kept() {
     let text = "//= s.md#a\n//= type=exception\n//= reason=one\n//= reason=two\n//= level=SHOULD\n//# q";
     let (annotations, _) = read(text, ("//=", "//#"));
     assert_eq!(
-        (annotations[0].comment.as_str(), annotations[0].level.name()),
+        (
+            annotations[0].details().comment.as_str(),
+            annotations[0].level.name()
+        ),
         ("one two", "SHOULD")
     );
     let (annotations, _) = read(
@@ -112,8 +115,8 @@ fn reasons_issues_and_levels_are_kept() {
     );
     assert_eq!(
         (
-            annotations[0].tracking_issue.as_str(),
-            annotations[0].feature.as_str()
+            annotations[0].details().tracking_issue.as_str(),
+            annotations[0].details().feature.as_str()
         ),
         ("7", "f")
     );

@@ -3,7 +3,8 @@
 use super::super::tree;
 use super::{Desk, View};
 use crate::catalogue::MAX_CONTEXT_LINES;
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::json;

@@ -2,7 +2,8 @@
 
 use super::rows::{self, Detail, Filter, Page};
 use super::{Desk, View};
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,13 +25,14 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         "requirements",
         &[
             ("full_path", "string"),
+            ("text", "string"),
             ("level", "string"),
             ("status", "string"),
             ("todo_count", "integer"),
         ],
     );
     let description = "Lists all requirements in the order of work: by level, then those begun, then those not started, \
-                       then by todos. Ask for the first few with `limit`.";
+                       then by todos.";
     super::tool(
         desk,
         "get_prioritized_requirements",
@@ -43,8 +45,8 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
 // Fulfils 004 §4.8
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
-    let mut order = view.snapshot().by_priority();
-    order.retain(wanted);
+    let order = view.snapshot().by_priority().iter().copied();
+    let order = order.filter(wanted).collect();
     rows::answer("requirements", order, &arguments.page, |index| {
         told(view, index, arguments.detail)
     })
@@ -53,10 +55,10 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
 fn told(view: &View<'_>, index: usize, detail: Detail) -> Value {
     let mut row = json!(view.catalogue.prioritized(index));
     if detail == Detail::Full {
-        let entry = view.catalogue.requirement(index);
-        row["identifier"] = entry.identifier.into();
-        row["text"] = entry.text.into();
-        row["citations"] = view.catalogue.requirement_citations(index).into();
+        let status = view.catalogue.status(index);
+        row["identifier"] = status.identifier.into();
+        row["places"] = status.places.into();
+        row["citations"] = status.citations.into();
     }
     row
 }

@@ -3,7 +3,8 @@
 use super::rows::Detail;
 use super::{Desk, View};
 use crate::catalogue::RequirementStatus;
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::{Code, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -2,8 +2,9 @@
 
 use super::rows::{self, Detail, Page};
 use super::{Desk, View};
-use crate::catalogue::InvalidCitation;
-use mcp_runtime::{Tool, ToolResult};
+use crate::catalogue::{InvalidCitation, Lines};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,15 +42,16 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
 
 // Fulfils 004 §4.5
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let mut found = crate::catalogue::list_invalid_citations(&view.catalogue, view.root);
+    let mut found = view.catalogue.invalid_citations();
     if let Some(path) = &arguments.file_path {
-        found.retain(|row| std::path::Path::new(&row.file_path).starts_with(path));
+        found.retain(|row| std::path::Path::new(&row.file).starts_with(path));
     }
     if let Some(code) = &arguments.code {
-        found.retain(|row| row.code == code);
+        found.retain(|row| row.code.name() == code);
     }
+    let lines = Lines::new(view.root);
     rows::answer("citations", found, &arguments.page, |row| {
-        told(&row, arguments.detail)
+        told(&lines.row(row), arguments.detail)
     })
 }
 

@@ -2,7 +2,8 @@
 
 use super::rows::{self, Detail, Filter, Page};
 use super::{Desk, View};
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::Value;

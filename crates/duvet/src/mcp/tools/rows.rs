@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::specification::keyword::Level;
-use mcp_runtime::{Content, ToolResult};
+use mcp_protocol::{Content, ToolResult};
 use refusal::{Code, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,6 +17,9 @@ pub(super) enum Detail {
     /// Everything that is known.
     Full,
 }
+
+/// Rows of a page when nobody says how many: what a model reads with profit.
+const PAGE_ROWS: usize = 50;
 
 /// Which part of a list is asked for.
 #[derive(Debug, Default, Deserialize)]
@@ -38,15 +41,10 @@ impl Filter {
     /// A test for requirements by index; a name nobody has is refused, not silently empty.
     pub(super) fn test<'v>(&self, view: &'v View<'_>) -> Result<impl Fn(&usize) -> bool + 'v, Refusal> {
         let specification = match &self.spec_id {
-            Some(name) => Some(
-                view.catalogue
-                    .resolve_spec_id(name)
-                    .map_err(|problem| Refusal::field(Code::InvalidParams, "spec_id", problem, ""))
-                    .map(|_| view.catalogue.find_specification(name))?,
-            ),
+            Some(name) => Some(self::specification(view, name)?),
             None => None,
         };
-        let section = match (&self.section_id, specification.flatten()) {
+        let section = match (&self.section_id, specification) {
             (Some(id), Some(specification)) => Some(section(view, specification, id)?),
             (Some(_), None) => {
                 let problem = "means nothing without its specification";
@@ -59,11 +57,19 @@ impl Filter {
             }
             (None, _) => None,
         };
-        let level = self.level.as_deref().and_then(Level::from_name);
+        if let Some(specification) = specification {
+            view.narrow_to(specification);
+        }
+        let level = match &self.level {
+            Some(name) => {
+                Some(Level::from_name(&name.to_ascii_uppercase()).ok_or_else(|| wrong_level(name))?)
+            }
+            None => None,
+        };
         let status = self.status.clone();
         Ok(move |index: &usize| {
             let requirement = &view.snapshot().analysis.requirements[*index];
-            specification.is_none_or(|wanted| Some(requirement.specification) == wanted)
+            specification.is_none_or(|wanted| requirement.specification == wanted)
                 && section.is_none_or(|wanted| requirement.section == Some(wanted))
                 && level.is_none_or(|wanted| requirement.level == wanted)
                 && status
@@ -84,7 +90,7 @@ pub(super) fn requirement(view: &View<'_>, index: usize, detail: Detail) -> Valu
 /// The rows of one page: as the bare array of document 004 for those who read text, with what pages need beside it
 /// for programs.
 //= specs/duvet.md#mcp-server
-//# A list that is not asked for in pages MUST come whole.
+//# A list MUST come in pages, the first of them short unless another length is asked for, and name the cursor of the next.
 pub(super) fn answer<T>(
     member: &str,
     all: Vec<T>,
@@ -99,7 +105,7 @@ pub(super) fn answer<T>(
     let rows: Vec<Value> = all
         .into_iter()
         .skip(from)
-        .take(page.limit.unwrap_or(usize::MAX))
+        .take(page.limit.unwrap_or(PAGE_ROWS))
         .map(row)
         .collect();
     let end = from.saturating_add(rows.len());
@@ -121,14 +127,14 @@ pub(super) fn answer<T>(
 /// Schema of arguments: the given ones, and those every list takes.
 pub(super) fn list_input(own: Value, required: &[&str], with_filter: bool) -> Value {
     let mut properties = json!({
-        "limit": { "type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows at most; all of them when left out." },
+        "limit": { "type": "integer", "minimum": 1, "maximum": 10000, "description": format!("Rows at most; {PAGE_ROWS} when left out.") },
         "cursor": { "type": "string", "pattern": "^[0-9]{1,9}$", "description": "`next_cursor` of the page before." },
         "detail": { "enum": ["brief", "full"], "description": "`full` tells everything that is known of each row." },
     });
     let filter = json!({
         "spec_id": { "type": "string", "description": "Only of this specification: id, URL or path." },
         "section_id": { "type": "string", "description": "Only of this section of it." },
-        "level": { "enum": ["MUST", "SHOULD", "MAY", "AUTO"], "description": "Only of this level; AUTO has no keyword." },
+        "level": { "type": "string", "maxLength": 16, "description": "Only of this level: MUST, SHOULD, MAY, or AUTO, which has no keyword. In any case." },
         "status": {
             "enum": ["not_started", "partially_implemented", "fully_implemented"],
             "description": "Only in this state.",
@@ -159,7 +165,17 @@ pub(super) fn list_output(member: &str, row: &[(&str, &str)]) -> Value {
     })
 }
 
-fn section(view: &View<'_>, specification: usize, id: &str) -> Result<usize, Refusal> {
+/// The specification that a name means.
+pub(super) fn specification(view: &View<'_>, name: &str) -> Result<usize, Refusal> {
+    let unknown = |problem| Refusal::field(Code::InvalidParams, "spec_id", problem, "");
+    view.catalogue.resolve_spec_id(name).map_err(unknown)?;
+    view.catalogue
+        .find_specification(name)
+        .ok_or_else(|| unknown(format!("no specification is called {name:?}")))
+}
+
+/// The section of a specification that an id means.
+pub(super) fn section(view: &View<'_>, specification: usize, id: &str) -> Result<usize, Refusal> {
     let text = view.snapshot().analysis.specifications[specification].specification();
     text.and_then(|text| text.find(id)).ok_or_else(|| {
         let known = text
@@ -175,6 +191,11 @@ fn section(view: &View<'_>, specification: usize, id: &str) -> Result<usize, Ref
             nearest,
         )
     })
+}
+
+fn wrong_level(name: &str) -> Refusal {
+    let problem = format!("{name:?} is no level");
+    Refusal::field(Code::InvalidParams, "level", problem, "MUST, SHOULD, MAY or AUTO")
 }
 
 fn wrong_cursor(cursor: &str) -> Refusal {

@@ -2,7 +2,8 @@
 
 use super::rows::{self, Detail, Filter, Page};
 use super::{Desk, View};
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::{Content, ToolResult};
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::json;
@@ -43,9 +44,17 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
 // Fulfils 004 §4.2
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
-    let mut found = view.catalogue.ranked(&arguments.query);
+    let (mut found, instead) = view.catalogue.ranked_nearly(&arguments.query);
     found.retain(wanted);
-    rows::answer("requirements", found, &arguments.page, |index| {
+    let mut result = rows::answer("requirements", found, &arguments.page, |index| {
         rows::requirement(view, index, arguments.detail)
-    })
+    })?;
+    if let Some(words) = instead {
+        let note = format!("Nothing holds all of these words; this is what {words:?} finds.");
+        result.content.push(Content::text(note));
+        if let Some(structured) = &mut result.structured_content {
+            structured["searched_for"] = words.into();
+        }
+    }
+    Ok(result)
 }

@@ -1,7 +1,8 @@
 //! `validate_citation`
 
 use super::{Desk, View};
-use mcp_runtime::{Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::Tool;
 use refusal::Refusal;
 use serde::Deserialize;
 use serde_json::json;

@@ -8,7 +8,7 @@ pub(super) fn parse<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Section>
     let mut sections = Vec::new();
     let mut open: Option<Section> = None;
     let mut last_number = Vec::new();
-    let mut blank = true;
+    let mut blank = false;
     for token in tokens {
         match token {
             Token::Blank => blank = true,
@@ -37,14 +37,13 @@ pub(super) fn parse<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Section>
 }
 
 /// A blank line before it and a title that looks like one are enough. Without them a candidate has to continue the
-/// numbering, because numbered lists at the margin look the same.
+/// numbering, because numbered lists and rows of tables at the margin look the same.
 fn opens(last: &[Part], kind: HeadingKind, id: &str, title: &str, after_blank: bool) -> bool {
     if kind == HeadingKind::Named {
-        return true;
+        return after_blank;
     }
-    let plain =
-        title.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '(' | '_' | '[' | '`'));
-    (after_blank && (plain || title.is_empty())) || follows(last, &parts(id))
+    let is_row = title.trim_end_matches('|').contains('|');
+    (after_blank && !is_row) || follows(last, &parts(id))
 }
 
 /// Whether `next` is the first child of `last`, or counts on from it at some level.

@@ -43,8 +43,17 @@ fn headings_are_numbers_at_the_margin() {
         "Appendix A - Dashed\n\nAPPENDIX B:  Upper\n",
         &[("appendix-A", "Dashed", &[]), ("appendix-B", "Upper", &[])],
     );
+    check("Abstract\n\n   Words.\n", &[]);
+    check("\nA Title\n\n   Words.\n", &[]);
     check(
-        "Abstract\n\n   Words.\n",
+        "1 - One\n\n9 - Nine\n\n3 | a | b\n\n4. x;\n",
+        &[
+            ("section-1", "- One", &[]),
+            ("section-9", "- Nine", &["3 | a | b", "", "4. x;"]),
+        ],
+    );
+    check(
+        "\nAbstract\n\n   Words.\n",
         &[("name-abstract", "Abstract", &["   Words."])],
     );
 }

@@ -71,6 +71,10 @@ fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
 
 /// `Authors      Standards Track      [Page 7]`, also with roman numerals and, in old texts, at the left margin.
 fn is_page_footer(line: &str) -> bool {
+    // Few lines end so; the others are not searched.
+    if !line.trim_end().ends_with(']') {
+        return false;
+    }
     let Some(at) = line.rfind("[Page ") else {
         return false;
     };
@@ -105,6 +109,10 @@ fn numbered(line: &str) -> Option<(HeadingKind, &str, &str)> {
         .take_while(|b| b.is_ascii_alphanumeric() || *b == b'.')
         .count();
     let (id, rest) = rest.split_at(length);
+    // A letter alone is an article or a name, not the number of an appendix.
+    if !is_appendix && id.len() == 1 && id.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
     let id = id.strip_suffix('.').unwrap_or(id);
     let kind = number_kind(id)?;
     if is_appendix && kind != HeadingKind::Appendix {
@@ -116,10 +124,11 @@ fn numbered(line: &str) -> Option<(HeadingKind, &str, &str)> {
         return None;
     }
     let title = rest.trim();
-    let title = title
-        .strip_prefix([':', '-'])
-        .filter(|t| t.starts_with(' '))
-        .map_or(title, str::trim_start);
+    // Between the word `Appendix`, its letter and the title a dash or a colon may stand.
+    let title = match title.strip_prefix([':', '-']) {
+        Some(after) if is_appendix && !id.contains('.') && after.starts_with(' ') => after.trim_start(),
+        _ => title,
+    };
     (is_title(title) || (is_appendix && title.is_empty())).then_some((kind, id, title))
 }
 
@@ -139,9 +148,10 @@ fn is_part(part: &str) -> bool {
     part.len() <= 3 && part.parse::<u16>().is_ok_and(|n| n <= 199)
 }
 
-/// Dot leaders make a line an entry of a table of contents.
+/// Dot leaders and wide gaps make a line an entry of a table of contents, a semicolon at either end a line of code.
 fn is_title(title: &str) -> bool {
-    !title.is_empty() && !title.contains("..") && !title.contains(". .")
+    let is_entry = [".....", " . . ", "     "].iter().any(|gap| title.contains(gap));
+    !title.is_empty() && !is_entry && !title.starts_with(';') && !title.ends_with(';')
 }
 
 fn well_known(line: &str) -> Option<(HeadingKind, &str, &str)> {

@@ -3,7 +3,7 @@
 use super::tokenizer::Token;
 use crate::specification::{Line, Section};
 use crate::text::{Span, lines};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The title (that of the first top heading) and the sections. Text before the first heading belongs to none.
 pub(super) fn parse(text: &str, tokens: Vec<Token>) -> (Option<String>, Vec<Section>) {
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str, tokens: Vec<Token>) -> (Option<String>, Vec<Sect
                     number: index as u32 + 1,
                     break_before,
                 },
-                line.trim().is_empty(),
+                line,
             );
         }
     }
@@ -53,8 +53,11 @@ struct Builder {
     title: Option<String>,
     sections: Vec<Section>,
     ids: HashSet<String>,
-    blank: bool,
+    /// How often a name was taken, so that a thousand equal headings are not counted from one each.
+    taken: HashMap<String, usize>,
     broken: bool,
+    /// Lines of the open section up to the last one that says something.
+    content: usize,
 }
 
 impl Builder {
@@ -62,7 +65,8 @@ impl Builder {
     //# Every heading of a Markdown text MUST open a section named by its explicit id or else by its slug, equal names
     //# told apart by a counter.
     fn open(&mut self, heading: Span, title: &str, id: Option<String>, is_top: bool) {
-        let title = title.trim().to_owned();
+        self.close();
+        let title = title.to_owned();
         let id = self.unique(&id.unwrap_or_else(|| super::slug(&title)));
         if is_top && self.title.is_none() {
             self.title = Some(title.clone());
@@ -73,50 +77,50 @@ impl Builder {
             heading,
             lines: Vec::new(),
         });
-        self.blank = false;
         self.broken = false;
     }
 
     /// Equal headings are told apart by a counter, as the public tool does.
     fn unique(&mut self, id: &str) -> String {
         let mut unique = id.to_owned();
-        let mut count = 0;
+        let count = self.taken.entry(id.to_owned()).or_default();
         while !self.ids.insert(unique.clone()) {
-            count += 1;
+            crate::effort::count(1);
+            *count += 1;
             unique = format!("{id}-{count}");
         }
         unique
     }
 
-    fn line(&mut self, line: Line, is_blank: bool) {
+    /// Every line between the first and the last that says something is kept, blank ones too. An empty line ends a
+    /// sentence; one of blanks does not.
+    fn line(&mut self, line: Line, text: &str) {
         self.broken |= line.break_before;
-        if is_blank {
-            self.blank = true;
-            return;
-        }
+        let is_blank = text.trim().is_empty();
         let Some(section) = self.sections.last_mut() else {
             return;
         };
-        if self.blank && !section.lines.is_empty() {
-            let before = Span {
-                start: line.span.start,
-                end: line.span.start,
-            };
-            section.lines.push(Line {
-                span: before,
-                number: line.number - 1,
-                break_before: true,
-            });
+        if is_blank && section.lines.is_empty() {
+            return;
         }
-        section.lines.push(Line {
-            break_before: self.broken,
-            ..line
-        });
-        self.blank = false;
-        self.broken = false;
+        let break_before = self.broken || text.is_empty();
+        section.lines.push(Line { break_before, ..line });
+        if !is_blank {
+            self.broken = false;
+            self.content = section.lines.len();
+        }
     }
 
-    fn finish(self) -> (Option<String>, Vec<Section>) {
+    /// Blank lines at the end of a section belong to none.
+    fn close(&mut self) {
+        if let Some(section) = self.sections.last_mut() {
+            section.lines.truncate(self.content);
+        }
+        self.content = 0;
+    }
+
+    fn finish(mut self) -> (Option<String>, Vec<Section>) {
+        self.close();
         (self.title, self.sections)
     }
 }

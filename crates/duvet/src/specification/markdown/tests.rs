@@ -53,13 +53,28 @@ fn headings_open_sections() {
 }
 
 #[test]
-fn blank_lines_are_one_and_never_at_the_ends() {
+fn blank_lines_are_kept_but_for_those_at_the_ends() {
     check(
-        "# A\n\n\none\n\n\n\ntwo\n\n\n# B\n",
+        "# A\n\n\none\n\n  \n\ntwo\n\n  \n# B\n",
         Some("A"),
-        &[("a", "A", &["one", "", "two"]), ("b", "B", &[])],
+        &[("a", "A", &["one", "", "  ", "", "two"]), ("b", "B", &[])],
     );
     check("# A\r\n\r\none\r\n", Some("A"), &[("a", "A", &["one"])]);
+}
+
+#[test]
+fn a_title_begins_with_its_first_plain_words() {
+    check(
+        "# `$ref` Deref\n## `only`\n## &amp; x\n## <b>x</b> y\n## mid `code` dle\n",
+        Some(" Deref"),
+        &[
+            ("deref", " Deref", &[]),
+            ("only", "## `only`", &[]),
+            ("amp-x", "&amp; x", &[]),
+            ("x-b-y", "x</b> y", &[]),
+            ("mid-code-dle", "mid `code` dle", &[]),
+        ],
+    );
 }
 
 #[test]

@@ -210,6 +210,24 @@ impl Client {
         }
     }
 
+    /// Sends many requests before the first answer is read; their results, as they come.
+    pub(super) fn at_once(&mut self, method: &str, all: &[Value]) -> Vec<Value> {
+        let ids: Vec<u64> = all
+            .iter()
+            .map(|params| self.start(method, params.clone()))
+            .collect();
+        let deadline = Instant::now() + PATIENCE;
+        let mut results = Vec::new();
+        while results.len() < ids.len() {
+            let mut line = self.next(deadline);
+            if line["id"].as_u64().is_some_and(|id| ids.contains(&id)) && line["method"].is_null() {
+                assert!(line["error"].is_null(), "{line}");
+                results.push(line["result"].take());
+            }
+        }
+        results
+    }
+
     /// Sends a request and gives its id.
     pub(super) fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;

@@ -289,3 +289,18 @@ fn ids_are_completed() {
         json!([id])
     );
 }
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# A path MUST be accepted wherever an address is.
+#[test]
+fn a_path_is_read_where_an_address_is_asked_for() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    for path in ["/specifications", "/specifications/specs-pot-md/sections/brewing"] {
+        let by_path = client.request("resources/read", json!({ "uri": path }));
+        let by_address = client.request("resources/read", json!({ "uri": format!("duvet://{path}") }));
+        assert_eq!(by_path["contents"], by_address["contents"], "{path}");
+    }
+    client.request("resources/subscribe", json!({ "uri": "/requirements" }));
+}

@@ -62,15 +62,15 @@ fn a_source_that_is_a_link_out_of_the_project_is_not_shown() {
     let elsewhere = Scratch::new(&[("out.rs", super::CODE)]);
     let scratch = project();
     std::os::unix::fs::symlink(elsewhere.path("out.rs"), scratch.path("src/link.rs")).unwrap();
-    // A pattern without wildcards names its file, link or not.
+    // Not even a pattern that names it: what lies outside the project is no source of it.
     let config = format!("{}[[source]]\npattern = \"src/link.rs\"\n", super::CONFIG);
     scratch.write(".duvet/config.toml", config);
     let mut client = Client::ready(scratch.root());
     let citation = json!({ "citation_id": "src/link.rs:2" });
-    assert_eq!(client.failed("get_citation_context", citation), 1038);
+    assert_eq!(client.failed("get_citation_context", citation), 1039);
     assert_eq!(
         client.refused("resources/get", json!({ "path": "/citations/src/link.rs:2" })),
-        1038
+        1039
     );
     let invalid = client.call("list_invalid_citations", json!({}));
     let of_link = |row: &&Value| row["file_path"] == "src/link.rs";

@@ -1,4 +1,4 @@
-//! The eight tools on a small project.
+//! The tools on a small project.
 
 use super::client::Client;
 use super::project;
@@ -12,7 +12,7 @@ fn text(result: &Value) -> Value {
 //= type=test
 //# A tool MUST NOT change anything, and its annotations MUST say so.
 #[test]
-fn there_are_eight_tools_and_all_only_read() {
+fn there_are_ten_tools_and_all_only_read() {
     let scratch = project();
     let mut client = Client::ready(scratch.root());
     let listed = client.request("tools/list", json!({}));
@@ -24,8 +24,10 @@ fn there_are_eight_tools_and_all_only_read() {
             "get_citation_context",
             "get_prioritized_requirements",
             "get_requirement_status",
+            "get_section",
             "list_invalid_citations",
             "list_uncited_requirements",
+            "propose_fixes",
             "resolve_spec_id",
             "search_requirements",
             "validate_citation",
@@ -57,6 +59,7 @@ fn there_are_eight_tools_and_all_only_read() {
     assert_eq!(files(scratch.root()), before);
 }
 
+/// What lies in a folder, cookies of the server's watch aside: they are gone at once.
 fn files(root: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).unwrap().map(Result::unwrap) {
@@ -65,6 +68,7 @@ fn files(root: &std::path::Path) -> Vec<std::path::PathBuf> {
         }
         found.push(entry.path());
     }
+    found.retain(|path| !path.to_string_lossy().contains("/.cookie-"));
     found.sort();
     found
 }
@@ -108,9 +112,6 @@ fn citations_are_validated_in_any_style() {
 
 // proves 004 §4.2
 // proves 004 §4.4
-//= specs/duvet.md#mcp-server
-//= type=test
-//# A list that is not asked for in pages MUST come whole.
 #[test]
 fn requirements_are_searched_and_those_without_citations_listed() {
     let scratch = project();
@@ -297,6 +298,21 @@ fn broken_citations_their_places_and_specifications_are_found() {
         (&json!("src/main.rs"), &json!(2), &json!(expect))
     );
 
+    scratch.write(
+        ".duvet/specifications/www.rfc-editor.org/rfc/rfc8446.txt",
+        "\n1.  Introduction\n\n   It MUST be so.\n",
+    );
+    scratch.write(
+        "src/tls.rs",
+        "//= https://www.rfc-editor.org/rfc/rfc8446#section-1\n//# It MUST be so.\n",
+    );
+    for spoken in ["RFC 8446", "rfc8446", "rfc-8446"] {
+        assert_eq!(
+            client.call("resolve_spec_id", json!({ "url": spoken }))["spec_id"],
+            "rfc8446",
+            "{spoken}"
+        );
+    }
     let resolved = client.call("resolve_spec_id", json!({ "url": "specs/pot.md" }));
     assert_eq!(resolved, json!({ "spec_id": "specs-pot-md" }));
     let unknown = client.call("resolve_spec_id", json!({ "url": "specs/pat.md" }));
@@ -325,7 +341,7 @@ fn work_comes_in_the_order_of_priority() {
         .map(|row| {
             assert_eq!(
                 row.as_object().unwrap().len(),
-                4,
+                5,
                 "only what the catalogue names: {row}"
             );
             let word = |name: &str| row[name].as_str().unwrap();
@@ -346,4 +362,199 @@ fn work_comes_in_the_order_of_priority() {
     );
     assert_eq!(first["requirements"][0]["text"], "A pot MUST brew.");
     assert_eq!(first["total"], 3);
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# An answer that lacks something because an input is missing MUST be an error and say which.
+#[test]
+fn a_broken_configuration_or_a_missing_text_is_never_zero_requirements() {
+    const LISTS: &[&str] = &[
+        "list_uncited_requirements",
+        "list_invalid_citations",
+        "get_prioritized_requirements",
+    ];
+    for (break_it, reason) in [
+        (".duvet/config.toml", "configuration"),
+        ("specs/pot.md", "pot.md"),
+    ] {
+        let scratch = project();
+        let mut client = Client::ready(scratch.root());
+        match break_it {
+            ".duvet/config.toml" => scratch.write(break_it, "[[broken"),
+            text => std::fs::remove_file(scratch.path(text)).unwrap(),
+        }
+        for tool in LISTS.iter().chain(&["search_requirements"]) {
+            let arguments = if *tool == "search_requirements" {
+                json!({ "query": "MUST" })
+            } else {
+                json!({})
+            };
+            let answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+            assert_eq!(answer["isError"], true, "{tool}: {answer}");
+            let first = answer["content"][0]["text"].as_str().unwrap();
+            assert!(first.contains("not complete"), "{tool}: {first}");
+            assert!(
+                first.contains(reason) || first.contains(".duvet/config.toml"),
+                "{tool}: {first}"
+            );
+        }
+        let rows = client.request(
+            "tools/call",
+            json!({ "name": "list_invalid_citations", "arguments": {} }),
+        );
+        let rows = rows["structuredContent"]["citations"].as_array().unwrap().len();
+        assert!(rows > 0, "what is wrong is a row too");
+        assert_eq!(
+            client.refused("resources/get", json!({ "path": "/requirements" })),
+            1080
+        );
+    }
+}
+
+#[test]
+fn an_answer_about_another_specification_does_not_depend_on_the_missing_one() {
+    let scratch = project();
+    scratch.write("src/far.rs", "//= https://example.com/far.md#x\n//# q\n");
+    let mut client = Client::ready(scratch.root());
+    let ask = |client: &mut Client, arguments: Value| {
+        let call = json!({ "name": "list_uncited_requirements", "arguments": arguments });
+        client.request("tools/call", call)["isError"].clone()
+    };
+    assert_eq!(ask(&mut client, json!({})), true);
+    assert_eq!(
+        ask(&mut client, json!({ "spec_id": "specs/pot.md", "level": "must" })),
+        false
+    );
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# A list MUST come in pages, the first of them short unless another length is asked for, and name the cursor of the next.
+//= specs/duvet.md#identity
+//= type=test
+//# A requirement that is stated in several places MUST be one row with all of them.
+#[test]
+fn lists_are_short_pages_with_text_and_one_row_for_each_requirement() {
+    let scratch = project();
+    let many: Vec<String> = (0..120).map(|n| format!("A pot MUST hold {n} cups.")).collect();
+    scratch.write("specs/pot.md", format!("# Cups\n\n{}\n", many.join("\n\n")));
+    let again =
+        "target = \"specs/pot.md#cups\"\n[[spec]]\nlevel = \"MUST\"\nquote = \"A pot MUST hold 7 cups.\"\n";
+    scratch.write(
+        ".duvet/config.toml",
+        format!("{}[[requirement]]\npattern = \"more/*.toml\"\n", super::CONFIG),
+    );
+    scratch.write("more/again.toml", again);
+    let mut client = Client::ready(scratch.root());
+    for tool in ["list_uncited_requirements", "get_prioritized_requirements"] {
+        let first = client.call(tool, json!({}));
+        let rows = first["requirements"].as_array().unwrap();
+        assert_eq!((rows.len(), &first["total"]), (50, &json!(120)), "{tool}");
+        assert!(rows.iter().all(|row| row["text"].is_string()), "{tool}");
+        let mut seen: Vec<Value> = rows.clone();
+        let mut cursor = first["next_cursor"].clone();
+        while cursor.is_string() {
+            let page = client.call(tool, json!({ "cursor": cursor }));
+            seen.extend(page["requirements"].as_array().unwrap().iter().cloned());
+            cursor = page["next_cursor"].clone();
+        }
+        let paths: std::collections::BTreeSet<_> =
+            seen.iter().map(|row| row["full_path"].to_string()).collect();
+        assert_eq!((seen.len(), paths.len()), (120, 120), "{tool}: each once");
+    }
+    let found = client.call("search_requirements", json!({ "query": "\"hold 7 cups\"" }));
+    assert_eq!(found["total"], 1);
+    let places = found["requirements"][0]["places"].as_array().unwrap();
+    assert_eq!(places.len(), 2, "{found}");
+    assert!(places.contains(&json!("more/again.toml:2")), "{found}");
+    let whole = client.call("list_uncited_requirements", json!({ "limit": 500 }));
+    assert!(whole["next_cursor"].is_null() && whole["requirements"].as_array().unwrap().len() == 120);
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# A search that finds nothing MUST be tried with the nearest words the requirements have, and say so.
+#[test]
+fn misspelt_words_find_what_was_meant() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let found = client.call("search_requirements", json!({ "query": "wistle" }));
+    assert_eq!(
+        found["requirements"][0]["text"], "A pot SHOULD whistle.",
+        "{found}"
+    );
+    assert_eq!(found["searched_for"], "whistle");
+    let exact = client.call("search_requirements", json!({ "query": "whistle" }));
+    assert!(exact["searched_for"].is_null(), "{exact}");
+    let nothing = client.call("search_requirements", json!({ "query": "xylophone quartet" }));
+    assert_eq!(
+        (&nothing["total"], &nothing["searched_for"]),
+        (&json!(0), &Value::Null)
+    );
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# The text of a section and the changes that `duvet fix` would make MUST be tools.
+#[test]
+fn sections_and_fixes_are_read_with_tools() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    let arguments = json!({ "spec_id": "specs/pot.md", "section_id": "brewing" });
+    let section = client.call("get_section", arguments);
+    assert_eq!(
+        (&section["target"], &section["content"]),
+        (
+            &json!("specs/pot.md#brewing"),
+            &json!("A pot MUST brew. A pot SHOULD whistle.")
+        )
+    );
+    let states: Vec<&str> = section["requirements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["needs tests", "not started"]);
+    let wrong = json!({ "spec_id": "specs/pot.md", "section_id": "brewin" });
+    assert_eq!(client.failed("get_section", wrong), 1021);
+
+    let none = client.call("propose_fixes", json!({}));
+    assert_eq!(none["total"], 0);
+    let drifted = "//= specs/pot.md#delivery\n//# A pot MUST poor.\n";
+    scratch.write("src/drift.rs", drifted);
+    let fixes = client.call("propose_fixes", json!({ "file_path": "src" }));
+    let fix = &fixes["fixes"][0];
+    assert_eq!(
+        (&fix["file_path"], &fix["citations"]),
+        (&json!("src/drift.rs"), &json!(1))
+    );
+    let diff = fix["diff"].as_str().unwrap();
+    assert!(
+        diff.contains("-//# A pot MUST poor.\n") && diff.contains("+//# A pot MUST pour.\n"),
+        "{diff}"
+    );
+    let kept = std::fs::read_to_string(scratch.path("src/drift.rs")).unwrap();
+    assert_eq!(kept, drifted, "nothing is written");
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# Calls that wait for one look MUST share the next one.
+#[test]
+fn a_hundred_calls_at_once_are_all_answered_from_the_state_they_came_in() {
+    let scratch = project();
+    let mut client = Client::ready(scratch.root());
+    client.call("list_uncited_requirements", json!({}));
+    scratch.write(
+        "src/more.rs",
+        "//= specs/pot.md#brewing\n//# A pot SHOULD whistle.\n",
+    );
+    let call = json!({ "name": "list_uncited_requirements", "arguments": {} });
+    let answers = client.at_once("tools/call", &vec![call; 100]);
+    assert_eq!(answers.len(), 100);
+    for answer in answers {
+        assert_eq!(answer["structuredContent"]["total"], 0, "{answer}");
+    }
 }

@@ -3,17 +3,27 @@
 use crate::arguments::Extract;
 use crate::{project, terminal};
 use duvet::extraction::{self, Language};
+use duvet::fence::Fence;
+use duvet::library::Places;
+use duvet::output;
 use duvet::shelf::{Order, Volume};
 use duvet::specification::Format;
 use duvet::specification::extract::Mode;
 use duvet::target::is_url;
+use std::path::Path;
 use std::time::Instant;
 
 pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
     let start = Instant::now();
     let (mut config, _) = project::read_config(flags.config_path.as_deref())?;
     if let Some(path) = &flags.spec_path {
-        config.downloads = path.clone();
+        config.downloads = path.join("specs");
+        config.allowed.push(path.clone());
+    }
+    // The person names the text and the folder to write to; they may lie anywhere, the files of the folder in it.
+    if !is_url(&flags.target_path) {
+        let folder = Path::new(&flags.target_path).parent();
+        config.allowed.extend(folder.map(Path::to_owned));
     }
     let language = match flags.extension.as_str() {
         "toml" => Language::Toml,
@@ -35,7 +45,7 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         format: format(&flags.format)?,
         cited: (name, 1),
     };
-    let volume = Volume::open(&project::root(), &config.downloads, &order);
+    let volume = Volume::open(&Places::new(&project::root(), &config), &order);
     let Some(specification) = &volume.specification else {
         let help = volume
             .diagnostic
@@ -49,8 +59,11 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         false => flags.out.join(extraction::folder(name)),
     };
     let files = extraction::files(name, specification, mode, language);
+    let fence = Fence::new(&flags.out, &[]);
     for (file, text) in &files {
-        terminal::write(&folder.join(file), text.as_bytes(), true)?;
+        let path = folder.join(file);
+        let written = output::write_inside(&fence, &path, text.as_bytes());
+        written.map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
     }
     terminal::done(
         "Extracted",

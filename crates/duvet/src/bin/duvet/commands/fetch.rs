@@ -1,50 +1,88 @@
 //! `duvet fetch`
 
-use crate::arguments::Fetch;
+use crate::arguments::{self, Fetch};
+use crate::download::{self, Hosts};
 use crate::{project, terminal};
 use duvet::analysis::{Project, analyse};
-use duvet::library::{LOCK_PATH, Lock, MAX_SPECIFICATION_BYTES};
+use duvet::fence::{self, read_settings};
+use duvet::library::{LOCK_PATH, Lock, MAX_SPECIFICATION_BYTES, Places};
+use duvet::output;
 use duvet::store::Store;
-use duvet::target::{canonical, is_url, storage_path};
+use duvet::target::{canonical, is_url};
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-const TIMEOUT_SECONDS: u64 = 30;
+use std::time::Instant;
 
 pub(crate) fn run(flags: &Fetch) -> Result<bool, String> {
     let loaded = project::load(&flags.project, false)?;
-    let config = &loaded.project.config;
-    let (mut lock, faults) = Lock::parse(&std::fs::read_to_string(LOCK_PATH).unwrap_or_default());
-    faults
-        .iter()
-        .for_each(|fault| eprintln!("warning: {LOCK_PATH}:{}: {}", fault.start.line, fault.message));
     let urls = if flags.urls.is_empty() {
         cited(&loaded.project)
     } else {
         flags.urls.clone()
     };
+    fetch(&loaded.project, &urls, flags.update, &flags.hosts)
+}
+
+/// Downloads what is missing before a report, when the person asks for it.
+pub(crate) fn missing(project: &Project, hosts: &arguments::Hosts) -> Result<bool, String> {
+    fetch(project, &cited(project), false, hosts)
+}
+
+fn fetch(project: &Project, urls: &[String], update: bool, hosts: &arguments::Hosts) -> Result<bool, String> {
+    let lock_path = project.root.join(LOCK_PATH);
+    let (mut lock, faults) = Lock::parse(&read_settings(&lock_path));
+    for fault in &faults {
+        let line = format!("warning: {LOCK_PATH}:{}: {}\n", fault.start.line, fault.message);
+        terminal::tell(&terminal::printable(&line));
+    }
+    let places = Places::new(&project.root, &project.config);
+    let hosts = Hosts {
+        allowed: hosts
+            .allow_host
+            .iter()
+            .chain(&project.config.hosts)
+            .cloned()
+            .collect(),
+        insecure: hosts.insecure_host.clone(),
+    };
     let mut failed = 0;
-    for url in &urls {
-        let path = config.downloads.join(storage_path(url));
-        if path.exists() && !flags.update {
-            lock.insert_if_new(url, &std::fs::read(&path).unwrap_or_default(), &today());
-            continue;
-        }
-        let start = Instant::now();
-        match get(&canonical(url)) {
-            Ok(bytes) => {
-                terminal::write(&path, &bytes, true)?;
-                lock.insert(url, &bytes, &today());
-                terminal::done("Fetched", url, start);
-            }
-            Err(problem) => {
-                failed += 1;
-                eprintln!("error: {url}: {problem}");
-            }
+    let before = lock.clone();
+    for url in urls {
+        if let Err(problem) = one(url, update, &places, &hosts, &mut lock) {
+            failed += 1;
+            terminal::tell(&format!(
+                "error: {}: {}\n",
+                terminal::printable(url),
+                terminal::printable(&problem)
+            ));
         }
     }
-    terminal::write(Path::new(LOCK_PATH), lock.render().as_bytes(), true)?;
+    if lock != before {
+        let written = output::write_inside(&places.fence, &lock_path, lock.render().as_bytes());
+        written.map_err(|e| format!("cannot write `{LOCK_PATH}`: {e}"))?;
+    }
     Ok(failed == 0)
+}
+
+fn one(url: &str, update: bool, places: &Places, hosts: &Hosts, lock: &mut Lock) -> Result<(), String> {
+    if !is_url(url) {
+        return Err("it is a path, not an address".to_owned());
+    }
+    let path = places.locate(url, None).map_err(|e| e.to_string())?;
+    if path.exists() && !update {
+        let known = fence::read(&path, MAX_SPECIFICATION_BYTES).map_err(|e| e.to_string())?;
+        lock.insert_if_new(url, &known, &today());
+        return Ok(());
+    }
+    let start = Instant::now();
+    let bytes = download::get(&canonical(url), hosts)?;
+    output::write_inside(&places.fence, &path, &bytes).map_err(|e| cannot_write(&path, &e))?;
+    lock.insert(url, &bytes, &today());
+    terminal::done("Fetched", url, start);
+    Ok(())
+}
+
+fn cannot_write(path: &Path, problem: &fence::Refused) -> String {
+    format!("cannot write `{}`: {problem}", path.display())
 }
 
 /// Every address that the project cites or is configured with.
@@ -59,14 +97,6 @@ fn cited(project: &Project) -> Vec<String> {
     urls.sort_unstable();
     urls.dedup_by_key(|url| canonical(url));
     urls
-}
-
-fn get(url: &str) -> Result<Vec<u8>, String> {
-    let limit = Some(Duration::from_secs(TIMEOUT_SECONDS));
-    let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().timeout_global(limit).build());
-    let mut answer = agent.get(url).call().map_err(|error| error.to_string())?;
-    let body = answer.body_mut().with_config().limit(MAX_SPECIFICATION_BYTES);
-    body.read_to_vec().map_err(|error| error.to_string())
 }
 
 fn today() -> String {

@@ -3,7 +3,8 @@
 use crate::arguments::Fix;
 use crate::{project, terminal};
 use duvet::analysis::analyse;
-use duvet::source::{Reading, discover};
+use duvet::fence::Fence;
+use duvet::output;
 use duvet::store::Store;
 use std::path::Path;
 
@@ -11,33 +12,34 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
     let loaded = project::load(&flags.project, false)?;
     let project = &loaded.project;
     let analysis = analyse(project, &mut Store::default());
-    let (inputs, _) = discover(&project.root, &project.config);
-    let reading = |file: &str| {
-        inputs
-            .iter()
-            .find(|input| &*input.name == file)
-            .map(|input| Reading::clone(&input.reading))
-    };
-    let fixed = duvet::fix::fix(&project.root, &analysis, &reading);
+    if flags.side_by_side {
+        terminal::answer(&duvet::fix::side_by_side(&analysis));
+        return Ok(true);
+    }
+    let fence = Fence::new(&project.root, &[]);
+    let fixed = duvet::fix::fix(&project.root, &analysis);
     let count: usize = fixed.iter().map(|file| file.citations).sum();
+    let is_shown = flags.dry_run || !flags.write;
     for file in &fixed {
         //= specs/duvet.md#fix
-        //# A dry run MUST NOT write any file.
-        if flags.dry_run {
-            print!("{}", file.diff);
+        //# Unless told to write, the command MUST show the difference and not write any file.
+        if is_shown {
+            terminal::answer(&terminal::printable(&file.diff));
         } else {
-            terminal::write(
-                &project.root.join(Path::new(&file.file)),
-                file.text.as_bytes(),
-                true,
-            )?;
+            let path = project.root.join(Path::new(&file.file));
+            let written = output::write_inside(&fence, &path, file.text.as_bytes());
+            written.map_err(|e| format!("cannot write `{}`: {e}", file.file))?;
         }
     }
-    let verb = if flags.dry_run {
-        "would be rewritten"
-    } else {
-        "rewritten"
-    };
-    eprintln!("{count} citations in {} files {verb}", fixed.len());
+    let files = fixed.len();
+    terminal::tell(&match is_shown {
+        true if count > 0 => {
+            format!(
+                "{count} citations in {files} files would be rewritten: `duvet fix --write` writes them\n"
+            )
+        }
+        true => "nothing to rewrite\n".to_owned(),
+        false => format!("{count} citations in {files} files rewritten\n"),
+    });
     Ok(true)
 }

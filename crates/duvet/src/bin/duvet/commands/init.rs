@@ -3,8 +3,9 @@
 use crate::arguments::Init;
 use crate::terminal;
 use duvet::config::CONFIG_PATH;
-use duvet::init::{IGNORED, LANGUAGES, detect, render};
+use duvet::init::{HOOK, IGNORED, LANGUAGES, detect, render};
 use std::path::Path;
+use std::time::Instant;
 
 pub(crate) fn run(flags: &Init) -> Result<bool, String> {
     let named = flags.languages();
@@ -17,14 +18,44 @@ pub(crate) fn run(flags: &Init) -> Result<bool, String> {
     };
     create(Path::new(CONFIG_PATH), &render(&languages, &flags.specification))?;
     create(Path::new(".duvet/.gitignore"), IGNORED)?;
+    if flags.hook {
+        hook()?;
+    }
     Ok(true)
+}
+
+//= specs/duvet.md#hook
+//# A hook MUST stop a commit whose citations do not hold, and MUST NOT replace one that is there.
+/// A hook of git that asks for the report before each commit.
+fn hook() -> Result<(), String> {
+    let folder = Path::new(".git/hooks");
+    if !Path::new(".git").is_dir() {
+        return Err("there is no `.git` folder here to put a hook into".to_owned());
+    }
+    let path = folder.join("pre-commit");
+    let is_new = !path.exists();
+    create(&path, HOOK)?;
+    #[cfg(unix)]
+    if is_new {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+            .map_err(|error| format!("cannot make `{}` executable: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// What is there already is never overwritten.
 fn create(path: &Path, text: &str) -> Result<(), String> {
     if path.exists() {
-        eprintln!("{:>12} {} - already exists", "Skipping", path.display());
+        terminal::tell(&format!(
+            "{:>12} {} - already exists\n",
+            "Skipping",
+            path.display()
+        ));
         return Ok(());
     }
-    terminal::write(path, text.as_bytes(), false)
+    let start = Instant::now();
+    terminal::write(path, text.as_bytes())?;
+    terminal::done("Wrote", path.display(), start);
+    Ok(())
 }

@@ -4,7 +4,7 @@ use crate::arguments::Mcp;
 use crate::project;
 use duvet::engine::Engine;
 use duvet::mcp::{Desk, changes, server};
-use mcp_runtime::stdio;
+use mcp_server::stdio;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,11 +15,11 @@ pub(crate) fn run(flags: &Mcp) -> Result<ExitCode, String> {
         std::env::set_current_dir(folder)
             .map_err(|e| format!("cannot work in `{}`: {e}", folder.display()))?;
     }
-    let desk = Arc::new(Desk::new(engine(flags)?));
+    let desk = Arc::new(Desk::new(engine(flags)?.watching()));
     let server = server(&desk).map_err(|refusal| refusal.to_string())?;
     let (watching, told) = (Arc::clone(&desk), server.clone());
     // It lives as long as the process. Its first look also makes the first answer ready.
-    std::thread::spawn(move || changes::tell(&watching, &told, &project::root()));
+    std::thread::spawn(move || changes::tell(&watching, &told));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -51,7 +51,7 @@ fn engine(flags: &Mcp) -> Result<Engine, String> {
 }
 
 #[cfg(unix)]
-fn stop_when_told(server: mcp_runtime::Server) -> std::io::Result<()> {
+fn stop_when_told(server: mcp_server::Server) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -62,6 +62,6 @@ fn stop_when_told(server: mcp_runtime::Server) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn stop_when_told(_server: mcp_runtime::Server) -> std::io::Result<()> {
+fn stop_when_told(_server: mcp_server::Server) -> std::io::Result<()> {
     Ok(())
 }

@@ -1,12 +1,15 @@
 //! `duvet query`
 
 use crate::arguments::{CheckName, CoverageName, Query};
-use crate::project;
+use crate::{project, terminal};
 use duvet::analysis::analyse;
+use duvet::diagnostic::Diagnostic;
+use duvet::fence::{self, Fence, MAX_REPORT_BYTES};
 use duvet::paths;
 use duvet::query::{Check, Coverage, CoverageFormat, Filter, Verdict, run as ask};
 use duvet::store::Store;
 use duvet::target::Target;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(flags: &Query) -> Result<bool, String> {
     let checks: Vec<Check> = flags.check.iter().map(|name| check(*name)).collect();
@@ -20,29 +23,39 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
         sections: flags.section.iter().map(|text| Target::parse(text)).collect(),
         quotes: flags.quote.clone(),
     };
+    let faults: Vec<&Diagnostic> = loaded
+        .diagnostics
+        .iter()
+        .chain(analysis.missing_inputs())
+        .collect();
+    for fault in &faults {
+        say(&format!("error[{}]: {}", fault.code.name(), fault.message));
+    }
     let verdicts: Vec<Verdict> = checks
         .iter()
         .map(|check| ask(&analysis, *check, &filter, runs.as_ref()))
         .collect();
-    let passed = verdicts.iter().all(|verdict| verdict.passed);
+    //= specs/duvet.md#nothing-lost
+    //# A query over a project with missing inputs MUST fail and name them.
+    let passed = faults.is_empty() && verdicts.iter().all(|verdict| verdict.passed);
     let drifted = analysis
         .citations()
         .filter(|(_, entry)| !entry.matched().grade.is_faithful())
         .count();
     if flags.json {
         let answer = serde_json::json!({ "passed": passed, "drifted": drifted, "verdicts": verdicts });
-        println!("{answer:#}");
+        terminal::answer(&format!("{answer:#}\n"));
         return Ok(passed);
     }
     for verdict in &verdicts {
         show(verdict, flags.verbose);
     }
     if drifted > 0 {
-        eprintln!(
+        say(&format!(
             "{drifted} citations differ from the specification and were not counted; see `duvet report`\n"
-        );
+        ));
     }
-    eprintln!("Overall: {}", word(passed));
+    say(&format!("Overall: {}", word(passed)));
     Ok(passed)
 }
 
@@ -70,14 +83,25 @@ fn coverage(flags: &Query) -> Result<Coverage, String> {
             ignore: false,
         })
         .collect();
-    let found = paths::find(&project::root(), &queries);
+    // The person names coverage reports herself; they may lie anywhere.
+    let folders: Vec<PathBuf> = flags
+        .coverage_report
+        .iter()
+        .map(|p| paths::base(p).into())
+        .collect();
+    let found = paths::find(
+        &project::root(),
+        &Fence::new(&project::root(), &folders),
+        &queries,
+    );
     if found.files.is_empty() {
         return Err("no coverage report was found; see --coverage-report".to_owned());
     }
     let mut coverage = Coverage::default();
     for (_, file) in found.files {
-        let text = std::fs::read_to_string(&file).map_err(|e| format!("cannot read `{file}`: {e}"))?;
-        coverage.add(&text, format);
+        let bytes = fence::read(Path::new(&file), MAX_REPORT_BYTES)
+            .map_err(|e| format!("cannot read `{file}`: {e}"))?;
+        coverage.add(&String::from_utf8_lossy(&bytes), format);
     }
     Ok(coverage)
 }
@@ -90,25 +114,29 @@ fn show(verdict: &Verdict, verbose: bool) {
         Check::ExecutedCoverage => "Executed coverage",
         Check::Duplicates => "Duplicates",
     };
-    eprintln!("{name}: {}\n", word(verdict.passed));
+    say(&format!("{name}: {}\n", word(verdict.passed)));
     for (category, count) in &verdict.counts {
-        eprintln!("  {category}: {count}");
+        say(&format!("  {category}: {count}"));
     }
-    eprintln!();
+    terminal::tell("\n");
     for finding in &verdict.findings {
-        eprintln!("  × {}: {}", finding.problem, finding.target);
-        eprintln!("    {}", finding.text);
+        say(&format!("  × {}: {}", finding.problem, finding.target));
+        say(&format!("    {}", finding.text));
         for citation in &finding.citations {
-            eprintln!("    --> {citation}");
+            say(&format!("    --> {citation}"));
         }
         for line in finding.write.iter().flat_map(|text| text.lines()) {
-            eprintln!("        {line}");
+            say(&format!("        {line}"));
         }
-        eprintln!();
+        terminal::tell("\n");
     }
     if verbose && verdict.passed {
-        eprintln!("  nothing to complain about\n");
+        say("  nothing to complain about\n");
     }
+}
+
+fn say(line: &str) {
+    terminal::tell(&format!("{}\n", terminal::printable(line)));
 }
 
 fn word(passed: bool) -> &'static str {

@@ -1,0 +1,39 @@
+//! `duvet unmapped`
+
+use crate::arguments::Unmapped;
+use crate::{project, terminal};
+use duvet::analysis::analyse;
+use duvet::source::{Reading, discover};
+use duvet::store::Store;
+
+pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
+    let loaded = project::load(&flags.project, false)?;
+    let project = &loaded.project;
+    let analysis = analyse(project, &mut Store::default());
+    let found = discover(&project.root, &project.config);
+    let names: Vec<(&str, &Reading)> = found
+        .inputs
+        .iter()
+        .map(|input| (&*input.name, &*input.reading))
+        .collect();
+    let files = duvet::unmapped::unmapped(&project.root, &names, &analysis);
+    let (all, lonely) = files.iter().fold((0, 0), |(all, lonely), file| {
+        (all + file.functions, lonely + file.unmapped.len())
+    });
+    if flags.json {
+        let answer = serde_json::json!({ "functions": all, "unmapped": lonely, "files": files });
+        terminal::answer(&format!("{answer:#}\n"));
+        return Ok(true);
+    }
+    for file in &files {
+        for function in &file.unmapped {
+            let (name, file) = (
+                terminal::printable(&function.name),
+                terminal::printable(&file.file),
+            );
+            terminal::answer(&format!("{file}:{}: {name}\n", function.line));
+        }
+    }
+    terminal::tell(&format!("{lonely} of {all} functions cite nothing\n"));
+    Ok(true)
+}

@@ -1,0 +1,150 @@
+//! Nothing is lost and nothing is called fine when an input is missing.
+
+use crate::command::{CITED, CONFIG, project, run, stderr};
+use crate::scratch::Scratch;
+
+const REPORTS: &[&str] = &["report", "--json", "v1.json", "--json-v2", "v2.json"];
+
+/// A way to break a project.
+type Breakage<'a> = (&'a str, &'a dyn Fn(&Scratch));
+
+fn contents(scratch: &Scratch) -> Vec<Vec<u8>> {
+    [
+        ".duvet/snapshot.txt",
+        ".duvet/reports/report.html",
+        "v1.json",
+        "v2.json",
+        ".duvet/requirements/specs/x/a.toml",
+    ]
+    .map(|name| std::fs::read(scratch.path(name)).unwrap_or_else(|_| panic!("{name}")))
+    .to_vec()
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# While an input is missing, a file of an earlier run MUST NOT be overwritten.
+#[test]
+fn a_missing_specification_does_not_empty_the_snapshot_or_a_report() {
+    let breakages: &[Breakage<'_>] = &[
+        ("the text is gone", &|s| {
+            std::fs::remove_file(s.path("specs/x.md")).unwrap()
+        }),
+        ("the configuration is broken", &|s| {
+            s.write(".duvet/config.toml", format!("{CONFIG}[[[\n"))
+        }),
+        ("a key is misspelt", &|s| {
+            s.write(".duvet/config.toml", format!("{CONFIG}[reprot]\n"))
+        }),
+        ("a requirement file is broken", &|s| {
+            s.write(".duvet/todos/a.toml", "[[todo")
+        }),
+        ("a cited text is missing", &|s| {
+            s.write("src/b.rs", "//= https://example.com/spec#a\n//# q\n")
+        }),
+        ("all sources are gone", &|s| {
+            s.write(".duvet/config.toml", CONFIG.replace("src/**", "source/**"))
+        }),
+    ];
+    for (name, break_it) in breakages {
+        let scratch = project(CITED);
+        assert!(run(&scratch, REPORTS, &[]).status.success());
+        let before = contents(&scratch);
+        break_it(&scratch);
+        for _ in 0..2 {
+            let output = run(&scratch, REPORTS, &[]);
+            assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
+            assert!(
+                stderr(&output).contains("left as they are"),
+                "{name}: {}",
+                stderr(&output)
+            );
+            assert!(contents(&scratch) == before, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_lacks_a_text_is_not_made_either() {
+    let scratch = project(CITED);
+    std::fs::remove_file(scratch.path("specs/x.md")).unwrap();
+    assert_eq!(run(&scratch, &["report"], &[]).status.code(), Some(1));
+    assert!(!scratch.path(".duvet/snapshot.txt").exists());
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# A project in which no file is found to read MUST be an error.
+#[test]
+fn the_wrong_folder_is_an_error_and_not_zero_requirements() {
+    let scratch = Scratch::new(&[("readme", "")]);
+    let output = run(&scratch, &["report"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("inputs-empty") && stderr(&output).contains("duvet init"),
+        "{}",
+        stderr(&output)
+    );
+    let scratch = Scratch::new(&[(".duvet/config.toml", CONFIG)]);
+    let output = run(&scratch, &["report"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("inputs-empty"), "{}", stderr(&output));
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# Findings MUST be shown when nothing can be written.
+#[test]
+fn findings_are_shown_when_nothing_can_be_written() {
+    let scratch = project("//= specs/x.md#gone\n//# q\n");
+    // A file where folders are needed: as unwritable as a read-only folder, for every user.
+    scratch.write(".duvet/reports", "");
+    scratch.write(".duvet/requirements", "");
+    let output = run(&scratch, &["report"], &[]);
+    let words = stderr(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        words.contains("section-unknown") && words.contains("specification  "),
+        "{words}"
+    );
+    assert!(words.contains("cannot write"), "{words}");
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# A query over a project with missing inputs MUST fail and name them.
+#[test]
+fn a_query_over_a_missing_text_does_not_pass() {
+    let scratch = project(CITED);
+    std::fs::remove_file(scratch.path("specs/x.md")).unwrap();
+    let output = run(&scratch, &["query", "-c", "implementation"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("specification-missing"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn strict_compatibility_reads_patterns_as_the_public_tool_does() {
+    let scratch = project("");
+    std::fs::create_dir(scratch.path(".git")).unwrap();
+    scratch.write(".gitignore", "src/built.rs\n");
+    scratch.write("src/built.rs", CITED);
+    let cited = |arguments: &[&str]| {
+        run(&scratch, arguments, &[]);
+        std::fs::read_to_string(scratch.path("v1.json"))
+            .unwrap()
+            .contains("src/built.rs")
+    };
+    assert!(!cited(&["report", "--json", "v1.json"]));
+    assert!(cited(&["report", "--json", "v1.json", "--compat", "strict"]));
+    scratch.write(".duvet/config.toml", CONFIG.replace("src/**", "{src,lib}/**"));
+    assert!(run(&scratch, &["report"], &[]).status.success());
+    let strict = run(&scratch, &["report", "--compat", "strict"], &[]);
+    assert!(
+        stderr(&strict).contains("pattern-empty") && strict.status.success(),
+        "{}",
+        stderr(&strict)
+    );
+}

@@ -1,0 +1,161 @@
+//! Where the review found another answer than the public tool's, each on its own.
+
+use crate::command::{CITED, project, run, stderr};
+use crate::scratch::Scratch;
+
+const CONFIG: &str = "'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\n[[source]]\npattern = \"src/**/*.rs\"\n[report.snapshot]\nenabled = true\n";
+const TEXT: &str = "# JA4\n\n## Hash\n\nThe hash MUST be short.\n";
+
+/// D1: `--spec-path X` means the folder `X/specs`.
+#[test]
+fn a_spec_path_means_the_folder_specs_below_it() {
+    let source = "//= https://example.com/ja4#hash\n//# The hash MUST be short.\n";
+    let files = [
+        (".duvet/config.toml", CONFIG),
+        ("src/a.rs", source),
+        ("store/specs/example.com/ja4.txt", TEXT),
+    ];
+    let scratch = Scratch::new(&files);
+    let output = run(&scratch, &["report", "--spec-path", "store"], &[("CI", "false")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let scratch = Scratch::new(&files[..2]);
+    scratch.write("store/example.com/ja4.txt", TEXT);
+    let output = run(&scratch, &["report", "--spec-path", "store"], &[("CI", "false")]);
+    assert!(!output.status.success(), "the folder itself is not searched");
+}
+
+/// D2: a stored text has `.txt` in place of the address's extension, so `JA4.md` is `JA4.txt`.
+#[test]
+fn a_stored_markdown_text_is_found_under_the_name_the_public_tool_gave_it() {
+    let source = "//= https://example.com/docs/JA4.md#hash\n//# The hash MUST be short.\n";
+    let scratch = Scratch::new(&[
+        (".duvet/config.toml", CONFIG),
+        ("src/a.rs", source),
+        (".duvet/specifications/example.com/docs/JA4.txt", TEXT),
+    ]);
+    let output = run(&scratch, &["report"], &[("CI", "false")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let snapshot = std::fs::read_to_string(scratch.path(".duvet/snapshot.txt")).unwrap();
+    assert!(snapshot.contains("The hash MUST be short."), "{snapshot}");
+}
+
+/// D5g: a run that another build kept is not replayed, though both call themselves by one version. Another build is one
+/// whose sources differ; its name is part of the key.
+#[test]
+fn two_builds_of_one_version_do_not_believe_each_other() {
+    use duvet::analysis::{Project, gather};
+    use duvet::cache::key;
+    use duvet::config::{Config, source_pattern};
+    use duvet::store::Store;
+    let scratch = project(CITED);
+    let mut config = Config::legacy();
+    config.sources = vec![source_pattern("src/*.rs").unwrap()];
+    let asked = Project {
+        root: scratch.root().to_owned(),
+        config,
+        strict: false,
+    };
+    let gathered = gather(&asked, &mut Store::default());
+    let of = |build: &str| key(build, "report", &gathered);
+    assert_eq!(of("0123456789abcdef"), of("0123456789abcdef"));
+    assert_ne!(of("0123456789abcdef"), of("0123456789abcdee"));
+}
+
+/// D14: a file that git ignores but tracks is left out of a pattern with wildcards, unless the pattern names its folder or
+/// `--compat strict` is given; both ways are in the table of differences.
+#[test]
+fn ignored_files_are_read_by_name_and_in_strict_compatibility() {
+    let files = [
+        (".duvet/config.toml", CONFIG),
+        ("specs/x.md", "# A\n\nThe server MUST do a.\n"),
+        ("src/a.rs", CITED),
+        ("src/gen/b.rs", CITED),
+        (".gitignore", "gen/\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+    ];
+    let scratch = Scratch::new(&files);
+    let citations = |arguments: &[&str]| {
+        let mut all = vec!["report", "--json", "out.json"];
+        all.extend(arguments);
+        let output = run(&scratch, &all, &[("CI", "false")]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = std::fs::read_to_string(scratch.path("out.json")).unwrap();
+        text.matches("\"source\":\"src/").count()
+    };
+    assert_eq!(citations(&[]), 1);
+    assert_eq!(citations(&["--compat", "strict"]), 2);
+    assert_eq!(citations(&["--source-pattern", "src/gen/*.rs"]), 2);
+}
+
+//= specs/duvet.md#hook
+//= type=test
+//# A hook MUST stop a commit whose citations do not hold, and MUST NOT replace one that is there.
+#[cfg(unix)]
+#[test]
+fn a_hook_stops_a_commit_and_replaces_none() {
+    use std::process::Command;
+    let scratch = project(CITED);
+    let output = run(&scratch, &["init", "--hook"], &[]);
+    assert!(
+        !output.status.success(),
+        "there is no repository: {}",
+        stderr(&output)
+    );
+    scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+    assert!(run(&scratch, &["init", "--hook"], &[]).status.success());
+    let commit = || {
+        let folder = std::path::Path::new(env!("CARGO_BIN_EXE_duvet"))
+            .parent()
+            .unwrap();
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let mut hook = Command::new(scratch.path(".git/hooks/pre-commit"));
+        hook.current_dir(scratch.root())
+            .env("PATH", path)
+            .output()
+            .unwrap()
+    };
+    run(&scratch, &["report"], &[("CI", "false")]);
+    assert!(commit().status.success(), "{}", stderr(&commit()));
+    scratch.write("src/b.rs", "//= specs/x.md#a\n//# The server MUST dance.\n");
+    assert!(!commit().status.success());
+    scratch.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
+    assert!(run(&scratch, &["init", "--hook"], &[]).status.success());
+    let kept = std::fs::read_to_string(scratch.path(".git/hooks/pre-commit")).unwrap();
+    assert_eq!(kept, "#!/bin/sh\nexit 0\n");
+}
+
+//= specs/duvet.md#reports
+//= type=test
+//# A link into the HTML report MUST name specification, section and requirement, so that it holds after others came or went.
+/// The page's own function is run, where there is something to run it with.
+#[test]
+fn links_into_the_page_go_by_name() {
+    let page = duvet::report::html::render(&duvet::analysis::Analysis::default(), &Default::default());
+    let page = String::from_utf8(page).unwrap();
+    let cut = |from: &str, to: &str| {
+        let start = page.find(from).unwrap();
+        let end = page[start..].find(to).unwrap();
+        &page[start..start + end]
+    };
+    let (link, find) = (
+        cut("const link =", "\n"),
+        cut("function find(", "\nfunction route"),
+    );
+    let script = format!(
+        "const D = {{ specs: [{{ n: 'other', s: [] }}, {{ n: 'https://x/rfc1', s: [{{ i: 'a/b' }}] }}], \
+         reqs: [{{ s: 1, c: 0, id: 'ff' }}] }}; const spec = i => D.specs[i];\n{link}\n{find}\n\
+         const l = link(1, 0, 'ff'), f = find(l); D.specs.shift(); D.reqs[0].s = 0; const g = find(l);\n\
+         console.log(l, JSON.stringify(f), JSON.stringify(g), JSON.stringify(find('#/%')), JSON.stringify(find('#/0/a%2Fb')));"
+    );
+    let Ok(output) = std::process::Command::new("node").arg("-e").arg(&script).output() else {
+        // Without an engine the words have to do.
+        assert!(link.contains("spec(s).n") && find.contains("s.n === a"));
+        return;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "#/https%3A%2F%2Fx%2Frfc1/a%2Fb/ff {\"i\":1,\"k\":0,\"r\":0} {\"i\":0,\"k\":0,\"r\":0} {\"i\":-1,\"k\":-1,\"r\":-1} {\"i\":0,\"k\":0,\"r\":-1}",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
