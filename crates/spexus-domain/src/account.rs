@@ -150,6 +150,9 @@ pub struct Token {
     pub scopes: Vec<Scope>,
     /// The only project it works in, when it is bound to one.
     pub project: Option<String>,
+    /// That project, for programs.
+    #[serde(skip)]
+    pub project_id: Option<Uuid>,
     /// When it stops working.
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
@@ -164,12 +167,12 @@ pub struct Token {
 pub struct NewToken {
     /// What its owner calls it, unique among the owner's tokens.
     pub name: String,
-    /// What it may be used for; everything the user may do when left out.
+    /// What it may be used for; reading when left out.
     #[serde(default)]
     pub scopes: Vec<String>,
     /// The only project it works in.
     pub project: Option<String>,
-    /// When it stops working: a time, or a length such as `90d`, `12h`.
+    /// When it stops working: a time, a length such as `90d` or `12h`, or `never`; after 90 days when left out.
     pub expires: Option<String>,
 }
 
@@ -212,7 +215,8 @@ pub fn expiry(field: &str, text: &str, now: Timestamp) -> Ruled<Timestamp> {
     ))
 }
 
-fn length_seconds(text: &str) -> Option<i64> {
+/// Reads a length such as `90d` or `12h`.
+pub fn length_seconds(text: &str) -> Option<i64> {
     let text = text.trim();
     let unit = match text.chars().last()? {
         's' => 1,

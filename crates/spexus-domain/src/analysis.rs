@@ -78,6 +78,7 @@ pub fn stem(folded: &str) -> String {
 }
 
 /// The text as the index keeps it: every word folded, and every word stemmed.
+#[derive(Clone, Debug)]
 pub struct Indexed {
     /// Folded words, for beginnings of words.
     pub words: String,

@@ -124,11 +124,11 @@ fn check_value(rules: &[AttributeRule], kind: Kind, name: &str, value: &Value, f
             .filter(|rule| applies(rule, kind))
             .map(|rule| rule.name.as_str())
             .collect();
-        return faults.add(
-            &field,
-            "is not known in this project",
-            format!("one of: {}", known.join(", ")),
-        );
+        let allowed = match known[..] {
+            [] => "no attributes: this project has none for this kind".to_owned(),
+            _ => format!("one of: {}", known.join(", ")),
+        };
+        return faults.add(&field, "is not known in this project", allowed);
     };
     let (fits, allowed) = match rule.value_type {
         AttributeType::Text => (value.is_string(), "text".to_owned()),

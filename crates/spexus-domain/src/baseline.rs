@@ -68,41 +68,58 @@ pub enum Difference {
     Changed,
 }
 
-/// Folds the changes of one item, oldest first, into one difference; `None` when nothing remains of them.
-///
-/// Each step is (was it there before, is it there after, fields before, fields after).
-pub fn fold(
-    steps: impl IntoIterator<Item = (bool, bool, Attributes, Attributes)>,
-) -> Option<(Difference, Vec<FieldChange>)> {
-    let mut first: Option<bool> = None;
-    let mut there = false;
-    let (mut before, mut after) = (Attributes::new(), Attributes::new());
-    for (was, is, was_fields, is_fields) in steps {
-        first.get_or_insert(was);
-        there = is;
-        for (field, value) in was_fields.iter() {
-            if !before.contains_key(field) && !after.contains_key(field) {
-                before.insert(field.clone(), value.clone());
+/// The changes of one item, oldest first, folded into one difference as they come: only what was first and what is last
+/// is kept, however many there are.
+#[derive(Clone, Debug, Default)]
+pub struct Fold {
+    first: Option<bool>,
+    there: bool,
+    before: Attributes,
+    after: Attributes,
+}
+
+impl Fold {
+    /// The next change: whether it was there before and is there after, and the fields of both.
+    pub fn push(&mut self, was: bool, is: bool, was_fields: &Attributes, is_fields: Attributes) {
+        self.first.get_or_insert(was);
+        self.there = is;
+        for (field, value) in was_fields {
+            if !self.before.contains_key(field) && !self.after.contains_key(field) {
+                self.before.insert(field.clone(), value.clone());
             }
-            after.remove(field);
+            self.after.remove(field);
         }
-        after.extend(is_fields);
+        self.after.extend(is_fields);
     }
-    let (before, after) = crate::change::difference(before, after);
-    let difference = match (first?, there) {
-        (false, true) => Difference::Added,
-        (true, false) => Difference::Removed,
-        (true, true) if before.is_empty() && after.is_empty() => return None,
-        (true, true) => Difference::Changed,
-        (false, false) => return None,
-    };
-    Some((difference, crate::change::field_changes(before, after)))
+
+    /// What remains of them; `None` when nothing does.
+    pub fn finish(self) -> Option<(Difference, Vec<FieldChange>)> {
+        let (before, after) = crate::change::difference(self.before, self.after);
+        let difference = match (self.first?, self.there) {
+            (false, true) => Difference::Added,
+            (true, false) => Difference::Removed,
+            (true, true) if before.is_empty() && after.is_empty() => return None,
+            (true, true) => Difference::Changed,
+            (false, false) => return None,
+        };
+        Some((difference, crate::change::field_changes(before, after)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    type Step = (bool, bool, Attributes, Attributes);
+
+    fn fold(steps: impl IntoIterator<Item = Step>) -> Option<(Difference, Vec<FieldChange>)> {
+        let mut fold = Fold::default();
+        for (was, is, before, after) in steps {
+            fold.push(was, is, &before, after);
+        }
+        fold.finish()
+    }
 
     fn step(was: bool, is: bool, before: Value, after: Value) -> (bool, bool, Attributes, Attributes) {
         (

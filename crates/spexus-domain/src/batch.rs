@@ -21,13 +21,15 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct BatchInput {
     /// What to do, in this order: objects with `op` = create | update | move | delete | restore | link | unlink |
-    /// comment, an optional `ref`, the `id` where one is needed, and the fields of that operation.
+    /// comment, an optional `ref`, the `id` where one is needed, an optional `project` (not for unlink), and the
+    /// fields of that operation.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Map<String, Value>>,
     /// Try everything and report, but keep nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// The project, when it is not the caller's usual one.
+    /// The project all operations happen in. Without it each operation is in the project it names itself, or in that of
+    /// the items it speaks of; new items without either go to the caller's usual one.
     pub project: Option<String>,
 }
 
@@ -57,6 +59,8 @@ pub enum Operation {
 pub struct Step {
     /// What later operations call the result.
     pub name: Option<String>,
+    /// The project it names.
+    pub project: Option<String>,
     /// What to do.
     pub operation: Operation,
 }
@@ -109,6 +113,8 @@ impl Operation {
 /// Understands all operations of a batch, or refuses with the place of the first that makes no sense.
 pub fn steps(input: &BatchInput) -> Ruled<Vec<Step>> {
     let count = input.operations.len();
+    //= specs/spexus-service.md#writing-once
+    //# A batch of more than 500 operations MUST be refused, because one transaction holds up everybody else.
     if !(1..=limits::MAX_BATCH_OPERATIONS).contains(&count) {
         let allowed = format!("1 to {}", limits::MAX_BATCH_OPERATIONS);
         return Err(Refusal::field(
@@ -138,7 +144,25 @@ fn step(mut fields: Map<String, Value>) -> Ruled<Step> {
             ));
         }
     };
-    let operation = match op.to_lowercase().as_str() {
+    let op = op.to_lowercase();
+    // A link that exists is found by its own id, wherever it is; everything else happens in a project.
+    let project = match op.as_str() {
+        "unlink" => None,
+        _ => match fields.remove("project") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(key)) => Some(key),
+            Some(_) => {
+                let allowed = "the key of a project";
+                return Err(Refusal::field(
+                    Code::FieldTypeMismatch,
+                    "project",
+                    "is not text",
+                    allowed,
+                ));
+            }
+        },
+    };
+    let operation = match op.as_str() {
         "create" => Operation::Create(Kind::parse("kind", &text(&mut fields, "kind")?)?, rest(fields)?),
         "update" => Operation::Update(text(&mut fields, "id")?, rest(fields)?),
         "move" => Operation::Move(text(&mut fields, "id")?, rest(fields)?),
@@ -160,10 +184,18 @@ fn step(mut fields: Map<String, Value>) -> Ruled<Step> {
             })?;
             Operation::Unlink(id)
         }
-        "comment" => Operation::Comment(text(&mut fields, "item")?, rest(fields)?),
+        "comment" => {
+            // Every other operation calls it `id`.
+            let named = if fields.contains_key("id") { "id" } else { "item" };
+            Operation::Comment(text(&mut fields, named)?, rest(fields)?)
+        }
         _ => return Err(nearest::miss("op", &op, OPS)),
     };
-    Ok(Step { name, operation })
+    Ok(Step {
+        name,
+        project,
+        operation,
+    })
 }
 
 #[derive(Deserialize)]
@@ -246,10 +278,47 @@ mod tests {
             {"op": "create", "ref": "@e", "kind": "epic", "title": "Login"},
             {"op": "update", "id": "@e", "priority": 1, "expect_rev": 1},
             {"op": "delete", "id": "EP-001", "force": true},
+            {"op": "comment", "id": "@e", "content": "Well"},
         ]))
         .unwrap();
         assert_eq!(understood[0].name.as_deref(), Some("e"));
         assert_eq!(understood[2].operation.name(), "delete");
+    }
+
+    //= specs/spexus-service.md#writing-once
+    //= type=test
+    //# A batch of more than 500 operations MUST be refused, because one transaction holds up everybody else.
+    #[test]
+    fn five_hundred_operations_are_one_transaction_and_no_more() {
+        let operations = |count| Value::from(vec![json!({"op": "delete", "id": "EP-1"}); count]);
+        assert_eq!(parse(operations(500)).unwrap().len(), 500);
+        let refusal = parse(operations(501)).unwrap_err();
+        assert_eq!(refusal.faults[0].allowed, "1 to 500");
+    }
+
+    #[test]
+    fn every_operation_on_items_may_name_its_project_and_unlink_may_not() {
+        for fields in [
+            json!({"op": "create", "kind": "epic", "title": "x"}),
+            json!({"op": "update", "id": "EP-1"}),
+            json!({"op": "move", "id": "EP-1"}),
+            json!({"op": "delete", "id": "EP-1"}),
+            json!({"op": "restore", "id": "EP-1"}),
+            json!({"op": "link", "source": "EP-1", "target": "EP-2", "type": "blocks"}),
+            json!({"op": "comment", "item": "EP-1", "content": "x"}),
+        ] {
+            let mut fields = fields;
+            fields["project"] = json!("web");
+            let understood = parse(json!([fields])).unwrap();
+            assert_eq!(understood[0].project.as_deref(), Some("web"));
+        }
+        let link = json!([{"op": "unlink", "id": Uuid::nil(), "project": "web"}]);
+        assert_eq!(parse(link).unwrap_err().faults[0].field, "operations[0].project");
+        let number = json!([{"op": "update", "id": "EP-1", "project": 7}]);
+        assert_eq!(
+            parse(number).unwrap_err().faults[0].field,
+            "operations[0].project"
+        );
     }
 
     #[test]
@@ -265,6 +334,10 @@ mod tests {
                 "operations[1].id",
             ),
             (json!([{"op": "update"}]), "operations[0].id"),
+            (
+                json!([{"op": "comment", "id": "EP-1", "item": "EP-2", "content": "x"}]),
+                "operations[0].item",
+            ),
         ];
         for (operations, field) in cases {
             assert_eq!(parse(operations).unwrap_err().faults[0].field, field);

@@ -1,16 +1,25 @@
 //! Deletion: what falls with an item, told before it happens. Nothing is erased; deleted items are tombstones that can
 //! be brought back together.
 
+use crate::item::Item;
 use crate::{Code, Kind, Reference, Refusal, Ruled};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What deleting an item would do.
+/// What deleting an item would do. Who agrees to it agrees to this item in this revision and to nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeletionPreview {
-    /// The item.
+    /// The id of the item.
+    pub id: Uuid,
+    /// Its reference id.
     pub reference_id: Reference,
+    /// The key of its project.
+    pub project: String,
+    /// Its title.
+    pub title: String,
+    /// The revision that was looked at.
+    pub rev: i64,
     /// Whether it can go without `force`.
     pub can_delete: bool,
     /// Why it needs `force`, or why it cannot go at all; empty when it can.
@@ -40,19 +49,67 @@ pub struct Falling {
     pub title: String,
 }
 
+/// The item a deletion is about, as it is shown.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its id.
+    pub id: Uuid,
+    /// Its reference id.
+    pub reference_id: Reference,
+    /// The key of its project.
+    pub project: String,
+    /// Its title.
+    pub title: String,
+    /// Its revision.
+    pub rev: i64,
+}
+
+impl From<&Item> for Subject {
+    fn from(item: &Item) -> Self {
+        Self {
+            id: item.id,
+            reference_id: item.reference_id.clone(),
+            project: item.project.clone(),
+            title: item.heading(),
+            rev: item.rev,
+        }
+    }
+}
+
+/// What a deletion would take with it.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The items below it.
+    pub items: Vec<Falling>,
+    /// How many links end.
+    pub links: i64,
+    /// How many of them lead to items the caller may not see, and so may not end.
+    pub hidden_links: i64,
+    /// How many comments are hidden with the items.
+    pub comments: i64,
+    /// The requirements that lose their criterion.
+    pub unpointed: Vec<Reference>,
+    /// The story that would lose its last criterion while it stays itself.
+    pub last_criterion: Option<Reference>,
+}
+
 impl DeletionPreview {
     /// Decides from the facts whether the item may go.
-    ///
-    /// `last_criterion` is the story that would lose its last criterion while it stays itself.
-    pub fn decide(
-        reference_id: Reference,
-        items: Vec<Falling>,
-        links: i64,
-        comments: i64,
-        unpointed: Vec<Reference>,
-        last_criterion: Option<Reference>,
-    ) -> Self {
+    pub fn decide(subject: Subject, falling: Facts) -> Self {
+        let Facts {
+            items,
+            links,
+            hidden_links,
+            comments,
+            unpointed,
+            last_criterion,
+        } = falling;
         let mut reasons = Vec::new();
+        if hidden_links > 0 {
+            reasons.push(format!(
+                "{hidden_links} link(s) with items of another project would end, and this token works only in its own"
+            ));
+        }
         if let Some(story) = &last_criterion {
             reasons.push(format!(
                 "it is the last acceptance criterion of {story}; a story keeps at least one"
@@ -70,9 +127,13 @@ impl DeletionPreview {
                 unpointed.len()
             ));
         }
-        let forbidden = last_criterion.is_some();
+        let forbidden = last_criterion.is_some() || hidden_links > 0;
         Self {
-            reference_id,
+            id: subject.id,
+            reference_id: subject.reference_id,
+            project: subject.project,
+            title: subject.title,
+            rev: subject.rev,
             can_delete: reasons.is_empty(),
             reasons,
             forbidden,
@@ -94,7 +155,8 @@ impl DeletionPreview {
             self.reasons.join("; ")
         );
         Err(if self.forbidden {
-            let hint = "Add another criterion to the story first, or delete the story.";
+            let hint = "A last criterion can go after another was added, or with its story; links into another project need a \
+                        token that is not bound to one.";
             Refusal::new(Code::RuleViolated, message).hint(hint)
         } else {
             Refusal::new(Code::DeletionBlocked, message)
@@ -108,25 +170,48 @@ impl DeletionPreview {
 mod tests {
     use super::*;
 
+    fn preview(facts: Facts) -> DeletionPreview {
+        let subject = Subject {
+            id: Uuid::nil(),
+            reference_id: Reference::of_kind(Kind::AcceptanceCriterion, 1),
+            project: "web".into(),
+            title: "Opens at once".into(),
+            rev: 3,
+        };
+        DeletionPreview::decide(subject, facts)
+    }
+
     #[test]
     fn consequences_need_force_and_the_last_criterion_cannot_go_at_all() {
-        let reference = |number| Reference::of_kind(Kind::AcceptanceCriterion, number);
-        let free = DeletionPreview::decide(reference(1), vec![], 0, 3, vec![], None);
+        let free = preview(Facts {
+            comments: 3,
+            ..Facts::default()
+        });
         assert!(
             free.check(false).is_ok(),
             "comments alone do not hold an item back"
         );
-        let linked = DeletionPreview::decide(reference(1), vec![], 2, 0, vec![], None);
+        let linked = preview(Facts {
+            links: 2,
+            ..Facts::default()
+        });
         assert_eq!(linked.check(false).unwrap_err().code, Code::DeletionBlocked);
         assert!(linked.check(true).is_ok());
-        let last = DeletionPreview::decide(
-            reference(1),
-            vec![],
-            0,
-            0,
-            vec![],
-            Some(Reference::of_kind(Kind::UserStory, 4)),
-        );
+        let last = preview(Facts {
+            last_criterion: Some(Reference::of_kind(Kind::UserStory, 4)),
+            ..Facts::default()
+        });
         assert_eq!(last.check(true).unwrap_err().code, Code::RuleViolated);
+    }
+
+    #[test]
+    fn a_link_nobody_here_may_end_holds_the_item_back_whatever_force_says() {
+        let held = preview(Facts {
+            links: 1,
+            hidden_links: 1,
+            ..Facts::default()
+        });
+        assert!(held.forbidden && !held.can_delete);
+        assert_eq!(held.check(true).unwrap_err().code, Code::RuleViolated);
     }
 }

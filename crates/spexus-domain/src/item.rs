@@ -117,15 +117,17 @@ impl Priority {
         self.0
     }
 
-    /// Reads a number or a word.
+    /// Reads a number, a number as it is shown in lists (`P2`), or a word.
     pub fn parse(field: &str, text: &str) -> Ruled<Self> {
         let words = ["critical", "high", "medium", "low"];
-        let number = match words
-            .iter()
-            .position(|word| word.eq_ignore_ascii_case(text.trim()))
-        {
+        let wanted = text.trim();
+        let number = match words.iter().position(|word| word.eq_ignore_ascii_case(wanted)) {
             Some(at) => at as i64 + 1,
-            None => text.trim().parse().unwrap_or(0),
+            None => wanted
+                .strip_prefix(['P', 'p'])
+                .unwrap_or(wanted)
+                .parse()
+                .unwrap_or(0),
         };
         Self::from_number(number).ok_or_else(|| {
             let problem = format!("{:?} is not a priority", text::excerpt(text, 60));
@@ -324,6 +326,15 @@ impl Item {
     /// The title, or the beginning of the description where there is none.
     pub fn heading(&self) -> String {
         heading(&self.title, &self.description)
+    }
+
+    /// How many bytes its texts have, roughly what it takes in an answer.
+    pub fn text_bytes(&self) -> usize {
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(name, value)| name.len() + value.as_str().map_or(8, str::len));
+        self.title.len() + self.description.len() + attributes.sum::<usize>()
     }
 
     /// The fields the history speaks of, by name; what two revisions differ in is what their maps differ in.

@@ -26,15 +26,15 @@ pub const MAX_ATTRIBUTE_CHARS: usize = 2_000;
 pub const MAX_PAGE_ROWS: u32 = 200;
 /// Rows of one page when nobody says.
 pub const DEFAULT_PAGE_ROWS: u32 = 50;
-/// Operations of one batch.
-pub const MAX_BATCH_OPERATIONS: usize = 1_000;
+/// Bytes of text in one page of items; a page that would hold more ends earlier.
+pub const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Operations of one batch: what one transaction may hold. More is staged, by an import.
+pub const MAX_BATCH_OPERATIONS: usize = 500;
 /// Nodes of one hierarchy answer.
 pub const MAX_TREE_NODES: u32 = 10_000;
 /// Depth of a comment thread.
 pub const MAX_COMMENT_DEPTH: usize = 50;
 /// Statuses of one workflow.
 pub const MAX_WORKFLOW_STATUSES: usize = 50;
-/// Steps followed when looking for a cycle of links.
-pub const MAX_CYCLE_STEPS: u32 = 10_000;
 /// Words of a query that are looked up; the rest is ignored.
 pub const MAX_QUERY_WORDS: usize = 20;

@@ -1,6 +1,7 @@
 //! Typed links between items. A link type says how it reads in both directions, which kinds it may join, and whether
 //! following it may lead back to where one started.
 
+use crate::visibility::Visibility;
 use crate::{Code, Kind, Reference, Refusal, Ruled, Timestamp, nearest, text::Faults};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -57,10 +58,37 @@ pub struct LinkEnd {
     pub id: Uuid,
     /// Its reference id.
     pub reference_id: Reference,
+    /// The key of its project.
+    pub project: String,
+    /// The project, for programs.
+    #[serde(skip)]
+    pub project_id: Uuid,
     /// Its kind.
     pub kind: Kind,
     /// Its title.
     pub title: String,
+}
+
+/// What stands for an end in a project the caller may not see.
+pub const HIDDEN_END: &str = "(another project)";
+
+impl Link {
+    /// Whether a caller may see both ends, and so the link.
+    pub fn is_visible(&self, to: Visibility) -> bool {
+        to.sees(self.source.project_id) && to.sees(self.target.project_id)
+    }
+
+    /// What people call it: `REQ-001 blocks REQ-002`, with the projects where it leads from one into another. An end
+    /// the caller may not see has no name.
+    pub fn label(&self, to: Visibility) -> String {
+        let across = self.source.project_id != self.target.project_id;
+        let name = |end: &LinkEnd| match (to.sees(end.project_id), across) {
+            (false, _) => HIDDEN_END.to_owned(),
+            (true, true) => format!("{}/{}", end.project, end.reference_id),
+            (true, false) => end.reference_id.to_string(),
+        };
+        format!("{} {} {}", name(&self.source), self.link_type, name(&self.target))
+    }
 }
 
 /// What is needed to make a link.

@@ -13,11 +13,15 @@ pub fn find<'a, T>(options: &'a [T], name: impl Fn(&T) -> &str, wanted: &str) ->
 pub fn miss<'a>(field: &str, wanted: &str, options: impl IntoIterator<Item = &'a str>) -> Refusal {
     let options: Vec<&str> = options.into_iter().collect();
     let shown = crate::text::excerpt(wanted, 60);
+    let allowed = match options[..] {
+        [] => "there are none yet".to_owned(),
+        _ => format!("one of: {}", options.join(", ")),
+    };
     let refusal = Refusal::field(
         Code::InvalidParams,
         field,
         format!("{shown:?} is not known"),
-        format!("one of: {}", options.join(", ")),
+        allowed,
     );
     match closest(wanted, &options) {
         Some(near) => refusal.hint(format!("Did you mean {near:?}?")),
@@ -101,6 +105,7 @@ mod tests {
         let refusal = miss("type", "Functonal", ["Functional", "Data"]);
         assert_eq!(refusal.hint, "Did you mean \"Functional\"?");
         assert_eq!(refusal.faults[0].allowed, "one of: Functional, Data");
+        assert_eq!(miss("ref", "@e", []).faults[0].allowed, "there are none yet");
         assert_ne!(
             miss("type", "zzz", ["Functional"]).hint,
             "Did you mean \"Functional\"?"

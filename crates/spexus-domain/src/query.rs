@@ -2,8 +2,8 @@
 //! nothing a client sends ever becomes part of a query's text.
 
 use crate::item::{Item, Priority};
-use crate::{Code, Kind, Refusal, Ruled, Timestamp, limits, nearest};
-use serde::Serialize;
+use crate::{Code, Kind, Refusal, Ruled, Timestamp, limits, nearest, text};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -145,6 +145,30 @@ pub struct PageRequest {
     pub limit: u32,
     /// Where the last page ended; opaque.
     pub cursor: Option<String>,
+    /// Whether the total is counted to its end, whatever that costs.
+    pub count: Count,
+}
+
+/// How far a list is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Count {
+    /// As far as it costs no more than a page.
+    #[default]
+    Cheap,
+    /// To the end.
+    Exact,
+}
+
+impl Count {
+    /// Reads `exact`; nothing means cheap.
+    pub fn parse(text: Option<&str>) -> Ruled<Self> {
+        match text.map(str::trim) {
+            None | Some("") => Ok(Self::Cheap),
+            Some(word) if word.eq_ignore_ascii_case("exact") => Ok(Self::Exact),
+            Some(word) => Err(nearest::miss("count", word, ["exact"])),
+        }
+    }
 }
 
 impl Default for PageRequest {
@@ -152,6 +176,7 @@ impl Default for PageRequest {
         Self {
             limit: limits::DEFAULT_PAGE_ROWS,
             cursor: None,
+            count: Count::Cheap,
         }
     }
 }
@@ -161,7 +186,11 @@ impl PageRequest {
     pub fn new(limit: Option<u32>, cursor: Option<String>) -> Ruled<Self> {
         let limit = limit.unwrap_or(limits::DEFAULT_PAGE_ROWS);
         if (1..=limits::MAX_PAGE_ROWS).contains(&limit) {
-            return Ok(Self { limit, cursor });
+            return Ok(Self {
+                limit,
+                cursor,
+                count: Count::Cheap,
+            });
         }
         let allowed = format!("1 to {}", limits::MAX_PAGE_ROWS);
         Err(Refusal::field(
@@ -173,29 +202,101 @@ impl PageRequest {
     }
 }
 
+/// How many rows a list has on all its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// So many.
+    Exact(i64),
+    /// So many and perhaps more: nobody counted to the end.
+    AtLeast(i64),
+}
+
+impl Total {
+    /// The number that is certain.
+    pub fn at_least(self) -> i64 {
+        let (Total::Exact(rows) | Total::AtLeast(rows)) = self;
+        rows
+    }
+
+    /// With so many more.
+    #[must_use]
+    pub fn plus(self, more: i64) -> Self {
+        match self {
+            Total::Exact(rows) => Total::Exact(rows + more),
+            Total::AtLeast(rows) => Total::AtLeast(rows + more),
+        }
+    }
+}
+
+impl From<i64> for Total {
+    fn from(rows: i64) -> Self {
+        Total::Exact(rows)
+    }
+}
+
+/// `1,234` or `at least 1,000`.
+impl std::fmt::Display for Total {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if matches!(self, Total::AtLeast(_)) {
+            f.write_str("at least ")?;
+        }
+        f.write_str(&text::grouped(self.at_least()))
+    }
+}
+
 /// One page of a list: the one envelope every list comes in.
 //= specs/spexus-http.md#answers
 //# Every list MUST come in one envelope with `data`, `total_count` and, where there is a next page, `next_cursor`.
+//= specs/spexus-http.md#answers
+//# `total_count` MUST be exact or null, and where it is null `total_at_least` MUST say how many there certainly are.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Page<T> {
     /// The rows.
     pub data: Vec<T>,
-    /// How many there are on all pages.
-    pub total_count: i64,
+    /// How many there are on all pages; null where nobody counted to the end, which `count=exact` asks for.
+    #[schema(required)]
+    pub total_count: Option<i64>,
+    /// Where `total_count` is null: how many there certainly are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_at_least: Option<i64>,
     /// What to send as `cursor` for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// A list that is one page.
-    pub fn whole(data: Vec<T>) -> Self {
-        let total_count = i64::try_from(data.len()).unwrap_or(i64::MAX);
+    /// A page of a list.
+    pub fn new(data: Vec<T>, total: impl Into<Total>, next_cursor: Option<String>) -> Self {
+        let (total_count, total_at_least) = match total.into() {
+            Total::Exact(rows) => (Some(rows), None),
+            Total::AtLeast(rows) => (None, Some(rows)),
+        };
         Self {
             data,
             total_count,
-            next_cursor: None,
+            total_at_least,
+            next_cursor,
         }
+    }
+
+    /// A list that is one page.
+    pub fn whole(data: Vec<T>) -> Self {
+        let rows = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        Self::new(data, rows, None)
+    }
+
+    /// How many rows there are on all pages.
+    pub fn total(&self) -> Total {
+        match (self.total_count, self.total_at_least) {
+            (Some(rows), _) => Total::Exact(rows),
+            (None, rows) => Total::AtLeast(rows.unwrap_or(0)),
+        }
+    }
+
+    /// The same page with other rows.
+    pub fn map<U>(self, row: impl FnMut(T) -> U) -> Page<U> {
+        let total = self.total();
+        Page::new(self.data.into_iter().map(row).collect(), total, self.next_cursor)
     }
 }
 
@@ -250,6 +351,22 @@ mod tests {
                 "{bad:?}"
             );
         }
+    }
+
+    //= specs/spexus-http.md#answers
+    //= type=test
+    //# `total_count` MUST be exact or null, and where it is null `total_at_least` MUST say how many there certainly are.
+    #[test]
+    fn a_number_nobody_counted_to_the_end_is_never_called_a_total() {
+        let page = Page::new(vec![1, 2], Total::AtLeast(1_000), None);
+        let told = serde_json::to_value(&page).unwrap();
+        assert_eq!(
+            told,
+            serde_json::json!({"data": [1, 2], "total_count": null, "total_at_least": 1_000})
+        );
+        assert_eq!(page.total().to_string(), "at least 1,000");
+        let whole = serde_json::to_value(Page::whole(vec![1])).unwrap();
+        assert_eq!(whole, serde_json::json!({"data": [1], "total_count": 1}));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Reports: how far the work has come, and where a tree has gaps.
 
-use crate::link::Link;
-use crate::{Kind, Reference};
-use serde::Serialize;
+use crate::query::Page;
+use crate::{Kind, Ruled, nearest};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
@@ -63,82 +63,122 @@ pub fn counts(tallies: &[Tally]) -> BTreeMap<&'static str, Counts> {
     kinds
 }
 
-/// What an item can lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gap {
-    /// A container without a child of this kind.
-    Childless(Kind, Kind),
-    /// A criterion no requirement serves.
-    UnservedCriterion,
-    /// A requirement without any link.
-    UnlinkedRequirement,
-    /// A requirement that serves no criterion.
-    RequirementWithoutCriterion,
+/// One sort of gap or contradiction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// Epics that hold no story.
+    EpicsWithoutStories,
+    /// Stories nobody can tell are done.
+    StoriesWithoutCriteria,
+    /// Stories that ask for nothing.
+    StoriesWithoutRequirements,
+    /// Criteria no requirement serves.
+    CriteriaWithoutRequirements,
+    /// Requirements that serve no criterion.
+    RequirementsWithoutCriterion,
+    /// Requirements without any link.
+    RequirementsWithoutLinks,
+    /// Links an end of which changed since they were confirmed.
+    SuspectLinks,
+    /// Links of one type that lead back to where they began.
+    Cycles,
+}
+
+impl Section {
+    /// All of them.
+    pub const ALL: [Section; 8] = [
+        Section::EpicsWithoutStories,
+        Section::StoriesWithoutCriteria,
+        Section::StoriesWithoutRequirements,
+        Section::CriteriaWithoutRequirements,
+        Section::RequirementsWithoutCriterion,
+        Section::RequirementsWithoutLinks,
+        Section::SuspectLinks,
+        Section::Cycles,
+    ];
+
+    /// As it stands in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Section::EpicsWithoutStories => "epics_without_stories",
+            Section::StoriesWithoutCriteria => "stories_without_criteria",
+            Section::StoriesWithoutRequirements => "stories_without_requirements",
+            Section::CriteriaWithoutRequirements => "criteria_without_requirements",
+            Section::RequirementsWithoutCriterion => "requirements_without_criterion",
+            Section::RequirementsWithoutLinks => "requirements_without_links",
+            Section::SuspectLinks => "suspect_links",
+            Section::Cycles => "cycles",
+        }
+    }
+
+    /// Reads a name.
+    pub fn parse(field: &str, text: &str) -> Ruled<Self> {
+        nearest::find(&Self::ALL, |known| known.name(), text)
+            .copied()
+            .ok_or_else(|| nearest::miss(field, text, Self::ALL.map(Self::name)))
+    }
 }
 
 /// Where a tree has gaps and contradictions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Analysis {
-    /// Epics that hold no story.
-    pub epics_without_stories: Vec<Reference>,
-    /// Stories nobody can tell are done.
-    pub stories_without_criteria: Vec<Reference>,
-    /// Stories that ask for nothing.
-    pub stories_without_requirements: Vec<Reference>,
-    /// Criteria no requirement serves.
-    pub criteria_without_requirements: Vec<Reference>,
-    /// Requirements that serve no criterion.
-    pub requirements_without_criterion: Vec<Reference>,
-    /// Requirements without any link.
-    pub requirements_without_links: Vec<Reference>,
-    /// Links an end of which changed since they were confirmed.
-    pub suspect_links: Vec<String>,
-    /// Links of one type that lead back to where they began.
-    pub cycles: Vec<String>,
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct GapReport {
+    /// How many findings there are in the sections shown.
+    pub total_count: i64,
+    /// Each section by name: how many it has, a page of them, and where the page ended.
+    #[schema(value_type = BTreeMap<String, Page<String>>)]
+    pub sections: BTreeMap<Section, Page<String>>,
 }
 
-/// Links that lead back to where they began, one sentence for each circle, found by following links of one type.
-pub fn cycles(links: &[Link]) -> Vec<String> {
-    let mut by_type: BTreeMap<&str, BTreeMap<&Reference, Vec<&Reference>>> = BTreeMap::new();
-    for link in links.iter().filter(|link| link.link_type != link.inverse) {
-        let from = by_type.entry(&link.link_type).or_default();
-        from.entry(&link.source.reference_id)
-            .or_default()
-            .push(&link.target.reference_id);
-    }
-    let mut found = Vec::new();
-    for (name, graph) in by_type {
-        found.extend(circles(&graph).into_iter().map(|circle| {
-            let names: Vec<String> = circle.iter().map(ToString::to_string).collect();
-            format!("{name}: {}", names.join(" → "))
-        }));
-    }
-    found
+/// Places of a circle that are named; a longer one tells how many more there are.
+pub const MAX_CIRCLE_NAMES: usize = 20;
+
+/// Links that lead back to where they began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Circle<N> {
+    /// Where it leads, from its beginning; at most [`MAX_CIRCLE_NAMES`].
+    pub nodes: Vec<N>,
+    /// How many places it has.
+    pub length: usize,
 }
 
-/// One circle for each place where a walk meets its own path. Walks are kept on a list, not on the stack: chains may be
-/// long.
-fn circles<'a>(graph: &BTreeMap<&'a Reference, Vec<&'a Reference>>) -> Vec<Vec<&'a Reference>> {
+/// One circle for each place where a walk along links meets its own path, in time linear in the links. Walks are kept
+/// on a list, not on the stack: chains may be long.
+pub fn circles<N: Copy + Ord>(links: impl IntoIterator<Item = (N, N)>) -> Vec<Circle<N>> {
+    let mut graph: BTreeMap<N, Vec<N>> = BTreeMap::new();
+    for (source, target) in links {
+        graph.entry(source).or_default().push(target);
+    }
     let (mut done, mut found) = (BTreeSet::new(), Vec::new());
     for &start in graph.keys() {
-        let mut path: Vec<(&Reference, usize)> = vec![(start, 0)];
+        if done.contains(&start) {
+            continue;
+        }
+        let mut path: Vec<(N, usize)> = vec![(start, 0)];
+        let mut places = BTreeMap::from([(start, 0)]);
         while let Some((node, next)) = path.last_mut() {
             let node = *node;
-            let following = graph.get(node).and_then(|targets| targets.get(*next)).copied();
+            let following = graph.get(&node).and_then(|targets| targets.get(*next)).copied();
             *next += 1;
             match following {
                 None => {
                     done.insert(node);
+                    places.remove(&node);
                     path.pop();
                 }
-                Some(target) => match path.iter().position(|(on_path, _)| *on_path == target) {
-                    Some(at) => {
-                        let mut circle: Vec<&Reference> = path[at..].iter().map(|(node, _)| *node).collect();
-                        circle.push(target);
-                        found.push(circle);
+                Some(target) => match places.get(&target) {
+                    Some(&at) => {
+                        let nodes = path[at..].iter().take(MAX_CIRCLE_NAMES);
+                        found.push(Circle {
+                            nodes: nodes.map(|(node, _)| *node).collect(),
+                            length: path.len() - at,
+                        });
                     }
-                    None if done.contains(target) => {}
-                    None => path.push((target, 0)),
+                    None if done.contains(&target) => {}
+                    None => {
+                        places.insert(target, path.len());
+                        path.push((target, 0));
+                    }
                 },
             }
         }
@@ -149,39 +189,25 @@ fn circles<'a>(graph: &BTreeMap<&'a Reference, Vec<&'a Reference>>) -> Vec<Vec<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::LinkEnd;
-    use crate::{Timestamp, Uuid};
-
-    fn link(name: &str, source: u64, target: u64) -> Link {
-        let end = |number| LinkEnd {
-            id: Uuid::nil(),
-            reference_id: Reference::of_kind(Kind::Requirement, number),
-            kind: Kind::Requirement,
-            title: String::new(),
-        };
-        Link {
-            id: Uuid::nil(),
-            link_type: name.into(),
-            inverse: format!("{name}_inverse"),
-            source: end(i64::try_from(source).unwrap()),
-            target: end(i64::try_from(target).unwrap()),
-            suspect: false,
-            created_by: "ann".into(),
-            created_at: Timestamp(0),
-        }
-    }
 
     #[test]
     fn circles_are_told_once_and_chains_are_none() {
-        let links = [
-            link("blocks", 1, 2),
-            link("blocks", 2, 3),
-            link("blocks", 3, 1),
-            link("refines", 1, 2),
-            link("blocks", 4, 1),
-        ];
-        assert_eq!(cycles(&links), ["blocks: REQ-001 → REQ-002 → REQ-003 → REQ-001"]);
-        assert!(cycles(&links[3..]).is_empty());
+        let circle = |nodes: &[u32]| Circle {
+            nodes: nodes.to_vec(),
+            length: nodes.len(),
+        };
+        assert_eq!(circles([(1, 2), (2, 3), (3, 1), (4, 1)]), [circle(&[1, 2, 3])]);
+        assert_eq!(circles([(1, 2), (1, 3), (2, 3)]), []);
+        assert_eq!(circles([(1, 1)]), [circle(&[1])]);
+    }
+
+    #[test]
+    fn a_long_chain_costs_a_step_a_link_and_a_long_circle_names_its_beginning() {
+        let chain = (0..200_000_u32).map(|node| (node, node + 1));
+        assert_eq!(circles(chain.clone()), []);
+        let closed = circles(chain.chain([(200_000, 0)]));
+        assert_eq!((closed.len(), closed[0].length), (1, 200_001));
+        assert_eq!(closed[0].nodes.len(), MAX_CIRCLE_NAMES);
     }
 
     #[test]

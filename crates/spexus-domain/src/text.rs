@@ -66,6 +66,19 @@ pub fn required_paragraphs(field: &str, text: &str, max: usize) -> Ruled<String>
     Ok(text)
 }
 
+/// A number as people read it: `1,234,567`.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = if number < 0 { "-".to_owned() } else { String::new() };
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The first characters of a text on one line, for previews; cut between characters, never inside one.
 pub fn excerpt(text: &str, max_chars: usize) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -3,6 +3,7 @@
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use serde::Serialize;
+use spexus_domain::Timestamp;
 use spexus_domain::change::{GENESIS, Sealed};
 
 /// The end of the chain.
@@ -12,6 +13,8 @@ pub struct Head {
     pub seq: i64,
     /// Its hash.
     pub hash: [u8; 32],
+    /// When it happened; nothing after it may be earlier.
+    pub at: Timestamp,
 }
 
 /// What verifying the chain found.
@@ -23,6 +26,26 @@ pub struct Verdict {
     pub fault: Option<ChainFault>,
     /// The hash of the last change, to be kept elsewhere.
     pub head: String,
+    /// Changes whose time is before that of the change in front of them: a clock that went wrong, not a fault of the
+    /// chain.
+    pub earlier: Earlier,
+}
+
+/// Changes told to have happened before the one in front of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Earlier {
+    /// How many there are.
+    pub count: i64,
+    /// The number of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seq: Option<i64>,
+}
+
+impl Earlier {
+    fn note(&mut self, seq: i64) {
+        self.count += 1;
+        self.first_seq.get_or_insert(seq);
+    }
 }
 
 /// A place in the chain that was tampered with.
@@ -35,7 +58,18 @@ pub struct ChainFault {
 }
 
 impl Head {
-    pub(crate) const SELECT: &str = "SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1";
+    const SELECT: &str = "SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1";
+
+    /// The end of the chain and the version of the tables, which a write must know both.
+    pub(crate) const SELECT_TO_WRITE: &str = "SELECT v.version, c.seq, c.hash, c.at FROM schema_version v \
+         LEFT JOIN (SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1) c ON true";
+
+    /// Before the first change.
+    pub(crate) const NONE: Self = Self {
+        seq: 0,
+        hash: GENESIS,
+        at: Timestamp(i64::MIN),
+    };
 
     pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
         Self::of(conn.optional(Self::SELECT, params![]).await?.as_ref())
@@ -44,13 +78,11 @@ impl Head {
     /// The end of a chain whose last row this is; without one, the beginning.
     pub(crate) fn of(last: Option<&Row>) -> Result<Self> {
         Ok(match last {
-            None => Self {
-                seq: 0,
-                hash: GENESIS,
-            },
+            None => Self::NONE,
             Some(row) => Self {
                 seq: row.int("seq")?,
                 hash: hash(row)?,
+                at: row.time("at")?,
             },
         })
     }
@@ -58,11 +90,9 @@ impl Head {
 
 /// Reads the whole chain and checks every link of it, then that baselines still name what they were made on.
 pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
-    let mut head = Head {
-        seq: 0,
-        hash: GENESIS,
-    };
+    let mut head = Head::NONE;
     let mut changes = 0;
+    let mut earlier = Earlier::default();
     loop {
         let rows = conn
             .all(
@@ -96,11 +126,19 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
                     changes,
                     fault: found,
                     head: hex(&head.hash),
+                    earlier,
                 });
+            }
+            let at = row.time("at")?;
+            //= specs/spexus-store.md#history
+            //# Verification MUST say how many changes are told to have happened before the change in front of them.
+            if at < head.at {
+                earlier.note(seq);
             }
             head = Head {
                 seq,
                 hash: hash(row)?,
+                at,
             };
         }
     }
@@ -109,6 +147,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
         changes,
         fault,
         head: hex(&head.hash),
+        earlier,
     })
 }
 

@@ -3,7 +3,6 @@
 use crate::chain::hex;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
-use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Change, Entity, field_changes};
 use spexus_domain::{Uuid, nearest};
 
@@ -67,44 +66,6 @@ pub async fn since(conn: &mut Conn, project_id: Option<Uuid>, after: i64, limit:
     rows.iter().map(change).collect()
 }
 
-/// A change of an item with its parts as they are stored.
-pub struct Step {
-    /// The item.
-    pub item_id: Uuid,
-    /// What happened.
-    pub action: Action,
-    /// The fields before.
-    pub before: Attributes,
-    /// The fields after.
-    pub after: Attributes,
-    /// What people call it.
-    pub label: String,
-}
-
-/// The changes of a project's items between two positions, oldest first.
-pub async fn steps_between(
-    conn: &mut Conn,
-    project_id: Uuid,
-    after: i64,
-    until: i64,
-    limit: u32,
-) -> Result<Vec<Step>> {
-    let sql = "SELECT entity_id, action, before, after, label FROM change WHERE project_id = $1 AND seq > $2 AND seq <= $3 \
-               AND entity = 'item' ORDER BY seq LIMIT $4";
-    let rows = conn.all(sql, params![project_id, after, until, limit]).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Step {
-                item_id: row.id("entity_id")?,
-                action: action(row)?,
-                before: row.object("before")?,
-                after: row.object("after")?,
-                label: row.text("label")?,
-            })
-        })
-        .collect()
-}
-
 fn change(row: &Row) -> Result<Change> {
     let entity = row.text("entity")?;
     Ok(Change {
@@ -127,7 +88,7 @@ fn change(row: &Row) -> Result<Change> {
     })
 }
 
-fn action(row: &Row) -> Result<Action> {
+pub(crate) fn action(row: &Row) -> Result<Action> {
     let name = row.text("action")?;
     nearest::find(&Action::ALL, |known| known.name(), &name)
         .copied()

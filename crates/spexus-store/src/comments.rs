@@ -57,11 +57,7 @@ pub async fn of_item(
     let (data, next_cursor) = page_of(&rows, page.limit, comment, |last| {
         cursor::write(&(last.created_at.0, last.id))
     })?;
-    Ok(Page {
-        data,
-        total_count,
-        next_cursor,
-    })
+    Ok(Page::new(data, total_count, next_cursor))
 }
 
 /// How many living comments there are on these items.

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-/// A table as it is copied: what it is ordered by, and its columns. Search tables are built anew instead.
-struct Table {
-    name: &'static str,
-    order: &'static str,
-    columns: &'static str,
+/// A table as it is copied: what it is ordered by, and its columns. Search tables are built anew instead, and what is staged
+/// belongs to imports that run where they run.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) order: &'static str,
+    pub(crate) columns: &'static str,
 }
 
 /// Every table, those that are pointed to before those that point. A column's type stands behind its name:
@@ -113,7 +114,17 @@ const TABLES: &[Table] = &[
     Table {
         name: "audit",
         order: "id",
-        columns: "id:u at:i event:t username:t token_id:u address:t client:t detail:t",
+        columns: "id:u at:i event:t username:t token_id:u address:t client:t detail:t target_id:u target:t times:i",
+    },
+    Table {
+        name: "login_failure",
+        order: "key",
+        columns: "key:b failures:i last_at:i",
+    },
+    Table {
+        name: "login_network",
+        order: "user_id, network",
+        columns: "user_id:u network:t last_at:i",
     },
     Table {
         name: "mcp_session",
@@ -158,6 +169,7 @@ pub async fn copy(
     progress: impl Fn(&'static str, i64) + Send + Sync + 'static,
 ) -> Result<Copied> {
     let mut source = from.read().await?;
+    source.without_limit();
     begin_snapshot(&mut source).await?;
     // Shared, so that the connection comes back to us whatever becomes of the job.
     let source = Arc::new(Mutex::new(source));
@@ -169,7 +181,7 @@ pub async fn copy(
         client: "spexus migrate".into(),
     };
     let tables = to
-        .write(actor, move |tx| {
+        .write_long(actor, move |tx| {
             Box::pin(async move {
                 let mut source = reading.lock().await;
                 refuse_unless_empty(&mut tx.conn).await?;
@@ -241,9 +253,7 @@ async fn copy_tables(
     for table in TABLES {
         let mut pages = Pages::of(table);
         while let Some(rows) = pages.next(source).await? {
-            for some in rows.chunks(INSERT_ROWS) {
-                insert(tx, table, &pages.columns, some).await?;
-            }
+            insert(&mut tx.conn, table, &pages.columns, &rows).await?;
             progress(table.name, pages.rows);
         }
         copied.push(pages.read());
@@ -261,29 +271,53 @@ async fn point_ahead(conn: &mut Conn) -> Result<()> {
     }
 }
 
-async fn insert(tx: &mut Tx, table: &Table, columns: &[Column], rows: &[Vec<Param>]) -> Result<()> {
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let mut place = 0;
-    let mut places = || {
-        place += 1;
-        format!("${place}")
+/// One of the tables that are copied.
+pub(crate) fn table(name: &str) -> Result<&'static Table> {
+    let found = TABLES.iter().find(|table| table.name == name);
+    found.ok_or_else(|| Error::Broken(format!("{name} is not a table that is copied")))
+}
+
+/// Writes rows. A trip to a server is worth many rows; SQLite has no trips, and looks for each of many parameters among all
+/// of them, so it is given one row at a time.
+pub(crate) async fn insert(
+    conn: &mut Conn,
+    table: &Table,
+    columns: &[Column],
+    rows: &[Vec<Param>],
+) -> Result<()> {
+    let at_once = match conn.engine() {
+        Engine::Sqlite => 1,
+        Engine::Postgres => INSERT_ROWS,
     };
-    let groups: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            format!(
-                "({})",
-                row.iter().map(|_| places()).collect::<Vec<_>>().join(", ")
-            )
-        })
-        .collect();
-    let sql = format!(
+    for some in rows.chunks(at_once) {
+        conn.run(insert_sql(table, columns, some.len()), some.concat())
+            .await?;
+    }
+    Ok(())
+}
+
+fn insert_sql(table: &Table, columns: &[Column], rows: usize) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let group = |row: usize| {
+        let first = row * columns.len() + 1;
+        let places: Vec<String> = (first..first + columns.len())
+            .map(|at| format!("${at}"))
+            .collect();
+        format!("({})", places.join(", "))
+    };
+    let groups: Vec<String> = (0..rows).map(group).collect();
+    format!(
         "INSERT INTO {} ({}) VALUES {}",
         table.name,
         names.join(", "),
         groups.join(", ")
-    );
-    tx.conn.run(sql, rows.concat()).await.map(drop)
+    )
+}
+
+/// The values of a row, in the order of the columns.
+pub(crate) fn values(columns: &[Column], row: &Row) -> Result<Vec<Param>> {
+    let value = |(name, column): &Column| row.param(name, *column);
+    columns.iter().map(value).collect()
 }
 
 //= specs/spexus-store.md#copies
@@ -304,7 +338,7 @@ async fn hash_table(conn: &mut Conn, table: &'static Table) -> Result<CopiedTabl
     Ok(pages.read())
 }
 
-type Column = (&'static str, ColumnType);
+pub(crate) type Column = (&'static str, ColumnType);
 
 /// Reads a table in its order, each page behind the last row of the one before, and hashes what it reads.
 struct Pages {
@@ -337,7 +371,7 @@ impl Pages {
             .await?;
         let page = rows
             .iter()
-            .map(|row| self.values(row))
+            .map(|row| values(&self.columns, row))
             .collect::<Result<Vec<_>>>()?;
         for value in page.iter().flatten() {
             hash_value(&mut self.hasher, value);
@@ -372,11 +406,6 @@ impl Pages {
         )
     }
 
-    fn values(&self, row: &Row) -> Result<Vec<Param>> {
-        let value = |(name, column): &Column| row.param(name, *column);
-        self.columns.iter().map(value).collect()
-    }
-
     /// The values a row is ordered by.
     fn place(&self, row: &[Param]) -> Vec<Param> {
         let by = |wanted: &str| self.columns.iter().position(|(name, _)| *name == wanted);
@@ -405,7 +434,7 @@ fn hash_value(hasher: &mut blake3::Hasher, value: &Param) {
     }
 }
 
-fn columns(table: &Table) -> Vec<Column> {
+pub(crate) fn columns(table: &Table) -> Vec<Column> {
     let column = |text: &'static str| {
         let (name, kind) = text.split_once(':').unwrap_or((text, "t"));
         let kind = match kind {
@@ -451,12 +480,15 @@ mod tests {
             .collect()
     }
 
-    /// What is there, without what is built anew and what says which version it is.
+    /// What is there, without what is built anew, what is staged, and what says which version it is.
     async fn found(store: &Store, sql: &'static str) -> BTreeSet<String> {
         let rows = store.read().await.unwrap().all(sql, params![]).await.unwrap();
         let lines = rows.iter().map(|row| row.text("line").unwrap());
         lines
-            .filter(|line| !line.starts_with("search_") && !line.starts_with("schema_version."))
+            .filter(|line| {
+                let left_out = ["search_", "staged_", "schema_version."];
+                !left_out.iter().any(|name| line.starts_with(name))
+            })
             .collect()
     }
 

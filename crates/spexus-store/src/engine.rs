@@ -6,14 +6,17 @@
 use crate::error::{Error, Result};
 use crate::shelf::Loan;
 use crate::sqlite::{self, Effort, SqliteRow, here};
+use crate::sqlite::{Asked, Outcome};
+use crate::statement::{Limit, too_long};
 use rusqlite::types::Value as Held;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection as _, Executor, Postgres, Row as _, ValueRef};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Postgres, Row as _, ValueRef};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -32,6 +35,9 @@ pub struct Conn {
     link: Link,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
+    /// Whether nobody knows what became of the last statement: the answer did not come, or was not waited for.
+    lost: bool,
+    limit: Limit,
     /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
     settled: Option<Settled>,
     /// Where it is to be given back to, when it was lent.
@@ -46,6 +52,7 @@ pub struct Conn {
 pub(crate) struct Returned {
     link: Link,
     failed: bool,
+    lost: bool,
 }
 
 #[derive(Debug)]
@@ -88,10 +95,12 @@ const MAX_SETTLED: usize = 256;
 type Sql = Cow<'static, str>;
 
 impl Conn {
-    pub(crate) fn new(link: Link) -> Self {
+    pub(crate) fn new(link: Link, limit: Limit) -> Self {
         Self {
             link,
             failed: false,
+            lost: false,
+            limit,
             settled: None,
             home: None,
             #[cfg(test)]
@@ -103,7 +112,7 @@ impl Conn {
     pub(crate) fn lend(&mut self) -> (Self, oneshot::Receiver<Returned>) {
         let (home, back) = oneshot::channel();
         let away = Link::Away(self.engine());
-        let mut lent = Self::new(std::mem::replace(&mut self.link, away));
+        let mut lent = Self::new(std::mem::replace(&mut self.link, away), self.limit);
         lent.home = Some(home);
         (lent, back)
     }
@@ -112,6 +121,17 @@ impl Conn {
     pub(crate) fn take_back(&mut self, returned: Returned) {
         self.link = returned.link;
         self.failed |= returned.failed;
+        self.lost |= returned.lost;
+    }
+
+    /// When the last statement must have ended; `None` for no other limit than that of each statement.
+    pub(crate) fn end_by(&mut self, end: Option<Instant>) {
+        self.limit.end_by = end;
+    }
+
+    /// Lets statements take as long as they take: for copies and checks of a whole database, which an operator waits for.
+    pub(crate) fn without_limit(&mut self) {
+        self.limit.statement = None;
     }
 
     /// Which engine it speaks to.
@@ -141,24 +161,84 @@ impl Conn {
     ) -> Result<Vec<Row>> {
         #[cfg(test)]
         self.asked.push((sql.to_string(), params.clone()));
-        let rows = match &mut self.link {
-            Link::Sqlite(loan) => {
-                let conn = loan.conn()?;
-                let rows = here(effort, || sqlite::rows(conn, &sql, &params, limit));
-                rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
-            }
-            Link::Postgres(conn) => {
-                let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
-                let rows = match limit {
-                    1 => query.fetch_optional(&mut **conn).await.map(Vec::from_iter),
-                    _ => query.fetch_all(&mut **conn).await,
-                };
-                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
-                    .map_err(Error::from)
-            }
-            Link::Away(_) => Err(away()),
+        let rows = match self.engine() {
+            Engine::Sqlite => self.fetch_here(sql, params, limit, effort).await,
+            Engine::Postgres => self.fetch_there(sql, params, limit).await,
         };
         self.noted(rows)
+    }
+
+    /// Asks the file on this thread. What turns out to take long is asked again on a thread of its own: there it holds
+    /// nobody up, and ends when nobody waits for it any more.
+    async fn fetch_here(
+        &mut self,
+        sql: Sql,
+        params: Vec<Param>,
+        limit: usize,
+        effort: Effort,
+    ) -> Result<Vec<Row>> {
+        let (until, is_last) = self.limit.here()?;
+        let Link::Sqlite(loan) = &self.link else {
+            return Err(away());
+        };
+        let asked = here(effort, || loan.rows(&sql, &params, limit, until));
+        match asked {
+            Err(Asked::Interrupted) if is_last => Err(too_long()),
+            Err(Asked::Interrupted) => self.fetch_aside(sql, params, limit).await,
+            Err(Asked::Failed(error)) => Err(error),
+            Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
+        }
+    }
+
+    async fn fetch_aside(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
+        let until = self.limit.until(Instant::now())?;
+        let away_now = Link::Away(Engine::Sqlite);
+        let Link::Sqlite(loan) = std::mem::replace(&mut self.link, away_now) else {
+            return Err(away());
+        };
+        let (loan, asked) = sqlite::aside(loan, move |loan| loan.rows(&sql, &params, limit, until)).await?;
+        self.link = Link::Sqlite(loan);
+        match asked {
+            Err(Asked::Interrupted) => Err(too_long()),
+            Err(Asked::Failed(error)) => Err(error),
+            Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
+        }
+    }
+
+    async fn fetch_there(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
+        let rows = self.there(async move |conn| {
+            let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
+            match limit {
+                1 => query.fetch_optional(conn).await.map(Vec::from_iter),
+                _ => query.fetch_all(conn).await,
+            }
+        });
+        Ok(rows.await?.into_iter().map(Row::Postgres).collect())
+    }
+
+    /// Asks the server, for as long as may be waited for its answer. A connection whose answer was not waited for is used
+    /// no more.
+    async fn there<T>(
+        &mut self,
+        ask: impl AsyncFnOnce(&mut PgConnection) -> std::result::Result<T, sqlx::Error>,
+    ) -> Result<T> {
+        let wait = self.limit.trip()?;
+        let Link::Postgres(conn) = &mut self.link else {
+            return Err(away());
+        };
+        if std::mem::replace(&mut self.lost, true) {
+            return Err(Error::Unavailable("the connection was given up".into()));
+        }
+        let asked = ask(conn);
+        let answer = match wait {
+            None => asked.await,
+            Some(wait) => match tokio::time::timeout(wait, asked).await {
+                Ok(answer) => answer,
+                Err(_) => return Err(Error::Unavailable("a statement was not answered".into())),
+            },
+        };
+        self.lost = answer.as_ref().is_err_and(crate::error::ends_connection);
+        answer.map_err(Error::from)
     }
 
     /// Begins to keep answers of `settled`. Whoever does so says when they are no longer true.
@@ -198,50 +278,58 @@ impl Conn {
     /// Runs a statement and tells how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
         let sql = sql.into();
-        let touched = match &mut self.link {
-            Link::Sqlite(loan) => {
-                let conn = loan.conn()?;
-                here(Effort::Open, || sqlite::run(conn, &sql, &params))
+        let touched = match self.engine() {
+            Engine::Sqlite => self.here_now(|loan, until| loan.run(&sql, &params, until)),
+            Engine::Postgres => {
+                let done = self.there(async move |conn| {
+                    let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
+                    query.execute(conn).await
+                });
+                done.await.map(|done| done.rows_affected())
             }
-            Link::Postgres(conn) => bind_postgres(sqlx::query(AssertSqlSafe(sql)), params)
-                .execute(&mut **conn)
-                .await
-                .map(|done| done.rows_affected())
-                .map_err(Error::from),
-            Link::Away(_) => Err(away()),
         };
         self.noted(touched)
+    }
+
+    /// Does something on the file that cannot be asked twice.
+    fn here_now<T>(&mut self, work: impl FnOnce(&Loan, Option<Instant>) -> Outcome<T>) -> Result<T> {
+        let until = self.limit.until(Instant::now())?;
+        let Link::Sqlite(loan) = &self.link else {
+            return Err(away());
+        };
+        here(Effort::Open, || work(loan, until)).map_err(|fault| match fault {
+            Asked::Interrupted => too_long(),
+            Asked::Failed(error) => {
+                self.lost |= matches!(error, Error::OutcomeUnknown(_));
+                error
+            }
+        })
     }
 
     /// Runs several statements without parameters.
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
         let sql = sql.into();
-        let done = match &mut self.link {
-            Link::Sqlite(loan) => {
-                let conn = loan.conn()?;
-                here(Effort::Open, || conn.execute_batch(&sql)).map_err(Error::from)
+        let done = match self.engine() {
+            Engine::Sqlite => self.here_now(|loan, until| loan.script(&sql, until)),
+            Engine::Postgres => {
+                let done =
+                    self.there(async move |conn| conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await);
+                done.await.map(drop)
             }
-            Link::Postgres(conn) => conn
-                .execute(sqlx::raw_sql(AssertSqlSafe(sql)))
-                .await
-                .map(drop)
-                .map_err(Error::from),
-            Link::Away(_) => Err(away()),
         };
         self.noted(done)
     }
 
     /// Runs several statements without parameters on a server, in one trip, and returns the rows of all of them.
     pub(crate) async fn script_rows(&mut self, sql: String) -> Result<Vec<Row>> {
-        let rows = match &mut self.link {
-            Link::Sqlite(_) => Err(Error::Broken("a file has no trips to save".into())),
-            Link::Postgres(conn) => conn
-                .fetch_all(sqlx::raw_sql(AssertSqlSafe(sql)))
-                .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect())
-                .map_err(Error::from),
-            Link::Away(_) => Err(away()),
+        let rows = match self.engine() {
+            Engine::Sqlite => Err(Error::Broken("a file has no trips to save".into())),
+            Engine::Postgres => {
+                self.there(async move |conn| conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await)
+                    .await
+            }
         };
+        let rows = rows.map(|rows| rows.into_iter().map(Row::Postgres).collect());
         self.noted(rows)
     }
 
@@ -251,17 +339,27 @@ impl Conn {
     }
 
     /// Whether the database still answers on it.
-    pub(crate) async fn is_alive(&mut self) -> bool {
-        match &mut self.link {
-            Link::Sqlite(loan) => loan.conn().is_ok(),
-            Link::Postgres(conn) => conn.ping().await.is_ok(),
-            Link::Away(_) => false,
+    pub(crate) async fn answers_within(&mut self, wait: Duration) -> bool {
+        match self.engine() {
+            Engine::Sqlite => true,
+            Engine::Postgres => {
+                let asked = self.there(async |conn| conn.ping().await);
+                tokio::time::timeout(wait, asked)
+                    .await
+                    .is_ok_and(|answer| answer.is_ok())
+            }
         }
+    }
+
+    /// Whether nobody knows what became of the last statement.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
     }
 
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
         self.link.abandon();
+        self.home = None;
     }
 
     fn noted<T>(&mut self, result: Result<T>) -> Result<T> {
@@ -271,10 +369,16 @@ impl Conn {
 }
 
 impl Link {
+    /// Ends the connection at once. The server notices that nobody listens, and stops what it still does for it.
     fn abandon(&mut self) {
-        match self {
-            Link::Sqlite(loan) => loan.discard(),
-            Link::Postgres(conn) => conn.close_on_drop(),
+        let engine = match self {
+            Link::Sqlite(_) => Engine::Sqlite,
+            Link::Postgres(_) => Engine::Postgres,
+            Link::Away(engine) => *engine,
+        };
+        match std::mem::replace(self, Link::Away(engine)) {
+            Link::Sqlite(mut loan) => loan.discard(),
+            Link::Postgres(conn) => drop(conn.detach()),
             Link::Away(_) => {}
         }
     }
@@ -282,11 +386,17 @@ impl Link {
 
 impl Drop for Conn {
     fn drop(&mut self) {
+        //= specs/spexus-store.md#time
+        //# A statement that nobody waits for any more MUST be interrupted.
+        if self.lost {
+            self.link.abandon();
+        }
         let Some(home) = self.home.take() else { return };
         let away = Link::Away(self.engine());
         let returned = Returned {
             link: std::mem::replace(&mut self.link, away),
             failed: self.failed,
+            lost: self.lost,
         };
         // Where nobody waits for it, nobody will end the transaction that is open on it either.
         if let Err(mut returned) = home.send(returned) {

@@ -8,8 +8,10 @@ use sqlx::error::DatabaseError;
 pub enum Error {
     /// A rule said no; the caller should see it.
     Refused(Refusal),
-    /// The database does not answer now, and may later.
+    /// The database does not answer now, and may later. Nothing was done.
     Unavailable(String),
+    /// The answer to a commit was lost: it was carried out, or it was not.
+    OutcomeUnknown(String),
     /// Something that must not happen; the text is for the log only.
     Broken(String),
 }
@@ -27,8 +29,36 @@ impl Error {
             Error::Unavailable(_) => {
                 Refusal::new(Code::DependencyUnavailable, "the database does not answer")
             }
+            //= specs/spexus-store.md#time
+            //# When the connection is lost after COMMIT was sent, the writes of that transaction MUST be told that their outcome is not
+            //# known.
+            Error::OutcomeUnknown(_) => Refusal::new(
+                Code::DependencyUnavailable,
+                "the connection to the database was lost while the write was being finished; it may have been done or not",
+            )
+            .hint("Look whether it is there, or send it again with the same idempotency key.")
+            .fact("outcome", "unknown"),
             Error::Broken(_) => Refusal::new(Code::InternalError, "the server could not finish this request"),
         }
+    }
+}
+
+impl From<Error> for Refusal {
+    /// What the caller is told of an error below; the rest goes to the log, here and once.
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::Refused(_) => {}
+            Error::Unavailable(why) => tracing::warn!(why, "the database does not answer"),
+            Error::OutcomeUnknown(why) => tracing::error!(why, "the outcome of a write is not known"),
+            // Fulfils 003 R13.8
+            //= specs/spexus-service.md#errors
+            //# An internal error MUST be logged with its causes and the way that led to it, and MUST NOT be told to the caller.
+            Error::Broken(why) => {
+                let trace = std::backtrace::Backtrace::force_capture();
+                tracing::error!(why, %trace, "the store failed");
+            }
+        }
+        error.into_refusal()
     }
 }
 
@@ -37,6 +67,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Unavailable(why) => write!(f, "the database does not answer: {why}"),
+            Error::OutcomeUnknown(why) => write!(f, "the outcome of a commit is not known: {why}"),
             Error::Broken(why) => write!(f, "the store failed: {why}"),
         }
     }
@@ -56,13 +87,13 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed => Error::Unavailable(error.to_string()),
+            | sqlx::Error::PoolClosed => Error::Unavailable(chain(&error)),
             sqlx::Error::Database(inner) => match (refused_by_database(inner.as_ref()), inner.code()) {
                 (Some(refusal), _) => Error::Refused(refusal),
-                (None, code) if is_passing(code.as_deref()) => Error::Unavailable(error.to_string()),
-                (None, _) => Error::Broken(error.to_string()),
+                (None, code) if is_passing(code.as_deref()) => Error::Unavailable(chain(&error)),
+                (None, _) => Error::Broken(chain(&error)),
             },
-            _ => Error::Broken(error.to_string()),
+            _ => Error::Broken(chain(&error)),
         }
     }
 }
@@ -70,7 +101,7 @@ impl From<sqlx::Error> for Error {
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
-            return Error::Broken(error.to_string());
+            return Error::Broken(chain(&error));
         };
         match code {
             // SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE
@@ -80,10 +111,41 @@ impl From<rusqlite::Error> for Error {
                 Refusal::new(Code::ServiceUnavailable, "the file is not a database")
                     .hint("Name a file that does not exist yet, or one that spexus made."),
             ),
-            code if may_pass(code) => Error::Unavailable(error.to_string()),
-            _ => Error::Broken(error.to_string()),
+            code if may_pass(code) => Error::Unavailable(chain(&error)),
+            _ => Error::Broken(chain(&error)),
         }
     }
+}
+
+/// Whether nobody knows what became of the statement, and the connection is of no use any more.
+pub(crate) fn ends_connection(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(inner) => {
+            let code = inner.code();
+            code.is_some_and(|code| code.starts_with("57P") || code.starts_with("08"))
+        }
+        sqlx::Error::RowNotFound
+        | sqlx::Error::ColumnDecode { .. }
+        | sqlx::Error::Decode(_)
+        | sqlx::Error::Encode(_) => false,
+        _ => true,
+    }
+}
+
+// Fulfils 003 R13.8
+/// An error and what caused it, each once, for the log.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = error.source();
+    }
+    text
 }
 
 fn duplicate() -> Refusal {
@@ -97,6 +159,16 @@ fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
         return Some(duplicate());
     }
     match error.code()?.as_ref() {
+        // query_canceled: by the time limit of the session, since nobody else may cancel it.
+        "57014" => match crate::statement::too_long() {
+            Error::Refused(refusal) => Some(refusal),
+            _ => None,
+        },
+        // insufficient_privilege
+        "42501" => Some(
+            Refusal::new(Code::ServiceUnavailable, "the database user lacks a right it needs")
+                .hint("Make the user the owner of the database, or grant it CREATE and USAGE on its schema and all rights on the tables."),
+        ),
         // character_not_in_repertoire: PostgreSQL keeps no NUL, SQLite does; whoever asks for one asks for nothing.
         "22021" => Some(Refusal::new(
             Code::InvalidParams,
@@ -110,7 +182,7 @@ fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
 fn is_passing(code: Option<&str>) -> bool {
     let Some(code) = code else { return false };
     match code.len() {
-        5 => ["08", "53", "57", "40", "55P03", "25006", "25P03"]
+        5 => ["08", "53", "57", "40", "55P03", "25006", "25P02", "25P03"]
             .iter()
             .any(|class| code.starts_with(class)),
         _ => false,
@@ -125,6 +197,17 @@ fn may_pass(code: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_gets_every_cause() {
+        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "nobody listens");
+        let error = Error::from(sqlx::Error::Configuration(Box::new(refused)));
+        let Error::Broken(why) = &error else {
+            panic!("{error}")
+        };
+        assert!(why.contains("nobody listens"), "{why}");
+        assert_eq!(why.matches("nobody listens").count(), 1, "{why}");
+    }
 
     //= specs/spexus-store.md#errors
     //= type=test
@@ -147,7 +230,9 @@ mod tests {
         for broken in [1, 11, 19, 787, 2_067] {
             assert!(!may_pass(broken), "{broken}");
         }
-        for passing in ["08006", "53300", "57P01", "57014", "40001", "55P03", "25P03"] {
+        for passing in [
+            "08006", "53300", "57P01", "57014", "40001", "55P03", "25P02", "25P03",
+        ] {
             assert!(is_passing(Some(passing)), "{passing}");
         }
         for broken in ["23503", "42P01", "XX000"] {

@@ -19,7 +19,9 @@ pub async fn recall(tx: &mut Tx, key: &str, request_hash: [u8; 32]) -> Result<Op
     if row.bytes("request_hash")? == request_hash {
         return Ok(Some(row.text("answer")?));
     }
-    let message = format!("the idempotency key {key:?} was used for another request");
+    // Before the last line stands where the key counts, which its sender did not write.
+    let sent = key.rsplit('\n').next().unwrap_or(key);
+    let message = format!("the idempotency key {sent:?} was used for another request");
     Err(Refusal::new(Code::RuleViolated, message)
         .hint("Use a new key for a new request.")
         .into())

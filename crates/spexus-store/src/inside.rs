@@ -4,16 +4,15 @@
 //! whoever writes, one after the other, until it is told how to end. So every use case works inside a larger transaction
 //! as it does alone, and there is one way to write each.
 
-use crate::engine::Conn;
+use crate::engine::{Conn, Engine};
 use crate::error::{Error, Result};
+use crate::job::{Hold, Job, TypedJob};
 use crate::tx::{Actor, Tx};
-use crate::writer::{Job, TypedJob};
 use futures_util::future::BoxFuture;
+use refusal::{Code, Refusal};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-
-/// How long the writer waits for the next wish, or for its connection; all other writes wait as long.
-const MAX_PAUSE: Duration = Duration::from_secs(5);
+use tokio::time::{Instant, timeout_at};
 
 /// What is wished for inside a transaction.
 enum Wish {
@@ -51,7 +50,7 @@ impl Inside {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let (job, answered) = TypedJob::boxed(actor, work);
+        let (job, answered) = TypedJob::boxed(actor, Hold::Short, None, work);
         self.0.send(Wish::Job(job)).await.map_err(|_| over())?;
         answered.await.unwrap_or_else(|_| Err(over()))
     }
@@ -63,12 +62,19 @@ impl Inside {
 }
 
 impl Wishes {
-    /// Serves wishes until the end. Whoever wished going away undoes everything.
-    pub(crate) async fn serve(mut self, tx: &mut Tx) -> Result<()> {
+    /// Serves wishes until the end, for as long as a transaction may take. Whoever wished going away undoes everything.
+    //= specs/spexus-store.md#time
+    //# A transaction of many steps that takes longer than its limit MUST be undone and refused, and MUST free the writer.
+    pub(crate) async fn serve(mut self, tx: &mut Tx, limit: Duration) -> Result<()> {
+        let end = Instant::now() + limit;
+        if tx.conn.engine() == Engine::Postgres {
+            let sql = format!("SET LOCAL statement_timeout = {}", limit.as_millis());
+            tx.conn.script(sql).await?;
+        }
         loop {
-            let wish = tokio::time::timeout(MAX_PAUSE, self.0.recv());
-            match wish.await.map_err(|_| too_slow())? {
-                Some(Wish::Conn(to)) => lend(tx, to).await?,
+            let wish = timeout_at(end, self.0.recv()).await;
+            match wish.map_err(|_| too_slow(limit))? {
+                Some(Wish::Conn(to)) => lend(tx, to, end, limit).await?,
                 Some(Wish::Job(job)) => run(tx, job).await?,
                 Some(Wish::End { keep }) => {
                     tx.decide(keep);
@@ -80,12 +86,12 @@ impl Wishes {
     }
 }
 
-async fn lend(tx: &mut Tx, to: oneshot::Sender<Conn>) -> Result<()> {
+async fn lend(tx: &mut Tx, to: oneshot::Sender<Conn>, end: Instant, limit: Duration) -> Result<()> {
     let (conn, back) = tx.conn.lend();
     // A reader that went away drops it, which gives it back.
     let _ = to.send(conn);
-    let returned = tokio::time::timeout(MAX_PAUSE, back);
-    let returned = returned.await.map_err(|_| too_slow())?.map_err(|_| over())?;
+    let returned = timeout_at(end, back).await;
+    let returned = returned.map_err(|_| too_slow(limit))?.map_err(|_| over())?;
     tx.conn.take_back(returned);
     Ok(())
 }
@@ -107,6 +113,26 @@ fn over() -> Error {
     Error::Unavailable("the transaction is over".into())
 }
 
-fn too_slow() -> Error {
-    Error::Unavailable("a transaction was held for too long".into())
+/// Whether time ran out, that of the transaction or that of a statement in it.
+pub(crate) fn is_too_slow(error: &Error) -> bool {
+    matches!(error, Error::Refused(refusal) if refusal.code == Code::Timeout)
+}
+
+/// The end of a transaction as those who asked for it know its limit.
+pub(crate) fn explained(error: Error, limit: Duration) -> Error {
+    match is_too_slow(&error) {
+        true => too_slow(limit),
+        false => error,
+    }
+}
+
+pub(crate) fn too_slow(limit: Duration) -> Error {
+    let message = format!(
+        "a transaction of several steps may take {} ms, because all other writes wait for it; nothing was done",
+        limit.as_millis()
+    );
+    Refusal::new(Code::Timeout, message)
+        .hint("Do it in smaller parts.")
+        .fact("outcome", "nothing_done")
+        .into()
 }

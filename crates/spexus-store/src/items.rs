@@ -62,6 +62,28 @@ pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<
     row.map(|row| item(&row)).transpose()
 }
 
+/// The items of all projects that have a reference, by the key of the project, deleted or not; at most so many.
+pub async fn of_all_projects(conn: &mut Conn, reference: &Reference, limit: u32) -> Result<Vec<Item>> {
+    let Some(kind) = reference.kind() else {
+        return Ok(vec![]);
+    };
+    let sql = select_items!("", "WHERE i.kind = $1 AND i.number = $2 LIMIT $3");
+    let rows = conn
+        .all(sql, params![kind.name(), reference.number(), limit])
+        .await?;
+    let mut found = items(&rows)?;
+    found.sort_by(|a, b| a.project.cmp(&b.project));
+    Ok(found)
+}
+
+/// The project of an item, deleted or not.
+pub async fn project_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
+    let row = conn
+        .optional("SELECT project_id FROM item WHERE id = $1", params![id])
+        .await?;
+    row.map(|row| row.id("project_id")).transpose()
+}
+
 /// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
 pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
     //= specs/spexus-store.md#numbers
@@ -93,7 +115,7 @@ pub async fn next_place(
 }
 
 /// Roots are many; their number orders them without a look at the others.
-fn root_position(number: i64) -> i64 {
+pub(crate) fn root_position(number: i64) -> i64 {
     number.saturating_mul(GAP)
 }
 

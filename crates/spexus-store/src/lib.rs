@@ -16,15 +16,22 @@ pub mod baselines;
 pub mod chain;
 pub mod changes;
 pub mod comments;
+mod connect;
 pub mod copy;
 mod cursor;
+pub mod deadline;
+pub mod differences;
 pub mod engine;
 mod error;
 pub mod idempotency;
 mod inside;
+#[cfg(test)]
+mod interrupts;
 pub mod items;
+mod job;
 pub mod links;
 pub mod listing;
+pub mod logins;
 pub mod mcp_sessions;
 #[cfg(test)]
 mod plans;
@@ -32,13 +39,18 @@ mod pool;
 pub mod projects;
 pub mod prompts;
 mod pulse;
+pub mod rehearsal;
 pub mod report;
 pub mod roots;
 mod schema;
 pub mod search;
+pub mod server;
 pub mod settings;
 mod shelf;
+mod snapshot;
 mod sqlite;
+pub mod staging;
+mod statement;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
@@ -50,10 +62,12 @@ pub use error::{Error, Result};
 pub use pool::Location;
 pub use tx::{Actor, Tx};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either, select};
 use spexus_domain::Timestamp;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Where the time comes from; tests bring their own.
@@ -72,23 +86,44 @@ pub enum Durability {
 /// How the store works.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
+    /// Whether an empty database is given tables and one of an older version is brought up to date; else it is refused.
+    pub may_prepare: bool,
     /// What an acknowledged write survives; SQLite only, PostgreSQL has its own setting.
     pub durability: Durability,
     /// Connections for reading.
     pub max_read_connections: u32,
     /// How long a request waits for a connection.
     pub acquire_timeout_ms: u64,
+    /// Connections kept for looking up tokens, readiness and news, so that long reads never keep them waiting.
+    pub max_lookup_connections: u32,
+    /// How long one statement may take; 0 for as long as it takes.
+    pub max_statement_ms: u64,
     /// Writes that may wait; more are refused.
     pub max_queued_writes: usize,
+    /// How long a write waits for its turn before it is refused.
+    pub max_write_wait_ms: u64,
+    /// How long one write may hold the writer.
+    pub max_write_ms: u64,
+    /// How long a transaction of many steps may hold the writer.
+    pub max_transaction_ms: u64,
+    /// How long nothing may be heard of a large import before it counts as dead and what it left is swept.
+    pub max_import_silence_ms: u64,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
+            may_prepare: true,
             durability: Durability::PowerLoss,
             max_read_connections: 4,
             acquire_timeout_ms: 5_000,
+            max_lookup_connections: 2,
+            max_statement_ms: 25_000,
             max_queued_writes: 4_096,
+            max_write_wait_ms: 5_000,
+            max_write_ms: 15_000,
+            max_transaction_ms: 2_000,
+            max_import_silence_ms: 60_000,
         }
     }
 }
@@ -97,14 +132,20 @@ impl Default for StoreOptions {
 #[derive(Clone)]
 pub struct Store {
     readers: pool::Pool,
+    /// A few connections that long reads cannot take.
+    lookups: pool::Pool,
     writing: pool::Pool,
     writer: writer::Writer,
     pulse: Arc<pulse::Pulse>,
     clock: Clock,
     location: Location,
     reads: Arc<AtomicU64>,
+    max_import_silence: Duration,
     /// The transaction in which everything happens, where one was opened.
     inside: Option<inside::Inside>,
+    snapshots: snapshot::Snapshots,
+    /// The moment at which everything is read, where one is held.
+    snapshot: Option<snapshot::Snapshot>,
 }
 
 impl Store {
@@ -112,28 +153,28 @@ impl Store {
     pub async fn open(location: &Location, options: &StoreOptions, clock: Clock) -> Result<(Self, bool)> {
         let writing = pool::Pool::for_writing(location, options).await?;
         let mut conn = writing.acquire().await?;
-        let fresh = schema::prepare(&mut conn).await?;
+        let fresh = schema::prepare(&mut conn, options.may_prepare).await?;
         let head = chain::Head::read(&mut conn).await?;
         drop(conn);
-        let readers = pool::Pool::for_reading(location, options).await?;
+        let readers = pool::Pool::for_reading(location, options, options.max_read_connections)?;
+        let lookups = pool::Pool::for_reading(location, options, options.max_lookup_connections.max(1))?;
         let pulse = pulse::Pulse::new(head.seq);
-        tokio::spawn(pulse::watch(pulse.clone(), readers.clone()));
-        let writer = writer::Writer::start(
-            writing.clone(),
-            pulse.clone(),
-            clock.clone(),
-            options.max_queued_writes,
-        )?;
+        tokio::spawn(pulse::watch(pulse.clone(), lookups.clone()));
+        let writer = writer::Writer::start(writing.clone(), pulse.clone(), clock.clone(), options)?;
         Ok((
             Self {
                 readers,
+                lookups,
                 writing,
                 writer,
                 pulse,
                 clock,
                 location: location.clone(),
                 reads: Arc::default(),
+                max_import_silence: Duration::from_millis(options.max_import_silence_ms),
                 inside: None,
+                snapshots: snapshot::Snapshots::new(options.max_read_connections, options.acquire_timeout_ms),
+                snapshot: None,
             },
             fresh,
         ))
@@ -142,9 +183,23 @@ impl Store {
     /// A connection for reading.
     pub async fn read(&self) -> Result<Conn> {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        match (&self.inside, &self.snapshot) {
+            (Some(inside), _) => inside.read().await,
+            (None, Some(snapshot)) => snapshot.read().await,
+            (None, None) => self.readers.acquire().await,
+        }
+    }
+
+    /// A connection for a look-up by key that everything else waits for, such as that of a token. There are a few for
+    /// this, whatever else is read.
+    //= specs/spexus-store.md#time
+    //# Reads that take long MUST NOT keep look-ups of tokens, the question whether the database answers and news of changes
+    //# waiting.
+    pub async fn look_up(&self) -> Result<Conn> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         match &self.inside {
             Some(inside) => inside.read().await,
-            None => self.readers.acquire().await,
+            None => self.lookups.acquire().await,
         }
     }
 
@@ -159,7 +214,10 @@ impl Store {
         Fut: Future<Output = Result<T>>,
     {
         let (inside, wishes) = inside::Inside::new();
-        let holding = self.writer.write(actor, move |tx| Box::pin(wishes.serve(tx)));
+        let limit = self.writer.together_limit();
+        let holding = self.writer.write(actor, job::Hold::Together, move |tx| {
+            Box::pin(wishes.serve(tx, limit))
+        });
         let store = Self {
             inside: Some(inside.clone()),
             ..self.clone()
@@ -169,15 +227,51 @@ impl Store {
             inside.end(keep && done.is_ok()).await;
             done
         };
-        let (held, done) = futures_util::future::join(holding, working).await;
-        // What the work says tells more than that its transaction ended before it.
-        let done = done?;
-        held.map(|()| done)
+        let (holding, working) = (pin!(holding), pin!(working));
+        let (held, done) = match select(holding, working).await {
+            // What was done is undone already; whatever goes on would only hold the connection.
+            Either::Left((Err(error), _)) => return Err(inside::explained(error, limit)),
+            Either::Left((held, working)) => (held, working.await),
+            Either::Right((done, holding)) => (holding.await, done),
+        };
+        match (done, held) {
+            // A step that came too late only knows that the transaction is over, not why.
+            (_, Err(error)) if inside::is_too_slow(&error) => Err(inside::too_slow(limit)),
+            (Err(error), _) if inside::is_too_slow(&error) => Err(inside::too_slow(limit)),
+            // What the work says tells more than how its transaction ended.
+            (done, held) => {
+                let done = done?;
+                held.map(|()| done)
+            }
+        }
+    }
+
+    /// Runs work with a store that only reads, and reads everything at one moment. Nobody waits for it but those who want
+    /// to do the same, of whom there may be half as many as connections for reading.
+    //= specs/spexus-store.md#reads
+    //# Reads that are done together MUST see one moment, and MUST NOT make a write wait.
+    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Result<T>
+    where
+        F: FnOnce(Store) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        let (snapshot, mut held) = self.snapshots.hold(&self.readers).await?;
+        let store = Self {
+            snapshot: Some(snapshot),
+            ..self.clone()
+        };
+        let done = tokio::select! {
+            biased;
+            done = work(store) => done,
+            () = held.serve() => Err(Error::Unavailable("what was read together is over".into())),
+        };
+        held.end().await;
+        done
     }
 
     /// Whether everything happens in a transaction that is not over.
     pub fn is_inside(&self) -> bool {
-        self.inside.is_some()
+        self.inside.is_some() || self.snapshot.is_some()
     }
 
     /// How often a connection for reading was asked for: what is answered from memory leaves it as it is.
@@ -194,9 +288,24 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        match &self.inside {
-            Some(inside) => inside.write(actor, job).await,
-            None => self.writer.write(actor, job).await,
+        match (&self.inside, &self.snapshot) {
+            (Some(inside), _) => inside.write(actor, job).await,
+            (None, Some(_)) => Err(only_reads()),
+            (None, None) => self.writer.write(actor, job::Hold::Short, job).await,
+        }
+    }
+
+    /// Like `write`, for work of an operator on a whole database: it may take as long as it takes, and all other writes
+    /// wait meanwhile.
+    pub async fn write_long<T, F>(&self, actor: Actor, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        match (&self.inside, &self.snapshot) {
+            (Some(inside), _) => inside.write(actor, job).await,
+            (None, Some(_)) => Err(only_reads()),
+            (None, None) => self.writer.write(actor, job::Hold::Long, job).await,
         }
     }
 
@@ -232,7 +341,11 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.read().await?.one("SELECT 1 AS one", vec![]).await.map(drop)
+        self.look_up()
+            .await?
+            .one("SELECT 1 AS one", vec![])
+            .await
+            .map(drop)
     }
 
     /// How many writes wait for their turn.
@@ -245,5 +358,10 @@ impl Store {
         self.writer.close().await;
         self.writing.close().await;
         self.readers.close().await;
+        self.lookups.close().await;
     }
+}
+
+fn only_reads() -> Error {
+    Error::Broken("what only reads tried to write".into())
 }

@@ -1,11 +1,10 @@
 //! Links between items.
 
-use crate::engine::{Conn, Row, params};
+use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::tx::Tx;
 use spexus_domain::item::{Item, heading};
-use spexus_domain::limits::MAX_CYCLE_STEPS;
 use spexus_domain::link::{Link, LinkEnd, LinkType};
 use spexus_domain::{Reference, Uuid};
 
@@ -14,11 +13,12 @@ macro_rules! select_links {
         concat!(
             "SELECT l.id, l.type, t.definition, l.source_hash, l.target_hash, l.rev, l.created_at, c.username AS created_by, ",
             "s.id AS source_id, s.kind AS source_kind, s.number AS source_number, s.title AS source_title, ",
-            "s.description AS source_text, s.content_hash AS source_now, ",
+            "s.description AS source_text, s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
             "e.id AS target_id, e.kind AS target_kind, e.number AS target_number, e.title AS target_title, ",
-            "e.description AS target_text, e.content_hash AS target_now ",
+            "e.description AS target_text, e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
             "FROM link l JOIN link_type t ON t.name = l.type JOIN account c ON c.id = l.created_by ",
             "JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id ",
+            "JOIN project sp ON sp.id = s.project_id JOIN project ep ON ep.id = e.project_id ",
             $rest
         )
     };
@@ -54,16 +54,6 @@ pub async fn of_item(conn: &mut Conn, item_id: Uuid) -> Result<Vec<Link>> {
     Ok(links)
 }
 
-/// The living links of all items in a project, for exports.
-pub async fn of_project(conn: &mut Conn, project_id: Uuid) -> Result<Vec<Link>> {
-    let sql = select_links!("WHERE l.project_id = $1 AND l.deleted_at IS NULL ORDER BY l.created_at, l.id");
-    conn.all(sql, params![project_id])
-        .await?
-        .iter()
-        .map(link)
-        .collect()
-}
-
 /// The id of the living link that joins two items with a type.
 pub async fn between(conn: &mut Conn, link_type: &str, source: Uuid, target: Uuid) -> Result<Option<Uuid>> {
     let sql =
@@ -74,16 +64,23 @@ pub async fn between(conn: &mut Conn, link_type: &str, source: Uuid, target: Uui
         .transpose()
 }
 
-/// Whether following living links of a type leads from one item to another.
+/// Whether following living links of a type leads from one item to another, however long the way is. Every item is
+/// visited once, and the search ends where it is found.
 pub async fn leads_to(conn: &mut Conn, link_type: &str, from: Uuid, to: Uuid) -> Result<bool> {
-    let sql = "WITH RECURSIVE reach (node) AS (SELECT $1 UNION SELECT l.target_id FROM link l \
-               JOIN reach r ON l.source_id = r.node WHERE l.type = $2 AND l.deleted_at IS NULL) \
-               SELECT count(*) AS n FROM (SELECT node FROM reach LIMIT $4) seen WHERE node = $3";
-    Ok(conn
-        .one(sql, params![from, link_type, to, MAX_CYCLE_STEPS])
-        .await?
-        .int("n")?
-        > 0)
+    const SQLITE: &str = "WITH RECURSIVE reach (node) AS (SELECT $1 UNION SELECT l.target_id FROM link l \
+                          JOIN reach r ON l.source_id = r.node WHERE l.type = $2 AND l.deleted_at IS NULL) \
+                          SELECT node FROM reach WHERE node = $3 LIMIT 1";
+    // Where it knows little of the table, PostgreSQL would read all of it for every step; a look-up it may not merge
+    // into the join is made by index. A chain of 10,000 took minutes and takes 0.14 s.
+    const POSTGRES: &str = "WITH RECURSIVE reach (node) AS (SELECT $1 UNION SELECT n.target_id FROM reach r CROSS JOIN LATERAL \
+                            (SELECT l.target_id FROM link l WHERE l.source_id = r.node AND l.type = $2 AND l.deleted_at IS NULL \
+                            OFFSET 0) n) SELECT node FROM reach WHERE node = $3 LIMIT 1";
+    let sql = match conn.engine() {
+        Engine::Sqlite => SQLITE,
+        Engine::Postgres => POSTGRES,
+    };
+    let found = conn.optional(sql, params![from, link_type, to]).await?;
+    Ok(found.is_some())
 }
 
 /// Writes a new link, confirmed against both ends as they are.
@@ -150,6 +147,8 @@ fn link(row: &Row) -> Result<Link> {
                 "source_number",
                 "source_title",
                 "source_text",
+                "source_project",
+                "source_project_id",
             ],
         )?,
         target: end(
@@ -160,6 +159,8 @@ fn link(row: &Row) -> Result<Link> {
                 "target_number",
                 "target_title",
                 "target_text",
+                "target_project",
+                "target_project_id",
             ],
         )?,
         suspect,
@@ -168,11 +169,13 @@ fn link(row: &Row) -> Result<Link> {
     })
 }
 
-fn end(row: &Row, [id, kind_of, number, title, text]: [&str; 5]) -> Result<LinkEnd> {
+fn end(row: &Row, [id, kind_of, number, title, text, project, project_id]: [&str; 7]) -> Result<LinkEnd> {
     let kind = kind(row, kind_of)?;
     Ok(LinkEnd {
         id: row.id(id)?,
         reference_id: Reference::of_kind(kind, row.int(number)?),
+        project: row.text(project)?,
+        project_id: row.id(project_id)?,
         kind,
         title: heading(&row.text(title)?, &row.text(text)?),
     })

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::items::{item, select_items};
 use serde::{Deserialize, Serialize};
 use spexus_domain::item::{Item, Priority};
-use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest, bad_cursor};
+use spexus_domain::limits::MAX_PAGE_BYTES;
+use spexus_domain::query::{Count, ItemFilter, Order, OrderField, Page, PageRequest, Total, bad_cursor};
 use spexus_domain::{Kind, Uuid};
 use std::cmp::Ordering;
 
@@ -30,7 +31,6 @@ pub async fn items(
     page: &PageRequest,
 ) -> Result<Page<Item>> {
     let behind: Option<Place> = page.cursor.as_deref().map(cursor::read).transpose()?;
-    let total_count = total(conn, filter).await?;
     let mut data = Vec::new();
     let strands = strands(filter);
     for strand in &strands {
@@ -39,15 +39,27 @@ pub async fn items(
     if strands.len() > 1 {
         merge(&mut data, order);
     }
-    let more = data.len() > page.limit as usize;
+    let found = data.len();
     data.truncate(page.limit as usize);
+    data.truncate(fitting(&data));
+    let more = data.len() < found;
+    let whole = !more && behind.is_none();
+    let total = total(conn, filter, page.count, whole.then_some(found)).await?;
     let last = data.last().filter(|_| more);
     let next_cursor = last.map(|last| cursor::write(&place(last, order.field)));
-    Ok(Page {
-        data,
-        total_count,
-        next_cursor,
-    })
+    Ok(Page::new(data, total, next_cursor))
+}
+
+//= specs/spexus-store.md#lists
+//# A page MUST end before its texts exceed the bytes one answer may hold, and the next page MUST go on from there.
+/// How many of the items one answer may hold; the first one always.
+fn fitting(items: &[Item]) -> usize {
+    let mut bytes = 0;
+    let fits = |item: &&Item| {
+        bytes += item.text_bytes();
+        bytes <= MAX_PAGE_BYTES
+    };
+    items.iter().take_while(fits).count().max(items.len().min(1))
 }
 
 //= specs/spexus-store.md#lists
@@ -145,10 +157,14 @@ pub async fn counts(conn: &mut Conn, project_id: Uuid) -> Result<Vec<(Kind, Stri
         .collect()
 }
 
+/// Rows counted one by one before a list only says that there are at least so many.
+pub const MAX_COUNTED_ROWS: u32 = 1_000;
+
 //= specs/spexus-store.md#lists
-//# The total of a list MUST be the number of items that pass its filter.
-/// The total comes from the kept counts when the filter is one they know, and is counted otherwise.
-async fn total(conn: &mut Conn, filter: &ItemFilter) -> Result<i64> {
+//# The total of a list MUST be the number of items that pass its filter, or say that it is a lower bound.
+/// The total comes from the kept counts when the filter is one they know, and is counted otherwise: to the end when that
+/// was asked for, else as far as it costs no more than some pages.
+async fn total(conn: &mut Conn, filter: &ItemFilter, count: Count, whole: Option<usize>) -> Result<Total> {
     let plain = ItemFilter {
         project_id: filter.project_id,
         kinds: filter.kinds.clone(),
@@ -165,11 +181,36 @@ async fn total(conn: &mut Conn, filter: &ItemFilter) -> Result<i64> {
             "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM item_count WHERE {}",
             kept.text()
         );
-        return conn.one(sql, kept.params).await?.int("n");
+        return Ok(conn.one(sql, kept.params).await?.int("n")?.into());
+    }
+    if let Some(rows) = whole {
+        return Ok(Total::Exact(i64::try_from(rows).unwrap_or(i64::MAX)));
     }
     let conditions = Conditions::of(filter);
-    let sql = format!("SELECT count(*) AS n FROM item i WHERE {}", conditions.text());
-    conn.one(sql, conditions.params).await?.int("n")
+    counted(conn, "item i", conditions, count).await
+}
+
+/// Counts rows: to the end, or until it is clear that there are many.
+pub(crate) async fn counted(
+    conn: &mut Conn,
+    from: &str,
+    mut conditions: Conditions,
+    count: Count,
+) -> Result<Total> {
+    if count == Count::Exact {
+        let sql = format!("SELECT count(*) AS n FROM {from} WHERE {}", conditions.text());
+        return Ok(conn.one(sql, conditions.params).await?.int("n")?.into());
+    }
+    let enough = conditions.bind(MAX_COUNTED_ROWS + 1);
+    let sql = format!(
+        "SELECT count(*) AS n FROM (SELECT 1 AS one FROM {from} WHERE {} LIMIT {enough}) counted",
+        conditions.text()
+    );
+    let rows = conn.one(sql, conditions.params).await?.int("n")?;
+    Ok(match rows > i64::from(MAX_COUNTED_ROWS) {
+        true => Total::AtLeast(MAX_COUNTED_ROWS.into()),
+        false => Total::Exact(rows),
+    })
 }
 
 /// The conditions of a statement on `item i`, with what they bind.
@@ -267,7 +308,7 @@ impl Conditions {
         }
     }
 
-    fn any_of(&mut self, column: &str, values: impl Iterator<Item = Param>) {
+    pub(crate) fn any_of(&mut self, column: &str, values: impl Iterator<Item = Param>) {
         let bound: Vec<String> = values.map(|value| self.bind(value)).collect();
         if !bound.is_empty() {
             self.add(format!("{column} IN ({})", bound.join(", ")));

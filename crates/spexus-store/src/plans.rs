@@ -1,11 +1,16 @@
 //! How SQLite answers what is asked often: from an index, without scanning or sorting what may be many.
 
+use crate::differences::{self, Pace, Stretch};
 use crate::engine::Conn;
-use crate::{Location, Store, StoreOptions, changes, comments, items, links, listing, search, tokens, tree};
+use crate::{
+    Location, Store, StoreOptions, changes, comments, items, links, listing, report, search, tokens,
+    transfer, tree,
+};
 use futures_util::future::BoxFuture;
 use spexus_domain::query::{ItemFilter, Order, OrderField, PageRequest};
+use spexus_domain::report::Section;
 use spexus_domain::search::Query;
-use spexus_domain::{AnyId, Kind, Uuid};
+use spexus_domain::{AnyId, Kind, Reference, Uuid};
 use std::sync::Arc;
 
 const SOME: Uuid = Uuid::from_u128(7);
@@ -46,7 +51,8 @@ fn grows(sql: &str, step: &str) -> bool {
         "i", "o", "p", "c", "a", "m", "l", "s", "e", "item", "change", "comment", "link", "t",
     ];
     let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
-    let small = sql.contains("RECURSIVE") || sql.contains("criterion_id = $1");
+    let small =
+        sql.contains("FROM link_type") || sql.contains("RECURSIVE") || sql.contains("criterion_id = $1");
     scanned.is_some_and(|table| tables.contains(&table))
         || step.contains("AUTOMATIC")
         || (step.contains("TEMP B-TREE FOR ORDER BY") && !small)
@@ -61,6 +67,8 @@ async fn an_item_is_found_by_its_id() {
                 let id = AnyId::parse("id", id).unwrap();
                 items::by_any_id(conn, SOME, &id).await.unwrap();
             }
+            let reference = Reference::of_kind(Kind::Requirement, 7);
+            items::of_all_projects(conn, &reference, 10).await.unwrap();
             items::count_children(conn, SOME, Kind::Requirement)
                 .await
                 .unwrap();
@@ -96,6 +104,7 @@ async fn a_page_of_a_list_is_read_in_its_order() {
                         let page = PageRequest {
                             limit: 10,
                             cursor: Some(listing::a_cursor(field)),
+                            ..PageRequest::default()
                         };
                         listing::items(conn, &filter, order, &page).await.unwrap();
                     })
@@ -166,5 +175,118 @@ async fn a_search_ranks_only_what_it_found() {
         );
         let sorts = steps.iter().filter(|step| step.contains("B-TREE")).count();
         assert_eq!(sorts, 1, "only the ranking sorts\n{sql}\n{}", plan.join("\n"));
+    }
+}
+
+const SCOPES: [report::Scope; 4] = [
+    scope(None, false),
+    scope(None, true),
+    scope(Some(SOME), false),
+    scope(Some(SOME), true),
+];
+
+const fn scope(under: Option<Uuid>, only_inside: bool) -> report::Scope {
+    report::Scope {
+        project_id: SOME,
+        under,
+        only_inside,
+    }
+}
+
+async fn ask_for_gaps(conn: &mut Conn) {
+    for scope in &SCOPES {
+        for section in Section::ALL {
+            report::section(conn, scope, section, &PageRequest::default())
+                .await
+                .unwrap();
+        }
+    }
+}
+
+async fn ask_for_exports(conn: &mut Conn) {
+    transfer::comments_after(conn, SOME, 0, SOME).await.unwrap();
+    transfer::links_after(conn, SOME, SOME).await.unwrap();
+    transfer::count_outward_links(conn, SOME).await.unwrap();
+    for kind in Kind::ALL {
+        transfer::items_after(conn, SOME, kind, 7).await.unwrap();
+    }
+}
+
+async fn ask_for_differences(conn: &mut Conn) {
+    for max_short_steps in [-1, i64::MAX] {
+        let pace = Pace {
+            max_short_steps,
+            ..Pace::default()
+        };
+        let stretch = Stretch {
+            project_id: SOME,
+            after: 1,
+            until: 9,
+        };
+        differences::page(conn, &stretch, &PageRequest::default(), &pace)
+            .await
+            .unwrap();
+        differences::steps_of(conn, &stretch, &[SOME, Uuid::nil()])
+            .await
+            .unwrap();
+    }
+}
+
+/// A look through all links for each requirement took four minutes at a hundred thousand items.
+#[tokio::test]
+async fn the_report_of_gaps_looks_into_indexes_and_walks_nothing_twice() {
+    check("gaps", |conn| Box::pin(ask_for_gaps(conn))).await;
+    for (sql, plan) in plans(|conn| Box::pin(ask_for_gaps(conn))).await {
+        let of_kind = |step: &String| step.starts_with("SEARCH c ") && step.contains("kind=?");
+        assert!(!plan.iter().any(of_kind), "{sql}\n{}", plan.join("\n"));
+    }
+}
+
+/// A page that sorted all comments and links before it took five minutes at a million items.
+#[tokio::test]
+async fn a_page_of_an_export_begins_where_the_last_one_ended() {
+    check("export", |conn| Box::pin(ask_for_exports(conn))).await;
+}
+
+#[tokio::test]
+async fn a_difference_is_walked_in_the_order_of_items() {
+    for (sql, plan) in plans(|conn| Box::pin(ask_for_differences(conn))).await {
+        let scanned = plan.iter().any(|step| step.starts_with("SCAN"));
+        assert!(!scanned, "{sql}\n{}", plan.join("\n"));
+        let sorted = plan.iter().any(|step| step.contains("B-TREE"));
+        // Only a short stretch is sorted.
+        assert!(
+            !sorted || !sql.contains("CASE WHEN c.project_id"),
+            "{sql}\n{}",
+            plan.join("\n")
+        );
+    }
+}
+
+/// PostgreSQL reads small tables whole because that is cheap; told that it is not, it shows whether an index could serve.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_has_an_index_for_every_step_of_gaps_exports_and_differences() {
+    let Some(url) = test_support::fresh_database() else {
+        return;
+    };
+    let clock: crate::Clock = Arc::new(|| spexus_domain::Timestamp(0));
+    let (store, _) = Store::open(&Location::Server(url), &StoreOptions::default(), clock)
+        .await
+        .unwrap();
+    let mut conn = store.read().await.unwrap();
+    conn.script("SET enable_seqscan = off").await.unwrap();
+    ask_for_gaps(&mut conn).await;
+    ask_for_exports(&mut conn).await;
+    ask_for_differences(&mut conn).await;
+    for (sql, params) in std::mem::take(&mut conn.asked) {
+        let rows = conn.all(format!("EXPLAIN {sql}"), params).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.text("QUERY PLAN").unwrap()).collect();
+        let whole = |step: &&String| {
+            let tables = ["item", "link ", "comment", "change"];
+            tables
+                .iter()
+                .any(|table| step.contains(&format!("Seq Scan on {table}")))
+        };
+        assert_eq!(plan.iter().find(whole), None, "{sql}\n{}", plan.join("\n"));
     }
 }

@@ -1,10 +1,11 @@
 //! Connections: opened with the settings the rest of the crate relies on.
 
-use crate::StoreOptions;
 use crate::engine::{Conn, Engine, Link};
 use crate::error::{Error, Result};
 use crate::shelf::Shelf;
 use crate::sqlite::{Access, File};
+use crate::statement::Limit;
+use crate::{StoreOptions, connect};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection as _, Postgres};
@@ -16,14 +17,17 @@ use std::time::Duration;
 /// How long a connection may lie idle and still be used without asking it first.
 const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
 
+/// How long a connection that lay idle may take to answer.
+const MAX_PING: Duration = Duration::from_secs(1);
+
 /// How long to wait before connecting to a file again that another process is preparing.
 const RETRY_CONNECT: Duration = Duration::from_millis(10);
 
 /// Connections to one database.
 #[derive(Clone)]
 pub(crate) enum Pool {
-    Sqlite(Arc<Shelf>),
-    Postgres(sqlx::Pool<Postgres>),
+    Sqlite(Arc<Shelf>, Limit),
+    Postgres(sqlx::Pool<Postgres>, Limit),
 }
 
 /// Where a database is, read from its URL.
@@ -58,6 +62,19 @@ impl Location {
     }
 }
 
+impl Location {
+    /// Whether the way to the database leads over a network.
+    pub fn is_remote(&self) -> bool {
+        let Self::Server(url) = self else { return false };
+        let Ok(options) = postgres(url) else { return false };
+        let host = options.get_host();
+        let is_loopback = host
+            .parse::<std::net::IpAddr>()
+            .map_or(host == "localhost", |address| address.is_loopback());
+        options.get_socket().is_none() && !host.starts_with('/') && !is_loopback
+    }
+}
+
 /// SQLite's own words for other things than files: a database in memory would be another one for each connection.
 fn is_special(path: &str) -> bool {
     path.contains(":memory:") || path.starts_with("file:")
@@ -65,41 +82,43 @@ fn is_special(path: &str) -> bool {
 
 impl Pool {
     /// Connections for reading.
-    pub(crate) async fn for_reading(location: &Location, options: &StoreOptions) -> Result<Self> {
+    pub(crate) fn for_reading(location: &Location, options: &StoreOptions, size: u32) -> Result<Self> {
+        let limit = Limit::of_reader(options.max_statement_ms);
         match location {
-            Location::File(path) => Ok(Self::sqlite(
-                path,
-                Access::Read,
-                options.max_read_connections,
-                options,
-            )),
+            Location::File(path) => Ok(Self::sqlite(path, Access::Read, size, options, limit)),
             Location::Server(url) => {
-                let pool = PgPoolOptions::new().max_connections(options.max_read_connections);
-                let pool = keep_warm(pool, options).before_acquire(|conn, about| {
+                let pool = PgPoolOptions::new().max_connections(size);
+                let pool = server(pool, options).before_acquire(|conn, about| {
                     Box::pin(async move {
                         // A server that was restarted while nobody read must not cost the next reader an error.
-                        if about.idle_for > MAX_UNTESTED_IDLE {
-                            conn.ping().await?;
+                        if about.idle_for <= MAX_UNTESTED_IDLE {
+                            return Ok(true);
                         }
-                        Ok(true)
+                        match tokio::time::timeout(MAX_PING, conn.ping()).await {
+                            Ok(answer) => answer.map(|()| true),
+                            Err(_) => Err(sqlx::Error::PoolTimedOut),
+                        }
                     })
                 });
-                Ok(Self::Postgres(pool.connect_lazy_with(postgres(url)?)))
+                Ok(Self::Postgres(pool.connect_lazy_with(postgres(url)?), limit))
             }
         }
     }
 
     /// The one connection for writing.
     pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
+        let limit = Limit::of_writer(options.max_statement_ms);
         match location {
             Location::File(path) => {
-                let pool = Self::sqlite(path, Access::Make, 1, options);
+                let pool = Self::sqlite(path, Access::Make, 1, options, limit);
                 connect_patiently(&pool, path, options).await?;
                 Ok(pool)
             }
             Location::Server(url) => {
-                let pool = keep_warm(PgPoolOptions::new().max_connections(1), options);
-                Ok(Self::Postgres(pool.connect_with(postgres(url)?).await?))
+                let server_options = postgres(url)?;
+                connect::try_out(&server_options, Duration::from_millis(options.acquire_timeout_ms)).await?;
+                let pool = server(PgPoolOptions::new().max_connections(1), options);
+                Ok(Self::Postgres(pool.connect_with(server_options).await?, limit))
             }
         }
     }
@@ -107,38 +126,43 @@ impl Pool {
     /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
     pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => Ok(Self::sqlite(path, Access::Write, 1, options)),
+            Location::File(path) => Ok(Self::sqlite(path, Access::Write, 1, options, Limit::default())),
             Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
         }
     }
 
-    fn sqlite(path: &Path, access: Access, size: u32, options: &StoreOptions) -> Self {
+    /// A database of SQLite's own, without a name: only this connection sees it, and it is gone with it.
+    pub(crate) fn private() -> Self {
+        let options = StoreOptions::default();
+        Self::sqlite(Path::new(""), Access::Make, 1, &options, Limit::default())
+    }
+
+    fn sqlite(path: &Path, access: Access, size: u32, options: &StoreOptions, limit: Limit) -> Self {
         let wait = Duration::from_millis(options.acquire_timeout_ms);
-        Self::Sqlite(Shelf::new(
-            File::new(path.to_owned(), access, options),
-            size,
-            wait,
-        ))
+        let file = File::new(path.to_owned(), access, options);
+        Self::Sqlite(Shelf::new(file, size, wait), limit)
     }
 
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
-            Self::Sqlite(shelf) => Conn::new(Link::Sqlite(shelf.lend().await?)),
-            Self::Postgres(pool) => Conn::new(Link::Postgres(pool.acquire().await?)),
+            Self::Sqlite(shelf, limit) => Conn::new(Link::Sqlite(shelf.lend().await?), *limit),
+            Self::Postgres(pool, limit) => Conn::new(Link::Postgres(pool.acquire().await?), *limit),
         })
     }
 
     pub(crate) fn engine(&self) -> Engine {
         match self {
-            Self::Sqlite(_) => Engine::Sqlite,
-            Self::Postgres(_) => Engine::Postgres,
+            Self::Sqlite(..) => Engine::Sqlite,
+            Self::Postgres(..) => Engine::Postgres,
         }
     }
 
     /// The channel on which PostgreSQL tells of commits; `None` where there is none. It has a connection of its own, so
     /// that listening takes none away from those who read.
     pub(crate) async fn listen(&self) -> Option<PgListener> {
-        let Self::Postgres(pool) = self else { return None };
+        let Self::Postgres(pool, _) = self else {
+            return None;
+        };
         //= specs/spexus-store.md#several-processes
         //# Following the history MUST NOT take a connection away from readers.
         let own = PgPoolOptions::new()
@@ -154,15 +178,15 @@ impl Pool {
     /// Waits until it is closed.
     pub(crate) async fn closed(&self) {
         match self {
-            Self::Sqlite(shelf) => shelf.closed().await,
-            Self::Postgres(pool) => pool.close_event().await,
+            Self::Sqlite(shelf, _) => shelf.closed().await,
+            Self::Postgres(pool, _) => pool.close_event().await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
-            Self::Sqlite(shelf) => shelf.close().await,
-            Self::Postgres(pool) => pool.close().await,
+            Self::Sqlite(shelf, _) => shelf.close().await,
+            Self::Postgres(pool, _) => pool.close().await,
         }
     }
 }
@@ -181,14 +205,16 @@ async fn connect_patiently(pool: &Pool, path: &Path, options: &StoreOptions) -> 
     }
 }
 
-fn keep_warm(pool: PgPoolOptions, options: &StoreOptions) -> PgPoolOptions {
+fn server(pool: PgPoolOptions, options: &StoreOptions) -> PgPoolOptions {
+    let max_statement_ms = options.max_statement_ms;
     pool.acquire_timeout(Duration::from_millis(options.acquire_timeout_ms))
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
+        .after_connect(move |conn, _| Box::pin(connect::agree(conn, max_statement_ms)))
 }
 
-fn postgres(url: &str) -> Result<PgConnectOptions> {
+pub(crate) fn postgres(url: &str) -> Result<PgConnectOptions> {
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         // The parser's own words may repeat the password.
         let refusal = Refusal::field(

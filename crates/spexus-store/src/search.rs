@@ -3,26 +3,28 @@
 //! is never behind (`index.rs`).
 
 mod index;
+mod sweep;
 
 pub use index::rebuild;
 pub(crate) use index::{
-    KnownWords, index_comment, index_item, index_item_with_comments, index_new_item, remove_comment,
-    remove_item,
+    Document, KnownWords, add_documents, index_comment, index_item, index_item_with_comments, index_new_item,
+    remove_comment, remove_documents, remove_item,
 };
+pub use sweep::Sweep;
 
 use crate::cursor;
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::kind;
-use crate::listing::Conditions;
+use crate::listing::{Conditions, counted};
 use spexus_domain::Reference;
 use spexus_domain::analysis;
 use spexus_domain::item::{Priority, heading};
-use spexus_domain::query::{ItemFilter, Page, PageRequest};
+use spexus_domain::query::{Count, ItemFilter, Page, PageRequest, Total};
 use spexus_domain::search::{Hit, Query, Term};
 use std::collections::BTreeSet;
 
-/// Documents that are ranked at most, the newest first; `total_count` stops here.
+/// Documents that are ranked among each other at most, the newest first.
 const MAX_RANKED: u32 = 1_000;
 /// Other spellings tried for one word at most.
 const MAX_SPELLINGS: usize = 5;
@@ -47,18 +49,42 @@ pub async fn search(
     if rows.is_empty() && forgive(conn, &mut terms).await? {
         rows = run(conn, filter, &terms, page.limit, offset).await?;
     }
-    let total_count = rows.first().map(|row| row.int("total")).transpose()?.unwrap_or(0);
     let data = rows
         .iter()
         .map(|row| hit(row, &terms))
         .collect::<Result<Vec<_>>>()?;
-    let end = offset.saturating_add(page.limit);
-    let next_cursor = (i64::from(end) < total_count).then(|| cursor::write(&end));
-    Ok(Page {
-        data,
-        total_count,
-        next_cursor,
-    })
+    let shown = offset.saturating_add(u32::try_from(data.len()).unwrap_or(u32::MAX));
+    let ranked = rows.first().map(|row| row.int("ranked")).transpose()?;
+    let window = i64::from(offset / MAX_RANKED * MAX_RANKED) + ranked.unwrap_or(0);
+    let full = ranked == Some(i64::from(MAX_RANKED));
+    let more = i64::from(shown) < window || (full && stands_behind(conn, filter, &terms, window).await?);
+    let next_cursor = (more && !data.is_empty()).then(|| cursor::write(&shown));
+    let total = match ranked {
+        Some(_) if !full || !more => Total::Exact(window),
+        Some(_) if page.count == Count::Cheap => Total::AtLeast(window),
+        None if offset == 0 => Total::Exact(0),
+        _ => count_all(conn, filter, &terms, page.count).await?,
+    };
+    Ok(Page::new(data, total, next_cursor))
+}
+
+//= specs/spexus-store.md#search
+//# The total of a search MUST be the number of places found or say that it is a lower bound, and every place MUST be reachable
+//# page by page.
+/// Whether more documents match than so many.
+async fn stands_behind(conn: &mut Conn, filter: &ItemFilter, terms: &[Wanted], many: i64) -> Result<bool> {
+    let (dialect, mut matching) = matching(conn, filter, terms);
+    let from = matching.from(dialect);
+    let filters = matching.conditions.text();
+    let behind = matching.conditions.bind(many);
+    let sql = format!("SELECT 1 AS one FROM {from} WHERE {filters} LIMIT 1 OFFSET {behind}");
+    Ok(conn.optional(sql, matching.conditions.params).await?.is_some())
+}
+
+async fn count_all(conn: &mut Conn, filter: &ItemFilter, terms: &[Wanted], count: Count) -> Result<Total> {
+    let (dialect, matching) = matching(conn, filter, terms);
+    let from = matching.from(dialect);
+    counted(conn, &from, matching.conditions, count).await
 }
 
 /// A term with the spellings it stands for.
@@ -105,7 +131,7 @@ async fn forgive(conn: &mut Conn, terms: &mut [Wanted]) -> Result<bool> {
 async fn stands_anywhere(conn: &mut Conn, term: &Wanted) -> Result<bool> {
     let dialect = Dialect::of(conn.engine());
     let sql = format!(
-        "SELECT 1 AS one FROM {} WHERE {} LIMIT 1",
+        "SELECT 1 AS one FROM {} WHERE {} AND {NOT_STAGED} LIMIT 1",
         dialect.from,
         (dialect.matches)("$1")
     );
@@ -191,6 +217,46 @@ const POSTGRES: Dialect = Dialect {
     },
 };
 
+/// Documents of an import that is not finished are in the index already. Hardly ever is there one, and the first half of the
+/// condition is looked at once for a statement.
+//= specs/spexus-store.md#large-writes
+//# What is staged MUST NOT be seen by anyone, be it by id, in a list, in a search, in a total or in the history.
+const NOT_STAGED: &str = "(NOT EXISTS (SELECT 1 FROM staged_import) OR NOT EXISTS (SELECT 1 FROM staged_import s \
+     WHERE d.doc >= s.first_doc AND d.doc <= s.last_doc))";
+
+/// Which documents are meant: the words, and the filters.
+struct Matching {
+    conditions: Conditions,
+    with_items: &'static str,
+    /// How the words are bound.
+    words: String,
+}
+
+impl Matching {
+    fn from(&self, dialect: &Dialect) -> String {
+        format!("{} {}", dialect.from, self.with_items)
+    }
+}
+
+fn matching(conn: &Conn, filter: &ItemFilter, terms: &[Wanted]) -> (&'static Dialect, Matching) {
+    let dialect = Dialect::of(conn.engine());
+    let (mut conditions, with_items) = match Conditions::of_documents(filter) {
+        Some(conditions) => (conditions, ""),
+        None => (Conditions::of(filter), dialect.with_items),
+    };
+    let words = conditions.bind((dialect.expression)(terms));
+    conditions.add((dialect.matches)(&words));
+    conditions.add(NOT_STAGED.to_owned());
+    let matching = Matching {
+        conditions,
+        with_items,
+        words,
+    };
+    (dialect, matching)
+}
+
+/// A page out of the window of ranked documents it lies in. The newest documents are ranked first; behind them come those
+/// before, ranked among themselves, so that ranking costs the same however many there are and nothing is out of reach.
 async fn run(
     conn: &mut Conn,
     filter: &ItemFilter,
@@ -198,28 +264,27 @@ async fn run(
     limit: u32,
     offset: u32,
 ) -> Result<Vec<Row>> {
-    let dialect = Dialect::of(conn.engine());
-    let (mut conditions, with_items) = match Conditions::of_documents(filter) {
-        Some(conditions) => (conditions, ""),
-        None => (Conditions::of(filter), dialect.with_items),
-    };
-    let matched = conditions.bind((dialect.expression)(terms));
-    let (limit, offset, ranked) = (
-        conditions.bind(limit),
-        conditions.bind(offset),
+    let (dialect, matching) = matching(conn, filter, terms);
+    let from = matching.from(dialect);
+    let Matching {
+        mut conditions,
+        words,
+        ..
+    } = matching;
+    let filters = conditions.text();
+    let (ranked, window) = (
         conditions.bind(MAX_RANKED),
+        conditions.bind(offset / MAX_RANKED * MAX_RANKED),
     );
+    let (limit, offset) = (conditions.bind(limit), conditions.bind(offset % MAX_RANKED));
     let sql = format!(
-        "SELECT f.score, f.total, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
-         i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS total FROM (SELECT d.doc, d.item_id, d.comment_id, \
-         {score} AS score FROM {from} {with_items} WHERE {matches} AND {filters} \
-         ORDER BY {newest} DESC LIMIT {ranked}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
+        "SELECT f.score, f.ranked, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
+         i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS ranked FROM (SELECT d.doc, d.item_id, d.comment_id, \
+         {score} AS score FROM {from} WHERE {filters} \
+         ORDER BY {newest} DESC LIMIT {ranked} OFFSET {window}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
          JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
-        score = (dialect.score)(&matched),
-        from = dialect.from,
+        score = (dialect.score)(&words),
         newest = dialect.newest,
-        matches = (dialect.matches)(&matched),
-        filters = conditions.text(),
     );
     conn.all(sql, conditions.params).await
 }

@@ -1,10 +1,10 @@
 //! Connections to a SQLite file, lent and taken back.
 
+use crate::engine::Param;
 use crate::error::{Error, Result};
-use crate::sqlite::File;
-use rusqlite::Connection;
+use crate::sqlite::{File, Opened, Outcome, SqliteRow};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Up to so many connections, opened when they are first needed.
@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 pub(crate) struct Shelf {
     file: File,
     /// Those nobody has, the last used on top: its cache is the warmest.
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<Opened>>,
     places: Arc<Semaphore>,
     size: u32,
     acquire_timeout: Duration,
@@ -67,7 +67,7 @@ impl Shelf {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Opened>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,14 +76,32 @@ impl Shelf {
 #[derive(Debug)]
 pub(crate) struct Loan {
     /// `None` once it is not worth keeping.
-    conn: Option<Connection>,
+    conn: Option<Opened>,
     shelf: Arc<Shelf>,
     /// Given back after the connection, so that whoever waits for it finds one.
     _place: OwnedSemaphorePermit,
 }
 
 impl Loan {
-    pub(crate) fn conn(&self) -> Result<&Connection> {
+    pub(crate) fn rows(
+        &self,
+        sql: &str,
+        params: &[Param],
+        limit: usize,
+        until: Option<Instant>,
+    ) -> Outcome<Vec<SqliteRow>> {
+        self.opened()?.rows(sql, params, limit, until)
+    }
+
+    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> Outcome<u64> {
+        self.opened()?.run(sql, params, until)
+    }
+
+    pub(crate) fn script(&self, sql: &str, until: Option<Instant>) -> Outcome<()> {
+        self.opened()?.script(sql, until)
+    }
+
+    pub(crate) fn opened(&self) -> Result<&Opened> {
         let gone = || Error::Broken("a connection was used after its end".into());
         self.conn.as_ref().ok_or_else(gone)
     }
@@ -96,7 +114,8 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        if let Some(conn) = self.conn.take() {
+        // One in the middle of a transaction must not go to somebody else.
+        if let Some(conn) = self.conn.take().filter(Opened::is_clean) {
             self.shelf.lock().push(conn);
         }
     }

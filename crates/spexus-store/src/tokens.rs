@@ -115,6 +115,7 @@ fn token(row: &Row) -> Result<Token> {
         name: row.text("name")?,
         scopes: scopes(row)?,
         project: row.opt_text("project")?,
+        project_id: row.opt_id("project_id")?,
         expires_at: row.opt_time("expires_at")?,
         last_used_at: row.opt_time("last_used_at")?,
         created_at: row.time("created_at")?,

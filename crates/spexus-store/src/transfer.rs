@@ -73,13 +73,19 @@ pub struct Known {
 }
 
 /// A view of the whole database at one moment, whatever is written meanwhile.
-pub struct Snapshot(Option<Conn>);
+pub struct Snapshot {
+    conn: Option<Conn>,
+    /// Whether the transaction is somebody else's: reads of a batch see what the batch wrote.
+    lent: bool,
+}
 
 impl Snapshot {
     /// Begins one.
     pub async fn begin(store: &Store) -> Result<Self> {
         let mut conn = store.read().await?;
+        let lent = store.is_inside();
         match conn.engine() {
+            _ if lent => {}
             Engine::Sqlite => {
                 conn.script("BEGIN").await?;
                 // The view begins with the first look.
@@ -91,21 +97,24 @@ impl Snapshot {
                     .await?;
             }
         }
-        Ok(Self(Some(conn)))
+        Ok(Self {
+            conn: Some(conn),
+            lent,
+        })
     }
 
     /// The connection to look with.
     pub fn conn(&mut self) -> Result<&mut Conn> {
-        self.0
+        self.conn
             .as_mut()
             .ok_or_else(|| Error::Broken("a snapshot was used after its end".into()))
     }
 
     /// Ends it and gives the connection back.
     pub async fn end(mut self) -> Result<()> {
-        match self.0.take() {
-            Some(mut conn) => conn.script("ROLLBACK").await,
-            None => Ok(()),
+        match self.conn.take() {
+            Some(mut conn) if !self.lent => conn.script("ROLLBACK").await,
+            _ => Ok(()),
         }
     }
 }
@@ -113,7 +122,9 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         // A connection inside a transaction must not go back to those who share it.
-        if let Some(conn) = self.0.take() {
+        if let Some(conn) = self.conn.take()
+            && !self.lent
+        {
             conn.abandon();
         }
     }
@@ -202,6 +213,22 @@ pub async fn known(conn: &mut Conn, project_id: Uuid, reference: &Reference) -> 
     .transpose()
 }
 
+/// Whether another living item of the same kind, in the same container, says the same.
+pub async fn says_the_same(conn: &mut Conn, item: &Item) -> Result<bool> {
+    let sql = "SELECT 1 AS one FROM item WHERE project_id = $1 AND kind = $2 AND title = $3 AND content_hash = $4 AND id <> $5 \
+               AND deleted_at IS NULL AND coalesce(parent_id, $6) = $6 LIMIT 1";
+    let parent = item.parent.as_ref().map_or(Uuid::nil(), |parent| parent.id);
+    let values = params![
+        item.project_id,
+        item.kind.name(),
+        &item.title,
+        &item.content_hash,
+        item.id,
+        parent
+    ];
+    Ok(conn.optional(sql, values).await?.is_some())
+}
+
 /// The living comments of a depth on living items of a project behind an id. Depth by depth, what is answered comes
 /// before its answers.
 pub async fn comments_after(
@@ -210,9 +237,10 @@ pub async fn comments_after(
     depth: i64,
     after: Uuid,
 ) -> Result<Vec<Comment>> {
-    let sql = "SELECT m.*, i.kind, i.number, a.username AS author FROM comment m JOIN item i ON i.id = m.item_id \
-               JOIN account a ON a.id = m.author_id WHERE i.project_id = $1 AND i.deleted_at IS NULL AND m.deleted_at IS NULL \
-               AND m.depth = $2 AND m.id > $3 ORDER BY m.id LIMIT $4";
+    // Crosswise, because SQLite would rather begin with the items and sort all their comments for each page.
+    let sql = "SELECT m.*, i.kind, i.number, a.username AS author FROM comment m CROSS JOIN item i CROSS JOIN account a \
+               WHERE m.depth = $2 AND m.id > $3 AND m.deleted_at IS NULL AND i.id = m.item_id AND i.project_id = $1 \
+               AND i.deleted_at IS NULL AND a.id = m.author_id ORDER BY m.id LIMIT $4";
     let rows = conn
         .all(sql, params![project_id, depth, after, PAGE_ROWS])
         .await?;
@@ -223,17 +251,17 @@ pub async fn comments_after(
 pub async fn links_after(conn: &mut Conn, project_id: Uuid, after: Uuid) -> Result<Vec<LinkRow>> {
     let sql = "SELECT l.*, s.kind AS source_kind, s.number AS source_number, s.content_hash AS source_now, \
                e.kind AS target_kind, e.number AS target_number, e.content_hash AS target_now, c.username \
-               FROM link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id \
-               JOIN account c ON c.id = l.created_by WHERE l.project_id = $1 AND e.project_id = $1 \
-               AND l.deleted_at IS NULL AND l.id > $2 ORDER BY l.id LIMIT $3";
+               FROM link l CROSS JOIN item s CROSS JOIN item e CROSS JOIN account c \
+               WHERE l.project_id = $1 AND l.id > $2 AND l.deleted_at IS NULL AND s.id = l.source_id AND e.id = l.target_id \
+               AND e.project_id = $1 AND c.id = l.created_by ORDER BY l.id LIMIT $3";
     let rows = conn.all(sql, params![project_id, after, PAGE_ROWS]).await?;
     rows.iter().map(link).collect()
 }
 
 /// How many living links lead out of a project into another.
 pub async fn count_outward_links(conn: &mut Conn, project_id: Uuid) -> Result<i64> {
-    let sql = "SELECT count(*) AS n FROM link l JOIN item e ON e.id = l.target_id \
-               WHERE l.project_id = $1 AND e.project_id <> $1 AND l.deleted_at IS NULL";
+    let sql = "SELECT count(*) AS n FROM link l CROSS JOIN item e \
+               WHERE l.project_id = $1 AND l.deleted_at IS NULL AND e.id = l.target_id AND e.project_id <> $1";
     conn.one(sql, params![project_id]).await?.int("n")
 }
 

@@ -1,7 +1,7 @@
 //! A transaction as a job of the writer sees it: a connection, a time, who acts, and the end of the chain.
 
 use crate::chain::Head;
-use crate::engine::{Conn, params};
+use crate::engine::{Conn, Param, params};
 use crate::error::Result;
 use crate::search::KnownWords;
 use spexus_domain::Timestamp;
@@ -49,6 +49,23 @@ pub struct Tx {
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
     pub(crate) words: KnownWords,
+    /// Whether what is written is put into the index of search as well; a rehearsal has none.
+    pub(crate) is_indexed: bool,
+}
+
+/// A change as it will be stored, without what its place in the chain decides.
+#[derive(Clone, Debug)]
+pub(crate) struct ToSeal<'a> {
+    pub(crate) project_id: Option<Uuid>,
+    pub(crate) entity: &'a str,
+    pub(crate) entity_id: Uuid,
+    pub(crate) item_id: Option<Uuid>,
+    pub(crate) other_item_id: Option<Uuid>,
+    pub(crate) label: &'a str,
+    pub(crate) action: &'a str,
+    pub(crate) rev: i64,
+    pub(crate) before: &'a str,
+    pub(crate) after: &'a str,
 }
 
 /// What must be undone beside the database when a job fails.
@@ -67,10 +84,7 @@ impl Tx {
             token_id: None,
             client: String::new(),
         };
-        let head = Head {
-            seq: 0,
-            hash: spexus_domain::change::GENESIS,
-        };
+        let head = Head::NONE;
         Self {
             conn,
             now: Timestamp(0),
@@ -84,6 +98,7 @@ impl Tx {
             discarded: false,
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
+            is_indexed: true,
         }
     }
 
@@ -134,15 +149,7 @@ impl Tx {
 
     /// Adds a change to the chain, in this transaction.
     pub async fn record(&mut self, change: NewChange) -> Result<i64> {
-        let before = serde_json::Value::Object(change.before).to_string();
-        let after = serde_json::Value::Object(change.after).to_string();
-        let sealed = Sealed {
-            seq: self.state.head.seq + 1,
-            at: self.now,
-            user_id: self.actor.user_id,
-            username: &self.actor.username,
-            token_id: self.actor.token_id,
-            client: &self.actor.client,
+        let row = self.seal(&ToSeal {
             project_id: change.project_id,
             entity: change.entity.name(),
             entity_id: change.entity_id,
@@ -151,14 +158,41 @@ impl Tx {
             label: &change.label,
             action: change.action.name(),
             rev: change.rev,
-            before: &before,
-            after: &after,
+            before: &serde_json::Value::Object(change.before).to_string(),
+            after: &serde_json::Value::Object(change.after).to_string(),
+        });
+        //= specs/spexus-store.md#history
+        //# A change and its row in the chain MUST be committed in one transaction.
+        self.conn.run(INSERT_CHANGE, row).await?;
+        Ok(self.state.head.seq)
+    }
+
+    /// Moves the end of the chain on by one change, and gives the row that must be written for it, column by column.
+    pub(crate) fn seal(&mut self, change: &ToSeal<'_>) -> Vec<Param> {
+        let sealed = Sealed {
+            seq: self.state.head.seq + 1,
+            at: self.now,
+            user_id: self.actor.user_id,
+            username: &self.actor.username,
+            token_id: self.actor.token_id,
+            client: &self.actor.client,
+            project_id: change.project_id,
+            entity: change.entity,
+            entity_id: change.entity_id,
+            item_id: change.item_id,
+            other_item_id: change.other_item_id,
+            label: change.label,
+            action: change.action,
+            rev: change.rev,
+            before: change.before,
+            after: change.after,
         };
         let head = Head {
             seq: sealed.seq,
             hash: sealed.hash(&self.state.head.hash),
+            at: sealed.at,
         };
-        let values = params![
+        let row = params![
             sealed.seq,
             sealed.at,
             sealed.user_id,
@@ -177,17 +211,17 @@ impl Tx {
             sealed.after,
             head.hash,
         ];
-        //= specs/spexus-store.md#history
-        //# A change and its row in the chain MUST be committed in one transaction.
-        self.conn.run(INSERT_CHANGE, values).await?;
-        self.state.accounts |= matches!(change.entity, Entity::User | Entity::Token | Entity::Project);
+        let accounts = [Entity::User, Entity::Token, Entity::Project];
+        self.state.accounts |= accounts.iter().any(|entity| entity.name() == change.entity);
         self.state.head = head;
-        Ok(head.seq)
+        row
     }
 
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
         self.actor = actor;
-        self.now = now;
+        //= specs/spexus-store.md#history
+        //# A change MUST NOT be told to have happened before the change in front of it, whatever the clocks of the nodes say.
+        self.now = now.max(self.state.head.at);
         self.discarded = false;
     }
 
@@ -201,6 +235,8 @@ impl Tx {
         // Every change of a setting or a project is in the chain, so what was read is true until somebody else adds to it.
         if self.left != Some(head) {
             self.conn.forget_settled();
+            // They may have forgotten words as well.
+            self.words.forget();
         }
         self.base = head.seq;
         self.words.begin();

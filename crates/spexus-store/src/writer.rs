@@ -1,21 +1,23 @@
 //! The one writer. Every change of a process goes through one queue and one connection: jobs that wait together run one
 //! after the other in one transaction and are made durable by one flush. A job that fails is undone alone; nobody hears
 //! "done" before the flush.
+//!
+//! Everything here has a limit, because everybody waits behind it: for its turn each job has its own time from its
+//! arrival, a job that nobody waits for is not done, and a connection that does not answer is given up.
 
 use crate::chain::Head;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::job::{Done, Hold, Job, Turn, TypedJob, waited_too_long};
 use crate::pulse::Pulse;
 use crate::tx::{Actor, Mark, Tx};
-use crate::{Clock, pool::Pool};
-use futures_util::FutureExt;
+use crate::{Clock, StoreOptions, pool::Pool, schema};
 use futures_util::future::BoxFuture;
 use refusal::{Code, Refusal};
 use spexus_domain::Timestamp;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
 
 /// Taken at the start of every PostgreSQL write, so that the chain has one end whatever the number of nodes.
 pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
@@ -23,15 +25,53 @@ pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
 /// Jobs that share one transaction at most.
 const MAX_BATCH_JOBS: usize = 256;
 
-/// How long a write waits for another node's before it is refused.
-const MAX_LOCK_WAIT_MS: u64 = 5_000;
+/// How long a transaction takes further jobs; those in it wait for its end.
+const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
 
 /// How long a node may sit in the middle of a write before PostgreSQL takes its lock away; a node whose machine
 /// vanished would otherwise stop all others.
 const MAX_IDLE_IN_WRITE_MS: u64 = 60_000;
 
-/// How long the beginning of a write may take in all; a server behind a dead network answers nothing, ever.
-const MAX_BEGIN: Duration = Duration::from_secs(15);
+/// How long the connection may lie idle and still be written on without asking it first.
+const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
+
+//= specs/spexus-store.md#time
+//# A connection on which nothing is answered MUST be given up within a bounded time.
+/// How long it may take to answer when it is asked; a server behind a dead network answers nothing, ever.
+const MAX_PING: Duration = Duration::from_secs(1);
+
+/// What a trip to the server may take beyond what the server itself allows.
+const TRIP: Duration = Duration::from_secs(2);
+
+/// How long the answer to COMMIT is waited for.
+const MAX_COMMIT: Duration = Duration::from_secs(10);
+
+/// How long the writer's work may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// From the arrival of a job to its beginning.
+    wait: Duration,
+    write: Duration,
+    together: Duration,
+}
+
+impl Limits {
+    fn of(options: &StoreOptions) -> Self {
+        Self {
+            wait: Duration::from_millis(options.max_write_wait_ms),
+            write: Duration::from_millis(options.max_write_ms),
+            together: Duration::from_millis(options.max_transaction_ms),
+        }
+    }
+
+    fn of_job(&self, hold: Hold) -> Option<Duration> {
+        match hold {
+            Hold::Short => Some(self.write),
+            Hold::Together => Some(self.together),
+            Hold::Long => None,
+        }
+    }
+}
 
 /// Sends jobs to the writer.
 #[derive(Clone)]
@@ -39,38 +79,47 @@ pub(crate) struct Writer {
     queue: mpsc::Sender<Box<dyn Job>>,
     stop: watch::Sender<bool>,
     stopped: watch::Receiver<()>,
+    limits: Limits,
 }
 
 impl Writer {
     /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
-    pub(crate) fn start(
-        pool: Pool,
-        pulse: Arc<Pulse>,
-        clock: Clock,
-        max_queued_writes: usize,
-    ) -> Result<Self> {
-        let (queue, jobs) = mpsc::channel(max_queued_writes.max(1));
+    pub(crate) fn start(pool: Pool, pulse: Arc<Pulse>, clock: Clock, options: &StoreOptions) -> Result<Self> {
+        let (queue, jobs) = mpsc::channel(options.max_queued_writes.max(1));
+        let limits = Limits::of(options);
         let (stop, stopping) = watch::channel(false);
         let (running, stopped) = watch::channel(());
         let engine = pool.engine();
         let work = async move {
-            run(jobs, stopping, pool, pulse, clock).await;
+            let desk = Desk {
+                pool,
+                pulse,
+                clock,
+                limits,
+            };
+            desk.run(jobs, stopping).await;
             drop(running);
         };
         match engine {
             Engine::Sqlite => on_its_own_thread(work)?,
             Engine::Postgres => drop(tokio::spawn(work)),
         }
-        Ok(Self { queue, stop, stopped })
+        Ok(Self {
+            queue,
+            stop,
+            stopped,
+            limits,
+        })
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
-    pub(crate) async fn write<T, F>(&self, actor: Actor, work: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, actor: Actor, hold: Hold, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let (job, answered) = TypedJob::boxed(actor, work);
+        let turn = Turn::new(self.limits.wait);
+        let (job, mut answered) = TypedJob::boxed(actor, hold, Some(turn.clone()), work);
         self.queue.try_send(job).map_err(|error| match error {
             //= specs/spexus-store.md#writes
             //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
@@ -80,9 +129,20 @@ impl Writer {
             )),
             mpsc::error::TrySendError::Closed(_) => Error::Refused(shutting_down()),
         })?;
-        answered
-            .await
-            .unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
+        //= specs/spexus-store.md#time
+        //# A write that did not begin within its time MUST be refused then, whatever waits before it, and MUST leave no trace.
+        let begun = tokio::time::timeout_at(turn.begin_by().into(), &mut answered);
+        let answer = match begun.await {
+            Ok(answer) => answer,
+            Err(_) if turn.leave() => return Err(waited_too_long(self.limits.wait)),
+            Err(_) => answered.await,
+        };
+        answer.unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
+    }
+
+    /// How long a transaction of many steps may take.
+    pub(crate) fn together_limit(&self) -> Duration {
+        self.limits.together
     }
 
     /// Jobs that wait for their turn.
@@ -116,87 +176,124 @@ fn shutting_down() -> Refusal {
     Refusal::new(Code::ServerShuttingDown, "the server is stopping")
 }
 
-/// A job without its type: what the queue holds.
-pub(crate) trait Job: Send {
-    /// Does the work. The answer is sent by what it returns, once the fate of the transaction is known.
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done>;
-    /// Answers without having done anything.
-    fn refuse(self: Box<Self>, error: Error);
-}
-
-/// Work done, waiting for the commit.
-pub(crate) struct Done {
-    pub(crate) keep: bool,
-    pub(crate) answer: Box<dyn FnOnce(Result<()>) + Send>,
-}
-
-pub(crate) struct TypedJob<T, F> {
-    actor: Actor,
-    work: F,
-    answer: oneshot::Sender<Result<T>>,
-}
-
-impl<T, F> TypedJob<T, F>
-where
-    T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
-{
-    /// A job, and where its answer will be.
-    pub(crate) fn boxed(actor: Actor, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
-        let (answer, answered) = oneshot::channel();
-        (Box::new(Self { actor, work, answer }), answered)
-    }
-}
-
-impl<T, F> Job for TypedJob<T, F>
-where
-    T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
-{
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done> {
-        Box::pin(async move {
-            let Self { actor, work, answer } = *self;
-            tx.begin_job(actor, now);
-            tx.conn.take_failed();
-            let result = match AssertUnwindSafe(async { work(tx).await }).catch_unwind().await {
-                // PostgreSQL undoes a transaction in which anything failed, so nobody may go on as if nothing had.
-                Ok(Ok(_)) if tx.conn.take_failed() => {
-                    Err(Error::Broken("a write went on after a statement failed".into()))
-                }
-                Ok(result) => result,
-                Err(_) => Err(Error::Broken("a write panicked".into())),
-            };
-            let keep = result.is_ok() && !tx.is_discarded();
-            let answer = Box::new(move |commit: Result<()>| {
-                let result = result.and_then(|value| commit.map(|()| value));
-                // The client may have gone away; the work stands either way.
-                let _ = answer.send(result);
-            });
-            Done { keep, answer }
-        })
-    }
-
-    fn refuse(self: Box<Self>, error: Error) {
-        let _ = self.answer.send(Err(error));
-    }
-}
-
-async fn run(
-    mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    mut stopping: watch::Receiver<bool>,
+/// Where the writer works.
+struct Desk {
     pool: Pool,
     pulse: Arc<Pulse>,
     clock: Clock,
-) {
-    let mut held = None;
-    while let Some(first) = next(&mut jobs, &mut stopping).await {
-        match open(held.take(), &pool).await {
-            Err(error) => first.refuse(error),
-            Ok(mut tx) => match batch(first, &mut jobs, &mut tx, &pulse, &clock).await {
-                Ok(()) => held = Some(tx),
+    limits: Limits,
+}
+
+/// The connection between two transactions.
+struct Held {
+    tx: Tx,
+    since: Instant,
+}
+
+impl Desk {
+    async fn run(&self, mut jobs: mpsc::Receiver<Box<dyn Job>>, mut stopping: watch::Receiver<bool>) {
+        let mut held = None;
+        let mut carried = None;
+        loop {
+            let job = match carried.take() {
+                None => next(&mut jobs, &mut stopping).await,
+                carried => carried,
+            };
+            let Some(first) = job else { return };
+            if !first.is_wanted(Instant::now()) {
+                first.refuse(waited_too_long(self.limits.wait));
+                continue;
+            }
+            let mut tx = match self.open(held.take()).await {
+                Ok(tx) => tx,
+                Err(error) => {
+                    first.refuse(error);
+                    continue;
+                }
+            };
+            let outcome;
+            (outcome, carried) = self.batch(first, &mut jobs, &mut tx).await;
+            match outcome {
+                Ok(()) => {
+                    let since = Instant::now();
+                    held = Some(Held { tx, since });
+                }
                 Err(_) => tx.conn.abandon(),
-            },
+            }
         }
+    }
+
+    /// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
+    /// place and nobody notices. One on which a transaction could not begin is given up: what is open on it goes with it.
+    async fn open(&self, held: Option<Held>) -> Result<Tx> {
+        let started = Instant::now();
+        if let Some(Held { mut tx, since }) = held {
+            if since.elapsed() > MAX_UNTESTED_IDLE && !tx.conn.answers_within(MAX_PING).await {
+                tx.conn.abandon();
+            } else {
+                match self.begin(&mut tx).await {
+                    Ok(()) => return Ok(tx),
+                    Err(error) => {
+                        tx.conn.abandon();
+                        //= specs/spexus-store.md#writes
+                        //# A connection that died before a write began MUST NOT cost that write.
+                        let is_final = matches!(error, Error::Refused(_));
+                        if is_final || started.elapsed() >= self.limits.wait {
+                            return Err(error);
+                        }
+                    }
+                }
+            }
+        }
+        let mut tx = Tx::new(self.pool.acquire().await?);
+        match self.begin(&mut tx).await {
+            Ok(()) => Ok(tx),
+            Err(error) => {
+                tx.conn.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(&self, tx: &mut Tx) -> Result<()> {
+        tokio::time::timeout(self.limits.wait + TRIP, begin(tx, self.limits.wait))
+            .await
+            .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
+    }
+
+    /// One transaction: the first job and all that wait behind it; and the job that is to have the next one for itself. An
+    /// error means that the connection cannot be trusted.
+    async fn batch(
+        &self,
+        first: Box<dyn Job>,
+        jobs: &mut mpsc::Receiver<Box<dyn Job>>,
+        tx: &mut Tx,
+    ) -> (Result<()>, Option<Box<dyn Job>>) {
+        let started = Instant::now();
+        let mut batch = Batch::new(tx, self.limits);
+        let mut next = Some(first);
+        let mut taken = 0;
+        let mut ran = Ok(());
+        while let Some(job) = next.take_if(|job| taken == 0 || job.hold() == Hold::Short) {
+            taken += 1;
+            let shares = job.hold() == Hold::Short;
+            ran = batch.run(job, (self.clock)()).await;
+            //= specs/spexus-store.md#writes
+            //# Writes that wait together SHOULD share one transaction.
+            if ran.is_ok() && shares && taken < MAX_BATCH_JOBS && started.elapsed() < MAX_BATCH_TIME {
+                next = jobs.try_recv().ok();
+            }
+        }
+        let outcome = match ran {
+            Ok(()) => batch.end(&self.pulse).await,
+            lost => lost,
+        };
+        //= specs/spexus-store.md#writes
+        //# A write MUST be acknowledged only after it is durable.
+        for done in batch.kept {
+            (done.answer)(outcome.clone());
+        }
+        (outcome, next)
     }
 }
 
@@ -220,61 +317,6 @@ async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-/// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
-/// place and nobody notices.
-async fn open(held: Option<Tx>, pool: &Pool) -> Result<Tx> {
-    //= specs/spexus-store.md#writes
-    //# A connection that died before a write began MUST NOT cost that write.
-    if let Some(mut tx) = held {
-        match begin_in_time(&mut tx).await {
-            Ok(()) => return Ok(tx),
-            Err(error) if tx.conn.is_alive().await => return Err(error),
-            Err(_) => tx.conn.abandon(),
-        }
-    }
-    let mut tx = Tx::new(pool.acquire().await?);
-    match begin_in_time(&mut tx).await {
-        Ok(()) => Ok(tx),
-        Err(error) => {
-            tx.conn.abandon();
-            Err(error)
-        }
-    }
-}
-
-/// One transaction: the first job and all that wait behind it. An error means that the connection cannot be trusted.
-async fn batch(
-    first: Box<dyn Job>,
-    jobs: &mut mpsc::Receiver<Box<dyn Job>>,
-    tx: &mut Tx,
-    pulse: &Pulse,
-    clock: &Clock,
-) -> Result<()> {
-    let mut batch = Batch::new(tx);
-    let mut next = Some(first);
-    let mut taken = 0;
-    let mut ran = Ok(());
-    while let Some(job) = next.take() {
-        taken += 1;
-        ran = batch.run(job, clock()).await;
-        //= specs/spexus-store.md#writes
-        //# Writes that wait together SHOULD share one transaction.
-        if ran.is_ok() && taken < MAX_BATCH_JOBS {
-            next = jobs.try_recv().ok();
-        }
-    }
-    let outcome = match ran {
-        Ok(()) => batch.end(pulse).await,
-        lost => lost,
-    };
-    //= specs/spexus-store.md#writes
-    //# A write MUST be acknowledged only after it is durable.
-    for done in batch.kept {
-        (done.answer)(outcome.clone());
-    }
-    outcome
-}
-
 /// What the second job of a transaction is undone to, and every later one.
 const PROTECT: &str = "SAVEPOINT job";
 const PROTECT_NEXT: &str = "RELEASE SAVEPOINT job;SAVEPOINT job";
@@ -287,27 +329,37 @@ struct Batch<'t> {
     protected: bool,
     /// What there was beside the database before the last job.
     before: Mark,
+    limits: Limits,
 }
 
 impl<'t> Batch<'t> {
-    fn new(tx: &'t mut Tx) -> Self {
+    fn new(tx: &'t mut Tx, limits: Limits) -> Self {
         let before = tx.mark();
         Self {
             tx,
             kept: Vec::new(),
             protected: false,
             before,
+            limits,
         }
     }
 
     /// Runs one job. An error means the transaction itself is lost.
     async fn run(&mut self, job: Box<dyn Job>, now: Timestamp) -> Result<()> {
+        let begun = Instant::now();
+        if !job.take(begun) {
+            job.refuse(waited_too_long(self.limits.wait));
+            return Ok(());
+        }
         if let Err(error) = self.protect().await {
             job.refuse(error.clone());
             return Err(error);
         }
         self.before = self.tx.mark();
+        let limit = self.limits.of_job(job.hold());
+        self.tx.conn.end_by(limit.map(|limit| begun + limit));
         let done = job.run(self.tx, now).await;
+        self.tx.conn.end_by(None);
         if done.keep {
             self.kept.push(done);
             return Ok(());
@@ -332,11 +384,19 @@ impl<'t> Batch<'t> {
         //= specs/spexus-store.md#writes
         //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
         self.tx.reset(self.before);
+        // SQLite ends the whole transaction when it has to interrupt a statement that writes; then there is nothing to
+        // go back to, and nothing of the others was committed either.
+        let lost = |error| Error::Unavailable(format!("a transaction was lost: {error}"));
         if !self.kept.is_empty() {
-            return self.tx.conn.script("ROLLBACK TO SAVEPOINT job").await;
+            return self
+                .tx
+                .conn
+                .script("ROLLBACK TO SAVEPOINT job")
+                .await
+                .map_err(lost);
         }
-        self.tx.conn.script("ROLLBACK").await?;
-        begin(self.tx).await
+        self.tx.conn.script("ROLLBACK").await.map_err(lost)?;
+        begin(self.tx, self.limits.wait).await
     }
 
     /// Commits what is kept.
@@ -348,48 +408,56 @@ impl<'t> Batch<'t> {
     }
 }
 
-async fn begin_in_time(tx: &mut Tx) -> Result<()> {
-    tokio::time::timeout(MAX_BEGIN, begin(tx))
-        .await
-        .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
-}
-
 /// Begins, takes the lock and reads the end of the chain, in one trip to a server.
-async fn begin(tx: &mut Tx) -> Result<()> {
+async fn begin(tx: &mut Tx, wait: Duration) -> Result<()> {
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep one chain and one series of numbers.
-    let head = match tx.conn.engine() {
+    let rows = match tx.conn.engine() {
         Engine::Sqlite => {
             tx.conn.run("BEGIN IMMEDIATE", vec![]).await?;
-            Head::read(&mut tx.conn).await?
+            tx.conn.all(Head::SELECT_TO_WRITE, vec![]).await?
         }
         // The isolation is said because a server may have another default, under which the end of the chain would be
         // read as it was before the lock was ours.
         Engine::Postgres => {
             let sql = format!(
-                "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {MAX_LOCK_WAIT_MS}; \
+                "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; \
                  SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {}",
-                Head::SELECT
+                wait.as_millis(),
+                Head::SELECT_TO_WRITE
             );
-            let rows = tx.conn.script_rows(sql).await?;
-            Head::of(rows.iter().find(|row| row.has("seq")))?
+            tx.conn.script_rows(sql).await?
         }
     };
-    tx.set_head(head);
+    let row = rows.iter().find(|row| row.has("version"));
+    let row = row.ok_or_else(|| Error::Broken("the database has no version".into()))?;
+    //= specs/spexus-store.md#schema
+    //# A write MUST be refused when another process has meanwhile brought the database to a newer version.
+    schema::refuse_newer(row.int("version")?)?;
+    tx.set_head(Head::of(row.opt_int("seq")?.map(|_| row))?);
     Ok(())
 }
 
 /// Makes it durable and tells everyone.
 async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
-    match tx.conn.engine() {
-        Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop)?,
+    let sent = match tx.conn.engine() {
+        Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop),
         // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
         // statement in front of it fails in that case and keeps us from saying "done".
         Engine::Postgres => {
             let sql = format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
-            tx.conn.script(sql).await?;
+            tokio::time::timeout(MAX_COMMIT, tx.conn.script(sql))
+                .await
+                .unwrap_or_else(|_| Err(Error::Unavailable("COMMIT was not answered".into())))
         }
-    }
+    };
+    //= specs/spexus-store.md#time
+    //# When the connection is lost after COMMIT was sent, the writes of that transaction MUST be told that their outcome is not
+    //# known.
+    sent.map_err(|error| match tx.conn.is_lost() {
+        true => Error::OutcomeUnknown(error.to_string()),
+        false => error,
+    })?;
     tx.committed();
     pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())

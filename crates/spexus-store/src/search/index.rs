@@ -4,12 +4,14 @@ use crate::comments;
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::tx::Tx;
+use serde_json::{Value, json};
 use spexus_domain::Uuid;
 use spexus_domain::analysis::{self, Indexed};
 use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
+use std::hash::Hash;
 
 //= specs/spexus-store.md#search
 //# A search MUST show every write from the moment it is acknowledged.
@@ -100,6 +102,9 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
 }
 
 async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+    if !tx.is_indexed {
+        return Ok(());
+    }
     let known = match comment_id {
         None => {
             tx.conn
@@ -121,11 +126,16 @@ async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
 
 /// Puts a document into the index that is not there yet.
 async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+    if !tx.is_indexed {
+        return Ok(());
+    }
     let (title, body) = (analysis::index(title), analysis::index(body));
     match tx.conn.engine() {
         Engine::Sqlite => {
-            let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind) \
-                       SELECT id, $2, project_id, kind FROM item WHERE id = $1";
+            // Left to itself SQLite would give out the numbers that an import has for its own.
+            let sql = "INSERT INTO search_doc (doc, item_id, comment_id, project_id, kind) SELECT (SELECT coalesce(max(doc), 0) + 1 \
+                       FROM search_doc WHERE doc < coalesce((SELECT min(first_doc) FROM staged_import), 9223372036854775807)), \
+                       id, $2, project_id, kind FROM item WHERE id = $1";
             tx.conn.run(sql, params![item_id, comment_id]).await?;
             let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
@@ -141,7 +151,107 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
                 .await?;
         }
     }
-    learn_words(tx, &title, &body).await
+    let words = title.words.split(' ').chain(body.words.split(' '));
+    learn_words(tx, words.collect()).await
+}
+
+/// A document under a number of its own, ready to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    doc: i64,
+    item_id: Uuid,
+    comment_id: Option<Uuid>,
+    project_id: Uuid,
+    kind: String,
+    title: Indexed,
+    body: Indexed,
+}
+
+impl Document {
+    /// The document of an item, or of a comment on one.
+    pub(crate) fn new(
+        doc: i64,
+        (item_id, comment_id): (Uuid, Option<Uuid>),
+        (project_id, kind): (Uuid, String),
+        title: &str,
+        body: &str,
+    ) -> Self {
+        Self {
+            doc,
+            item_id,
+            comment_id,
+            project_id,
+            kind,
+            title: analysis::index(title),
+            body: analysis::index(body),
+        }
+    }
+}
+
+/// Writes documents of things that need not be there yet.
+pub(crate) async fn add_documents(tx: &mut Tx, documents: &[Document]) -> Result<()> {
+    match tx.conn.engine() {
+        Engine::Sqlite => {
+            for document in documents {
+                let sql = "INSERT INTO search_doc (doc, item_id, comment_id, project_id, kind) VALUES ($1, $2, $3, $4, $5)";
+                let Document {
+                    doc,
+                    item_id,
+                    comment_id,
+                    project_id,
+                    kind,
+                    title,
+                    body,
+                } = document;
+                let values = params![*doc, *item_id, *comment_id, *project_id, kind];
+                tx.conn.run(sql, values).await?;
+                let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES ($1, $2, $3, $4)";
+                let words = format!("{}{}", title.words, body.words);
+                tx.conn
+                    .run(sql, params![*doc, &title.stems, &body.stems, words])
+                    .await?;
+            }
+        }
+        Engine::Postgres => {
+            let row = |document: &Document| {
+                let vector = ts_vector(&document.title, &document.body);
+                let Document {
+                    doc,
+                    item_id,
+                    comment_id,
+                    project_id,
+                    kind,
+                    ..
+                } = document;
+                json!([doc, item_id, comment_id, project_id, kind, vector])
+            };
+            let rows: Vec<Value> = documents.iter().map(row).collect();
+            let sql = "INSERT INTO search_doc (doc, item_id, comment_id, project_id, kind, text) \
+                       SELECT CAST(d ->> 0 AS bigint), CAST(d ->> 1 AS uuid), CAST(d ->> 2 AS uuid), CAST(d ->> 3 AS uuid), \
+                       d ->> 4, CAST(d ->> 5 AS tsvector) FROM jsonb_array_elements(CAST($1 AS jsonb)) AS d";
+            tx.conn.run(sql, params![Value::from(rows).to_string()]).await?;
+        }
+    }
+    let mut words = Vec::new();
+    for Document { title, body, .. } in documents {
+        words.extend(title.words.split(' ').chain(body.words.split(' ')));
+    }
+    learn_words(tx, words).await
+}
+
+/// Takes documents out of the index by their numbers.
+pub(crate) async fn remove_documents(conn: &mut Conn, docs: &[i64]) -> Result<()> {
+    let numbers = match conn.engine() {
+        Engine::Sqlite => "(SELECT value FROM json_each($1))",
+        Engine::Postgres => "(SELECT CAST(jsonb_array_elements_text(CAST($1 AS jsonb)) AS bigint))",
+    };
+    let json = serde_json::to_string(docs).unwrap_or_default();
+    if conn.engine() == Engine::Sqlite {
+        let sql = format!("DELETE FROM search_text WHERE rowid IN {numbers}");
+        conn.run(sql, params![&json]).await?;
+    }
+    let sql = format!("DELETE FROM search_doc WHERE doc IN {numbers}");
+    conn.run(sql, params![&json]).await.map(drop)
 }
 
 /// A document as PostgreSQL reads it: every word with its place and weight.
@@ -188,24 +298,22 @@ impl KnownWords {
         self.committed.extend(self.met.drain());
     }
 
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 }
 
 /// Remembers new words, and their forms with one letter left out.
-async fn learn_words(tx: &mut Tx, title: &Indexed, body: &Indexed) -> Result<()> {
-    let words = title.words.split(' ').chain(body.words.split(' '));
+async fn learn_words(tx: &mut Tx, words: Vec<&str>) -> Result<()> {
     let unsure: BTreeSet<&str> = words
+        .into_iter()
         .filter(|word| !word.is_empty() && !tx.words.committed.contains(*word))
         .collect();
     let pairs = unsure.iter().map(|word| [(*word).to_owned(), (*word).to_owned()]);
     let new = learn(&mut tx.conn, pairs.collect()).await?;
     // A new one is undone with its job, so only those that were there before are sure.
-    let known = unsure
-        .iter()
-        .filter(|word| !new.iter().any(|other| other == *word));
-    tx.words.met.extend(known.map(|word| (*word).to_owned()));
+    let known = without(unsure.into_iter(), new.iter().map(String::as_str));
+    tx.words.met.extend(known.map(str::to_owned));
     let mut forms = BTreeSet::new();
     for word in new {
         for form in analysis::near_forms(&word) {
@@ -216,6 +324,18 @@ async fn learn_words(tx: &mut Tx, title: &Indexed, body: &Indexed) -> Result<()>
         }
     }
     learn(&mut tx.conn, forms.into_iter().collect()).await.map(drop)
+}
+
+/// Those of the first that are not among the second, at a cost that grows with both but not with their product: a text of
+/// the largest size may consist of new words only.
+//= specs/spexus-store.md#search
+//# The cost of indexing a text MUST grow with its length, not with the square of it.
+fn without<T: Eq + Hash>(
+    all: impl Iterator<Item = T>,
+    but: impl Iterator<Item = T>,
+) -> impl Iterator<Item = T> {
+    let but: HashSet<T> = but.collect();
+    all.filter(move |one| !but.contains(one))
 }
 
 /// Remembers pairs of a form and a word, and tells the words of those that are new.
@@ -236,4 +356,46 @@ async fn learn(conn: &mut Conn, pairs: Vec<[String; 2]>) -> Result<Vec<String>> 
     let json = serde_json::to_string(&pairs).unwrap_or_default();
     let rows = conn.all(sql, params![json]).await?;
     rows.iter().map(|row| row.text("word")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::hash::Hasher;
+
+    thread_local! {
+        static COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// A word that counts how often it is compared.
+    struct Counted(usize);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Counted {}
+
+    impl Hash for Counted {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+
+    //= specs/spexus-store.md#search
+    //= type=test
+    //# The cost of indexing a text MUST grow with its length, not with the square of it.
+    #[test]
+    fn a_text_of_new_words_is_not_compared_word_by_word_with_itself() {
+        // As many different words of three letters as a text of the largest size can hold.
+        const WORDS: usize = 12_500;
+        let words = || (0..WORDS).map(Counted);
+        assert_eq!(without(words(), words()).count(), 0);
+        assert!(COMPARED.get() <= 4 * WORDS, "{} comparisons", COMPARED.get());
+        assert_eq!(without(words(), words().take(10)).count(), WORDS - 10);
+    }
 }

@@ -112,6 +112,7 @@ fn token(name: &str) -> Token {
         name: name.into(),
         scopes: vec![Scope::Read, Scope::Comment],
         project: Some("default".into()),
+        project_id: None,
         expires_at: Some(Timestamp(5)),
         last_used_at: None,
         created_at: Timestamp(1),
@@ -156,6 +157,7 @@ async fn a_token_is_found_by_its_hash_and_stops_when_removed(world: World) {
     assert_eq!(
         used,
         Token {
+            project_id: Some(world.project.id),
             last_used_at: Some(Timestamp(77)),
             ..laptop
         }
@@ -293,6 +295,9 @@ async fn what_happened_at_the_door_is_told_newest_first(world: World) {
                         address: "::1".into(),
                         client: String::new(),
                         detail: String::new(),
+                        target_id: None,
+                        target: String::new(),
+                        times: 1,
                     };
                     audit::insert(tx, &event).await
                 })
@@ -302,10 +307,19 @@ async fn what_happened_at_the_door_is_told_newest_first(world: World) {
     }
     for limit in 1..=8 {
         let mut seen = Vec::new();
-        let mut request = PageRequest { limit, cursor: None };
+        let mut request = PageRequest {
+            limit,
+            ..PageRequest::default()
+        };
         loop {
-            let page = audit::page(&mut world.read().await, &request).await.unwrap();
-            assert_eq!(page.total_count, 7);
+            let page = audit::page(
+                &mut world.read().await,
+                &spexus_domain::audit::EventFilter::default(),
+                &request,
+            )
+            .await
+            .unwrap();
+            assert_eq!(page.total_count, Some(7));
             seen.extend(page.data.into_iter().map(|event| event.username));
             match page.next_cursor {
                 None => break,

@@ -1,9 +1,10 @@
 //! The chain of changes: whole after any work, and every kind of tampering shows.
 
-use crate::world::{World, both};
+use crate::world::{World, both, create_in};
+use spexus_domain::Kind;
 use spexus_domain::change::Action;
 use spexus_store::chain::{ChainFault, verify};
-use spexus_store::{baselines, changes};
+use spexus_store::{Store, StoreOptions, baselines, changes};
 
 both![
     an_honest_chain_verifies,
@@ -16,6 +17,8 @@ both![
     the_history_of_an_item_is_told_newest_first,
     the_feed_is_told_oldest_first,
     what_a_stale_copy_missed_is_told,
+    a_clock_that_lags_does_not_turn_the_history_back,
+    times_that_go_back_are_told,
 ];
 
 async fn five_changes(world: &World) {
@@ -190,11 +193,6 @@ async fn the_feed_is_told_oldest_first(world: World) {
         }
         assert_eq!(seen, [1, 2, 3, 4, 5]);
     }
-    let steps = changes::steps_between(&mut conn, world.project.id, 1, 3, 10)
-        .await
-        .unwrap();
-    let labels: Vec<&str> = steps.iter().map(|step| step.label.as_str()).collect();
-    assert_eq!(labels, ["EP-002", "EP-003"]);
 }
 
 async fn what_a_stale_copy_missed_is_told(world: World) {
@@ -204,4 +202,93 @@ async fn what_a_stale_copy_missed_is_told(world: World) {
     let missed = changes::since_rev(&mut world.read().await, epic.id, epic.id, 1).await;
     let revs: Vec<i64> = missed.unwrap().iter().map(|change| change.rev).collect();
     assert_eq!(revs, [2, 3]);
+}
+
+fn clock_at(micros: i64) -> spexus_store::Clock {
+    std::sync::Arc::new(move || spexus_domain::Timestamp(micros))
+}
+
+async fn times(world: &World) -> Vec<i64> {
+    let changes = changes::since(&mut world.read().await, None, 0, 100)
+        .await
+        .unwrap();
+    changes.iter().map(|change| change.at.0).collect()
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# A change MUST NOT be told to have happened before the change in front of it, whatever the clocks of the nodes say.
+async fn a_clock_that_lags_does_not_turn_the_history_back(world: World) {
+    let options = StoreOptions::default();
+    for micros in [1_800_000_000_000_000, 5, 1_800_000_000_000_001, 7] {
+        let (node, _) = Store::open(&world.place.location, &options, clock_at(micros))
+            .await
+            .unwrap();
+        create_in(&node, world.actor(), world.draft(Kind::Epic, "by a node"))
+            .await
+            .unwrap();
+        node.close().await;
+    }
+    let end = 1_800_000_000_000_000;
+    assert_eq!(times(&world).await, [end, end, end + 1, end + 1]);
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!((verdict.fault, verdict.earlier.count), (None, 0));
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST say how many changes are told to have happened before the change in front of them.
+/// Programs before this one wrote down whatever their clocks said; their chains are whole all the same.
+async fn times_that_go_back_are_told(world: World) {
+    five_changes(&world).await;
+    let mut previous = spexus_domain::change::GENESIS;
+    let all = changes::since(&mut world.read().await, None, 0, 100)
+        .await
+        .unwrap();
+    for change in &all {
+        let at = match change.seq {
+            2 | 4 => spexus_domain::Timestamp(change.at.0 - 1_000_000),
+            _ => change.at,
+        };
+        let column = async |name: &str| {
+            let sql = format!("SELECT {name} FROM change WHERE seq = {}", change.seq);
+            world.place.texts(&sql).await.remove(0)
+        };
+        let (before, after) = (column("before").await, column("after").await);
+        let sealed = spexus_domain::change::Sealed {
+            seq: change.seq,
+            at,
+            user_id: world.user.id,
+            username: &change.user,
+            token_id: change.token_id,
+            client: &change.client,
+            project_id: change.project_id,
+            entity: change.entity.name(),
+            entity_id: change.entity_id,
+            item_id: change.item_id,
+            other_item_id: change.other_item_id,
+            label: &change.label,
+            action: change.action.name(),
+            rev: change.rev,
+            before: &before,
+            after: &after,
+        };
+        previous = sealed.hash(&previous);
+        let hex: String = previous.iter().map(|byte| format!("{byte:02x}")).collect();
+        let bytes = match world.is_sqlite() {
+            true => format!("x'{hex}'"),
+            false => format!("'\\x{hex}'"),
+        };
+        let seq = change.seq;
+        world
+            .place
+            .meddle(&format!(
+                "UPDATE change SET at = {}, hash = {bytes} WHERE seq = {seq}",
+                at.0
+            ))
+            .await;
+    }
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!(verdict.fault, None, "the chain itself is whole");
+    assert_eq!((verdict.earlier.count, verdict.earlier.first_seq), (2, Some(2)));
 }

@@ -67,12 +67,15 @@ async fn comments_page_oldest_first_even_at_the_same_moment(world: World) {
     }
     for limit in 1..=8 {
         let mut seen = Vec::new();
-        let mut request = PageRequest { limit, cursor: None };
+        let mut request = PageRequest {
+            limit,
+            ..PageRequest::default()
+        };
         loop {
             let found = comments::of_item(&mut world.read().await, epic.id, None, &request)
                 .await
                 .unwrap();
-            assert_eq!(found.total_count, 7);
+            assert_eq!(found.total_count, Some(7));
             seen.extend(found.data.into_iter().map(|comment| comment.content));
             match found.next_cursor {
                 None => break,
@@ -84,6 +87,7 @@ async fn comments_page_oldest_first_even_at_the_same_moment(world: World) {
     let foreign = PageRequest {
         limit: 1,
         cursor: Some("WzFd".into()),
+        ..PageRequest::default()
     };
     let answer = comments::of_item(&mut world.read().await, epic.id, None, &foreign).await;
     assert_eq!(refused(answer), Code::InvalidParams);

@@ -23,6 +23,8 @@ both![
     a_backup_holds_what_there_was,
     a_backup_is_whole_while_writes_go_on,
     a_backup_replaces_nothing,
+    a_backup_is_for_its_owner_only,
+    a_backup_into_a_folder_that_is_missing_is_told_so,
 ];
 
 /// One row at least in every table, with pointers that lead to rows with larger ids.
@@ -69,6 +71,7 @@ async fn furnish_richly(world: &World) {
                     name: "laptop".into(),
                     scopes: vec![Scope::Read],
                     project: None,
+                    project_id: None,
                     expires_at: None,
                     last_used_at: None,
                     created_at: tx.now(),
@@ -84,8 +87,14 @@ async fn furnish_richly(world: &World) {
                     address: "::1".into(),
                     client: "test".into(),
                     detail: String::new(),
+                    target_id: None,
+                    target: String::new(),
+                    times: 1,
                 };
                 audit::insert(tx, &event).await?;
+                let now = tx.now();
+                spexus_store::logins::fail(tx, [4; 32], now).await?;
+                spexus_store::logins::remember(tx, user.id, "192.0.2.7").await?;
                 let session = mcp_sessions::KeptSession {
                     id: "kept".into(),
                     owner: token.id,
@@ -332,5 +341,37 @@ async fn a_backup_replaces_nothing(world: World) {
     );
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
     let nowhere = backup::backup(&world.store, Path::new("/nowhere/at/all.db")).await;
-    assert!(matches!(nowhere, Err(Error::Unavailable(_))), "{nowhere:?}");
+    assert_eq!(refused(nowhere), Code::InvalidParams);
+}
+
+//= specs/spexus-store.md#copies
+//= type=test
+//# A backup MUST be readable by its owner only.
+//= specs/spexus-store.md#copies
+//= type=test
+//# A backup MUST be on the disk, under its name, when it is told to be done.
+async fn a_backup_is_for_its_owner_only(world: World) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    backup::backup(&world.store, &file).await.unwrap();
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(
+        mode & 0o777,
+        0o600,
+        "it holds password hashes and the key of the tokens"
+    );
+    let found: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(found.len(), 1, "one file, under its name");
+}
+
+async fn a_backup_into_a_folder_that_is_missing_is_told_so(world: World) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("missing").join("backup.db");
+    let Err(Error::Refused(refusal)) = backup::backup(&world.store, &file).await else {
+        panic!("it cannot be there");
+    };
+    assert_eq!(refusal.code, Code::InvalidParams);
+    assert_eq!(refusal.faults[0].field, "file");
+    assert!(refusal.message.contains("missing"), "{}", refusal.message);
 }

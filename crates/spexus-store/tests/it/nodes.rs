@@ -1,7 +1,7 @@
 //! Several stores on one database, and a database that goes away: nobody is left behind, nobody stops for ever.
 
 use crate::world::{Place, World, actor_of, both, create_in, of_user};
-use spexus_domain::Kind;
+use spexus_domain::{Code, Kind};
 use spexus_store::{Error, Store, StoreOptions, changes, items, projects};
 
 both![
@@ -233,7 +233,8 @@ async fn a_node_that_holds_the_lock_makes_others_wait_and_then_refuse() {
     });
     entered.notified().await;
     let waited = create_in(&other, world.actor(), world.draft(Kind::Epic, "waits")).await;
-    assert!(matches!(waited, Err(Error::Unavailable(_))), "{waited:?}");
+    let refusal = waited.unwrap_err().into_refusal();
+    assert_eq!(refusal.code, Code::DependencyUnavailable, "{refusal:?}");
     go_on.notify_one();
     holding.await.unwrap().unwrap();
     create_in(&other, world.actor(), world.draft(Kind::Epic, "goes on"))

@@ -1,7 +1,7 @@
 //! Tables: made once, found again, and never forced on a database that is not ours.
 
 use crate::world::{Place, World, both, refused};
-use spexus_domain::Code;
+use spexus_domain::{Code, Kind};
 use spexus_store::{Error, Location, Store, StoreOptions};
 
 both![
@@ -9,6 +9,8 @@ both![
     two_processes_may_prepare_at_once,
     a_foreign_database_is_refused_and_left_alone,
     a_newer_database_is_refused,
+    a_running_node_notices_that_the_tables_moved_on,
+    nothing_is_made_where_tables_are_not_to_be_made,
 ];
 
 async fn a_fresh_database_is_prepared_once(world: World) {
@@ -68,6 +70,54 @@ async fn a_newer_database_is_refused(world: World) {
         refused(world.place.open().await.map(|(_, fresh)| fresh)),
         Code::ServiceUnavailable
     );
+}
+
+//= specs/spexus-store.md#schema
+//= type=test
+//# A write MUST be refused when another process has meanwhile brought the database to a newer version.
+async fn a_running_node_notices_that_the_tables_moved_on(world: World) {
+    world.epic("before").await;
+    world
+        .place
+        .meddle("UPDATE schema_version SET version = version + 1")
+        .await;
+    for _ in 0..2 {
+        let late = world
+            .try_create(world.draft(Kind::Epic, "by an old program"))
+            .await;
+        assert_eq!(refused(late), Code::ServiceUnavailable);
+    }
+    assert_eq!(world.place.number("SELECT count(*) FROM item").await, 1);
+    world
+        .place
+        .meddle("UPDATE schema_version SET version = version - 1")
+        .await;
+    world.epic("after").await;
+}
+
+//= specs/spexus-store.md#schema
+//= type=test
+//# A database that is empty or of an older version MUST be refused and left as it is where tables are not to be made.
+async fn nothing_is_made_where_tables_are_not_to_be_made(world: World) {
+    let options = StoreOptions {
+        may_prepare: false,
+        ..StoreOptions::default()
+    };
+    world.place.open_with(&options).await.unwrap();
+    let place = world.place.another();
+    let empty = place.open_with(&options).await.map(|(_, fresh)| fresh);
+    assert_eq!(refused(empty), Code::ServiceUnavailable);
+    let tables = if world.is_sqlite() {
+        "SELECT count(*) FROM sqlite_master"
+    } else {
+        "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
+    };
+    assert_eq!(place.number(tables).await, 0);
+    place.open().await.unwrap();
+    place.meddle("UPDATE schema_version SET version = 1").await;
+    let older = place.open_with(&options).await.map(|(_, fresh)| fresh);
+    assert_eq!(refused(older), Code::ServiceUnavailable);
+    assert_eq!(place.number("SELECT version FROM schema_version").await, 1);
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Search: the same answers from both engines, always current, and no text is an error.
 
-use crate::world::{World, both};
+use crate::world::{World, both, create_in};
 use spexus_domain::query::{ItemFilter, PageRequest};
 use spexus_domain::{Kind, Uuid};
+use spexus_store::Store;
+use spexus_store::search::Sweep;
 
 both![
     words_are_found_in_all_their_forms,
@@ -19,6 +21,8 @@ both![
     pages_of_a_search_hold_everything_once,
     a_snippet_shows_what_was_found,
     everything_must_be_found_not_something,
+    words_nobody_uses_are_forgotten,
+    a_word_that_was_forgotten_is_learned_again_on_every_node,
 ];
 
 async fn corpus(world: &World) {
@@ -266,7 +270,7 @@ async fn filters_narrow_a_search(world: World) {
     world.comment(&story, "login").await;
     let search = async |filter: ItemFilter| {
         let page = world.search_page("login", &filter, &PageRequest::default()).await;
-        assert_eq!(page.total_count, page.data.len() as i64);
+        assert_eq!(page.total_count, Some(page.data.len() as i64));
         let mut found: Vec<String> = page.data.iter().map(|hit| hit.reference_id.to_string()).collect();
         found.sort();
         found
@@ -304,10 +308,13 @@ async fn pages_of_a_search_hold_everything_once(world: World) {
     }
     for limit in 1..=10 {
         let mut seen = Vec::new();
-        let mut request = PageRequest { limit, cursor: None };
+        let mut request = PageRequest {
+            limit,
+            ..PageRequest::default()
+        };
         loop {
             let page = world.search_page("login", &ItemFilter::default(), &request).await;
-            assert_eq!(page.total_count, 9);
+            assert_eq!(page.total_count, Some(9));
             seen.extend(page.data.into_iter().map(|hit| hit.id));
             match page.next_cursor {
                 None => break,
@@ -335,4 +342,66 @@ async fn everything_must_be_found_not_something(world: World) {
     corpus(&world).await;
     check(&world, "reset link", &["EP-002"]).await;
     check(&world, "reset second", &[]).await;
+}
+
+const FORMS: &str = "SELECT count(*) FROM search_form";
+
+/// Looks at every word once, and tells how many were forgotten.
+async fn sweep(store: &Store) -> usize {
+    let mut sweep = Sweep::default();
+    let mut forgotten = 0;
+    loop {
+        forgotten += sweep.step(store).await.unwrap();
+        if sweep.is_at_start() {
+            return forgotten;
+        }
+    }
+}
+
+//= specs/spexus-store.md#search
+//= type=test
+//# Words that are in no document any more MUST be forgotten.
+/// A text of new words leaves some ten rows for each of them behind, also when the item goes.
+async fn words_nobody_uses_are_forgotten(world: World) {
+    corpus(&world).await;
+    let before = world.place.number(FORMS).await;
+    assert_eq!(sweep(&world.store).await, 0, "all of them are in use");
+    assert_eq!(world.place.number(FORMS).await, before);
+    let words: Vec<String> = (0..500).map(|at| format!("zq{at}xw")).collect();
+    let draft = world.draft(Kind::Epic, "password").saying(&words.join(" "));
+    let item = world.create(draft).await;
+    let comment = world.epic("zq7xw is used elsewhere too").await;
+    assert!(world.place.number(FORMS).await > before + 500);
+    world.delete(&[&item]).await;
+    let kept = world.place.number(FORMS).await;
+    assert_eq!(sweep(&world.store).await, 499, "one is still in use");
+    assert!(world.place.number(FORMS).await < kept - 499);
+    check(&world, "zq7xv", &[&comment.reference_id.to_string()]).await;
+    check(&world, "pasword", &["EP-002"]).await;
+    world.delete(&[&comment]).await;
+    sweep(&world.store).await;
+    assert_eq!(world.place.number(FORMS).await, before);
+}
+
+async fn a_word_that_was_forgotten_is_learned_again_on_every_node(world: World) {
+    let (other, _) = world.place.open().await.unwrap();
+    let draft = |title: &str| world.draft(Kind::Epic, title);
+    // Both nodes know the word; the first one forgets it.
+    let first = world.create(draft("chrysanthemum")).await;
+    let second = create_in(&other, world.actor(), draft("chrysanthemum"))
+        .await
+        .unwrap();
+    let third = create_in(&other, world.actor(), draft("chrysanthemum"))
+        .await
+        .unwrap();
+    world.delete(&[&first, &second, &third]).await;
+    assert_eq!(sweep(&world.store).await, 1);
+    for store in [&other, &world.store] {
+        let item = create_in(store, world.actor(), draft("chrysanthemum"))
+            .await
+            .unwrap();
+        check(&world, "chrysanthenum", &[&item.reference_id.to_string()]).await;
+        world.delete(&[&item]).await;
+        assert_eq!(sweep(&world.store).await, 1);
+    }
 }

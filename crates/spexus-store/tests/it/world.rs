@@ -398,7 +398,7 @@ impl World {
     pub(crate) async fn search(&self, text: &str) -> Vec<Hit> {
         let page = PageRequest {
             limit: 200,
-            cursor: None,
+            ..PageRequest::default()
         };
         self.search_page(text, &ItemFilter::default(), &page).await.data
     }

@@ -19,7 +19,7 @@ both![
     a_discarded_job_answers_and_keeps_nothing,
     nobody_hears_done_before_the_commit,
     many_jobs_at_once_keep_the_chain_whole,
-    a_job_whose_caller_left_is_done_anyway,
+    a_job_whose_caller_left_is_not_worked_for,
     closing_does_what_was_accepted,
     a_closed_store_refuses,
 ];
@@ -359,14 +359,22 @@ async fn many_jobs_at_once_keep_the_chain_whole(world: World) {
     assert_eq!(world.place.number("SELECT max(number) FROM item").await, 100);
 }
 
-async fn a_job_whose_caller_left_is_done_anyway(world: World) {
+//= specs/spexus-store.md#time
+//= type=test
+//# A write whose caller left before it began MUST NOT be worked for.
+/// Ruling 48: before COMMIT is sent, a write that nobody waits for leaves no trace.
+async fn a_job_whose_caller_left_is_not_worked_for(world: World) {
     let gate = Gate::close(&world).await;
     let left = tokio::spawn(create_in_owned(&world, "left behind"));
     until_queued(&world, 1).await;
     left.abort();
+    assert!(
+        left.await.is_err_and(|end| end.is_cancelled()),
+        "the caller is gone by now"
+    );
     gate.open().await;
     world.epic("behind it").await;
-    assert_eq!(titles(&world).await, ["left behind", "behind it"]);
+    assert_eq!(titles(&world).await, ["behind it"]);
 }
 
 fn create_in_owned(

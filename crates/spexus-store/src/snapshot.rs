@@ -1,0 +1,139 @@
+//! Several reads that see one moment, asked for by code that knows nothing of it.
+//!
+//! A connection for reading opens a transaction and is lent to one reader after the other until the work is done. No
+//! writer is involved: writes go on meanwhile and are not seen. Each such work holds a connection, so only half of them
+//! can be held at once; the others stay for everybody else.
+
+use crate::engine::{Conn, Engine, Returned};
+use crate::error::{Error, Result};
+use crate::pool::Pool;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
+
+/// Who may hold a moment.
+#[derive(Clone)]
+pub(crate) struct Snapshots {
+    places: Arc<Semaphore>,
+    patience: Duration,
+}
+
+/// The way to a moment that is held.
+#[derive(Clone)]
+pub(crate) struct Snapshot(mpsc::Sender<oneshot::Sender<Conn>>);
+
+/// A moment that is held.
+pub(crate) struct Held<'a> {
+    /// `None` once it is given back.
+    conn: Option<Conn>,
+    /// Where it comes back from whoever has it now.
+    lent: Option<oneshot::Receiver<Returned>>,
+    readers: mpsc::Receiver<oneshot::Sender<Conn>>,
+    _place: SemaphorePermit<'a>,
+}
+
+impl Snapshots {
+    pub(crate) fn new(max_read_connections: u32, acquire_timeout_ms: u64) -> Self {
+        let places = usize::try_from(max_read_connections / 2).unwrap_or(1).max(1);
+        Self {
+            places: Arc::new(Semaphore::new(places)),
+            patience: Duration::from_millis(acquire_timeout_ms),
+        }
+    }
+
+    /// Holds this moment.
+    pub(crate) async fn hold(&self, readers: &Pool) -> Result<(Snapshot, Held<'_>)> {
+        let place = tokio::time::timeout(self.patience, self.places.acquire());
+        let place = place
+            .await
+            .ok()
+            .and_then(std::result::Result::ok)
+            .ok_or_else(busy)?;
+        let (wishes, heard) = mpsc::channel(1);
+        let mut held = Held {
+            conn: Some(readers.acquire().await?),
+            lent: None,
+            readers: heard,
+            _place: place,
+        };
+        held.begin().await?;
+        Ok((Snapshot(wishes), held))
+    }
+}
+
+impl Snapshot {
+    /// The connection of the moment, until it is dropped.
+    pub(crate) async fn read(&self) -> Result<Conn> {
+        let (lent, conn) = oneshot::channel();
+        self.0.send(lent).await.map_err(|_| over())?;
+        conn.await.map_err(|_| over())
+    }
+}
+
+impl Held<'_> {
+    async fn begin(&mut self) -> Result<()> {
+        let conn = self.conn.as_mut().ok_or_else(over)?;
+        let begin = match conn.engine() {
+            Engine::Sqlite => "BEGIN DEFERRED",
+            Engine::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        conn.script(begin).await
+    }
+
+    /// Lends the connection to one reader after the other, for as long as there is somebody who may ask.
+    pub(crate) async fn serve(&mut self) {
+        while let Some(reader) = self.readers.recv().await {
+            let Some(conn) = &mut self.conn else { return };
+            let (lent, back) = conn.lend();
+            // Kept here, not in this future: whoever stops waiting must still find what comes back.
+            let back = self.lent.insert(back);
+            // A reader that went away drops it, which gives it back.
+            let _ = reader.send(lent);
+            let returned = back.await;
+            self.lent = None;
+            match returned {
+                Ok(returned) => conn.take_back(returned),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes back what the last reader gave back when nobody waited for it any more. A connection that is still away is
+    /// closed by whoever has it.
+    fn take_back(&mut self) {
+        if let (Some(mut back), Some(conn)) = (self.lent.take(), &mut self.conn) {
+            back.close();
+            if let Ok(returned) = back.try_recv() {
+                conn.take_back(returned);
+            }
+        }
+    }
+
+    /// Gives the connection back.
+    pub(crate) async fn end(mut self) {
+        self.take_back();
+        if let Some(mut conn) = self.conn.take()
+            && conn.script("ROLLBACK").await.is_err()
+        {
+            conn.abandon();
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Whoever went away in the middle left a transaction open.
+        self.take_back();
+        if let Some(conn) = self.conn.take() {
+            conn.abandon();
+        }
+    }
+}
+
+fn over() -> Error {
+    Error::Unavailable("what was read together is over".into())
+}
+
+fn busy() -> Error {
+    Error::Unavailable("too many long reads at once".into())
+}

@@ -1,0 +1,173 @@
+//! One step: rows of a rehearsal, made ready outside of the writer and written by one short job.
+
+use super::{CHANGE, CHUNK_CHANGES, COMMENT, ITEM, LINK, Staged, keep_alive};
+use crate::copy::{self, Table};
+use crate::engine::{Conn, Param, Row, params};
+use crate::error::Result;
+use crate::rehearsal::Rehearsal;
+use crate::search::{self, Document};
+use crate::tx::Tx;
+use refusal::{Code, Refusal};
+use spexus_domain::{Kind, Reference, Uuid};
+
+/// Rows that are written together.
+pub struct Chunk {
+    import: Uuid,
+    rows: [(&'static Table, Vec<Vec<Param>>); 4],
+    documents: Vec<Document>,
+    /// The place of the last change in it.
+    last: i64,
+    /// What is made in it: where its rows are kept, its place in the rehearsal, its id.
+    made: Vec<(&'static str, i64, Uuid)>,
+}
+
+const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN item i ON i.id = t.entity_id \
+                     WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.project_id, i.kind FROM touched t JOIN comment m ON m.id = t.entity_id \
+                        JOIN item i ON i.id = m.item_id WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN link l ON l.id = t.entity_id \
+                     WHERE t.entity = 'link' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+const CHANGES: &str = "SELECT seq AS ordinal, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+
+impl Chunk {
+    /// What was rehearsed behind a place; `None` behind the end. Documents are numbered from `next_doc` on.
+    pub async fn read(
+        rehearsal: &mut Rehearsal,
+        staged: Staged,
+        after: i64,
+        next_doc: i64,
+    ) -> Result<Option<Self>> {
+        let last = rehearsal.tx.seq().min(after + CHUNK_CHANGES);
+        if last <= after {
+            return Ok(None);
+        }
+        let conn = &mut rehearsal.tx.conn;
+        let items = conn.all(ITEMS, params![after, last]).await?;
+        let comments = conn.all(COMMENTS, params![after, last]).await?;
+        let links = conn.all(LINKS, params![after, last]).await?;
+        let changes = conn.all(CHANGES, params![after, last]).await?;
+        let mut documents = Vec::new();
+        let number = |documents: &Vec<Document>| next_doc + documents.len() as i64;
+        let mut made = Vec::new();
+        for row in &items {
+            if row.flag("reindexed")? {
+                let (id, place) = (row.id("id")?, (row.id("project_id")?, row.text("kind")?));
+                let (title, body) = (row.text("title")?, row.text("description")?);
+                documents.push(Document::new(
+                    number(&documents),
+                    (id, None),
+                    place,
+                    &title,
+                    &body,
+                ));
+            }
+            if row.flag("is_new")? {
+                made.push(("item", row.int("ordinal")?, row.id("id")?));
+            }
+        }
+        for row in &comments {
+            let (ids, place) = (
+                (row.id("item_id")?, Some(row.id("id")?)),
+                (row.id("project_id")?, row.text("kind")?),
+            );
+            documents.push(Document::new(
+                number(&documents),
+                ids,
+                place,
+                "",
+                &row.text("content")?,
+            ));
+            made.push(("comment", row.int("ordinal")?, row.id("id")?));
+        }
+        for row in &links {
+            made.push(("link", row.int("ordinal")?, row.id("id")?));
+        }
+        Ok(Some(Self {
+            import: staged.id,
+            rows: [
+                (&ITEM, values(&ITEM, staged.id, &items)?),
+                (&COMMENT, values(&COMMENT, staged.id, &comments)?),
+                (&LINK, values(&LINK, staged.id, &links)?),
+                (&CHANGE, values(&CHANGE, staged.id, &changes)?),
+            ],
+            documents,
+            last,
+            made,
+        }))
+    }
+
+    /// The place of the last change in it.
+    pub fn last(&self) -> i64 {
+        self.last
+    }
+
+    /// How many documents it has.
+    pub fn documents(&self) -> i64 {
+        self.documents.len() as i64
+    }
+
+    /// Writes it beside the tables.
+    pub async fn write(&self, tx: &mut Tx) -> Result<()> {
+        keep_alive(tx, self.import).await?;
+        for (table, rows) in &self.rows {
+            copy::insert(&mut tx.conn, table, &copy::columns(table), rows).await?;
+        }
+        search::add_documents(tx, &self.documents).await
+    }
+
+    /// What it makes that is there already, with its place in the rehearsal and what is to be said of it.
+    pub async fn taken(&self, conn: &mut Conn) -> Result<Option<(i64, Refusal)>> {
+        for table in ["item", "comment", "link"] {
+            let made: Vec<&(&str, i64, Uuid)> = self.made.iter().filter(|(of, ..)| *of == table).collect();
+            if made.is_empty() {
+                continue;
+            }
+            let places: Vec<String> = (1..=made.len()).map(|at| format!("${at}")).collect();
+            let sql = format!(
+                "SELECT id FROM {table} WHERE id IN ({}) ORDER BY id LIMIT 1",
+                places.join(", ")
+            );
+            let ids = made.iter().map(|(.., id)| Param::from(*id)).collect();
+            let Some(row) = conn.optional(sql, ids).await? else {
+                continue;
+            };
+            let taken = row.id("id")?;
+            let place = made.iter().find(|(.., id)| *id == taken);
+            let ordinal = place.map_or(self.last, |(_, ordinal, _)| *ordinal);
+            return Ok(Some((ordinal, is_taken(conn, table, taken).await?)));
+        }
+        Ok(None)
+    }
+}
+
+async fn is_taken(conn: &mut Conn, table: &str, id: Uuid) -> Result<Refusal> {
+    let problem = match table {
+        "item" => {
+            let sql = "SELECT i.kind, i.number, p.key FROM item i JOIN project p ON p.id = i.project_id WHERE i.id = $1";
+            let row = conn.one(sql, params![id]).await?;
+            let kind = Kind::parse("kind", &row.text("kind")?)?;
+            let reference = Reference::of_kind(kind, row.int("number")?);
+            format!(
+                "{id} is {reference} of the project {:?} already",
+                row.text("key")?
+            )
+        }
+        _ => format!("{id} is a {table} already"),
+    };
+    Ok(Refusal::field(
+        Code::EntityDuplicate,
+        "id",
+        problem,
+        "an id nothing has",
+    ))
+}
+
+fn values(table: &Table, import: Uuid, rows: &[Row]) -> Result<Vec<Vec<Param>>> {
+    let columns = copy::columns(table);
+    let row = |row: &Row| {
+        let mut values = vec![Param::from(import)];
+        values.extend(copy::values(&columns[1..], row)?);
+        Ok(values)
+    };
+    rows.iter().map(row).collect()
+}
