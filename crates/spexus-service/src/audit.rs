@@ -1,22 +1,28 @@
-//! The trail of what happens at the door. Events are collected and written together once a second, so that a flood of
-//! bad tokens costs the database next to nothing; when even that is too much, the trail says how many it dropped.
+//! The trail of what happens at the door and to accounts.
+//!
+//! What changes something (a login, a password, a revoked token) is written in the transaction that changes it, so one is
+//! never there without the other. What merely knocks (refused tokens, requests beyond a rate) is folded per network and
+//! second, so that a flood costs a row a second and pushes nothing out.
 
+mod trail;
+
+pub(crate) use trail::AuditTrail;
+
+use crate::Service;
 use crate::context::reading;
-use crate::{Service, told};
-use serde::Serialize;
 use spexus_domain::account::Caller;
-use spexus_domain::audit::Event;
+use spexus_domain::audit::{Event, EventFilter};
+use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Ruled, Uuid, text};
+use spexus_domain::{Refusal, Ruled, Timestamp, Uuid, network, text};
 use spexus_store::chain::{self, Verdict};
-use spexus_store::{Actor, Store, audit};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use spexus_store::{Actor, Result, Tx, audit};
 
-/// Events kept in memory at most.
-const MAX_WAITING: usize = 1_000;
+/// Rows removed by one transaction, so that nobody waits for a long one.
+const PRUNED_ROWS: u32 = 1_000;
+/// Transactions of one round of retention; the rest waits for the next round.
+const PRUNED_CHUNKS: u32 = 10;
 
 /// Where a request comes from.
 #[derive(Clone, Debug, Default)]
@@ -32,201 +38,229 @@ impl Origin {
     pub fn clean_client(&self) -> String {
         text::excerpt(&self.client.replace(char::is_control, " "), 100)
     }
-}
 
-/// One page of events, newest first.
-pub async fn list(service: &Service, caller: &Caller, page: PageRequest) -> Ruled<Page<Event>> {
-    let mut conn = reading(service, caller, Operation::Audit).await?;
-    audit::page(&mut conn, &page).await.map_err(told)
-}
-
-/// Whether the history is whole.
-pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
-    let mut conn = reading(service, caller, Operation::Audit).await?;
-    chain::verify(&mut conn).await.map_err(told)
-}
-
-/// Notes that a caller did something through a surface that speaks of operations. The same operation by the same caller
-/// with the same outcome is counted and written as one event, so that thousands a second cost a row each.
-pub fn note_operation(service: &Service, caller: &Caller, method: &str, name: &str, outcome: &str) {
-    let performed = Performed {
-        username: caller.username.clone(),
-        token_id: caller.token_id,
-        client: caller.client.clone(),
-        detail: format!("{method} {} {outcome}", text::excerpt(name, 100)),
-    };
-    let mut waiting = service.audit.lock();
-    if waiting.operations.len() >= MAX_WAITING && !waiting.operations.contains_key(&performed) {
-        waiting.dropped += 1;
-        return;
+    /// The network of the address, which failures are counted by.
+    pub(crate) fn network(&self) -> String {
+        text::excerpt(&network::name(&self.address), 100)
     }
-    *waiting.operations.entry(performed).or_default() += 1;
-}
-
-/// Events on their way to the database.
-#[derive(Clone)]
-pub(crate) struct AuditTrail {
-    waiting: Arc<Mutex<Waiting>>,
-    /// Held while events are written, so that whoever flushes finds everything written that was noted before.
-    writing: Arc<tokio::sync::Mutex<()>>,
-    store: Store,
-}
-
-#[derive(Default)]
-struct Waiting {
-    events: Vec<Event>,
-    dropped: u64,
-    operations: HashMap<Performed, u64>,
-}
-
-/// Somebody did something, however often.
-#[derive(PartialEq, Eq, Hash)]
-struct Performed {
-    username: String,
-    token_id: Option<Uuid>,
-    client: String,
-    detail: String,
 }
 
 /// What happened, in the words of the table.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Happening {
     Login,
     LoginFailed,
     Logout,
     TokenUsed,
     TokenRefused,
+    TokenMissing,
+    RateLimited,
     Operation,
+    EventsLost,
+    AccountCreated,
+    AccountEnabled,
+    AccountDisabled,
+    RoleChanged,
+    PasswordChanged,
+    PasswordReset,
+    SessionsClosed,
+    TokenCreated,
+    TokenRevoked,
+    TrailPruned,
 }
 
 impl Happening {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Happening::Login => "login",
             Happening::LoginFailed => "login_failed",
             Happening::Logout => "logout",
             Happening::TokenUsed => "token_used",
             Happening::TokenRefused => "token_refused",
+            Happening::TokenMissing => "token_missing",
+            Happening::RateLimited => "rate_limited",
             Happening::Operation => "operation",
+            Happening::EventsLost => "events_lost",
+            Happening::AccountCreated => "account_created",
+            Happening::AccountEnabled => "account_enabled",
+            Happening::AccountDisabled => "account_disabled",
+            Happening::RoleChanged => "role_changed",
+            Happening::PasswordChanged => "password_changed",
+            Happening::PasswordReset => "password_reset",
+            Happening::SessionsClosed => "sessions_closed",
+            Happening::TokenCreated => "token_created",
+            Happening::TokenRevoked => "token_revoked",
+            Happening::TrailPruned => "trail_pruned",
         }
     }
 }
 
-impl AuditTrail {
-    pub(crate) fn start(store: Store) -> Self {
-        let trail = Self {
-            waiting: Arc::default(),
-            writing: Arc::default(),
-            store,
-        };
-        let (weak, writing) = (Arc::downgrade(&trail.waiting), trail.writing.clone());
-        let store = trail.store.clone();
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                let Some(waiting) = weak.upgrade() else { return };
-                AuditTrail {
-                    waiting,
-                    writing: writing.clone(),
-                    store: store.clone(),
-                }
-                .flush()
-                .await;
+/// One page of the events a filter lets through, newest first.
+pub async fn list(
+    service: &Service,
+    caller: &Caller,
+    filter: &EventFilter,
+    page: PageRequest,
+) -> Ruled<Page<Event>> {
+    let mut conn = reading(service, caller, Operation::Audit).await?;
+    audit::page(&mut conn, filter, &page).await.map_err(Refusal::from)
+}
+
+/// Whether the history is whole.
+pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
+    let mut conn = reading(service, caller, Operation::Audit).await?;
+    chain::verify(&mut conn).await.map_err(Refusal::from)
+}
+
+/// Removes the events from before a time; that it was done, and by whom, stays in the trail and in the history.
+//= specs/spexus-service.md#audit
+//# Whoever removes events MUST be named in the trail and in the history.
+pub async fn prune(service: &Service, caller: &Caller, before: Timestamp) -> Ruled<u64> {
+    caller.may(Operation::Audit)?;
+    let mut removed = 0;
+    loop {
+        let chunk = chunk(service, Actor::from(caller), before).await?;
+        removed += chunk;
+        if chunk < u64::from(PRUNED_ROWS) {
+            break;
+        }
+    }
+    let job = service.change_anywhere(caller, Operation::Audit, move |tx, _| {
+        Box::pin(async move {
+            let id = tx.new_id();
+            let detail = format!("{removed} events from before {before}");
+            let label = format!("audit trail: removed {detail}");
+            tx.record(NewChange::new(Entity::Setting, id, label, Action::Deleted, 1))
+                .await?;
+            record(tx, Happening::TrailPruned, None, "", &detail).await
+        })
+    });
+    job.await?;
+    Ok(removed)
+}
+
+/// Removes what is older than the retention allows, a bounded number of rows at a time.
+//= specs/spexus-service.md#audit
+//# Events older than the retention MUST be removed, in small transactions.
+pub(crate) async fn retain(service: &Service) {
+    let days = service.audit.retention_days;
+    if days == 0 {
+        return;
+    }
+    let before = service.store.now().plus_seconds(-i64::from(days) * 86_400);
+    for _ in 0..PRUNED_CHUNKS {
+        match chunk(service, system(), before).await {
+            Ok(rows) if rows == u64::from(PRUNED_ROWS) => {}
+            Ok(_) => return,
+            Err(error) => {
+                tracing::warn!(%error, "old audit events could not be removed");
+                return;
             }
-        });
-        trail
+        }
     }
+}
 
-    /// Notes an event. Never waits, never fails the request it is about.
-    //= specs/spexus-service.md#audit
-    //# Logins, failed logins, logouts, uses of tokens and refused tokens MUST be noted with name, address and program.
-    pub(crate) fn note(
-        &self,
-        what: Happening,
-        username: &str,
-        token_id: Option<Uuid>,
-        origin: &Origin,
-        detail: &str,
-    ) {
+async fn chunk(service: &Service, actor: Actor, before: Timestamp) -> Result<u64> {
+    let job = service.store.write(actor, move |tx| {
+        Box::pin(async move { audit::prune(tx, before, PRUNED_ROWS).await })
+    });
+    job.await
+}
+
+/// Notes that a caller did something through a surface that speaks of operations. The same operation by the same caller
+/// with the same outcome is counted and written as one event, so that thousands a second cost a row each.
+pub fn note_operation(service: &Service, caller: &Caller, method: &str, name: &str, outcome: &str) {
+    service.audit.note_operation(caller, method, name, outcome);
+}
+
+/// Notes that a request was turned away at the door: it has no token, a bad one, or comes too fast.
+// Fulfils 003 R12.8
+//= specs/spexus-service.md#audit
+//# A request without a token, with one that is refused, or beyond a rate MUST be noted, folded into one event for each network and second.
+pub fn note_turned_away(service: &Service, origin: &Origin, refusal: &Refusal) {
+    let what = match (refusal.code, refusal.code.http_status()) {
+        (spexus_domain::Code::AuthMissing, _) => Happening::TokenMissing,
+        (_, 401) => Happening::TokenRefused,
+        (_, 429) => Happening::RateLimited,
+        _ => return,
+    };
+    service.audit.note_folded(what, origin, refusal.code.name());
+}
+
+/// Writes an event with the transaction it belongs to, as done by whoever acts in it.
+pub(crate) async fn record(
+    tx: &mut Tx,
+    what: Happening,
+    target_id: Option<Uuid>,
+    target: &str,
+    detail: &str,
+) -> Result<()> {
+    let actor = tx.actor().clone();
+    let origin = Origin {
+        address: String::new(),
+        client: actor.client,
+    };
+    let mut event = event(what, &actor.username, actor.token_id, &origin, detail);
+    (event.target_id, event.target) = (target_id, target.to_owned());
+    insert(tx, event).await
+}
+
+/// Writes the line of the log that belongs to an event of the door, once its transaction stands.
+pub(crate) fn tell_at_door(what: Happening, username: &str, origin: &Origin) {
+    tell(&event(what, username, None, origin, ""));
+}
+
+/// Writes an event of the door with the transaction it belongs to.
+//= specs/spexus-service.md#audit
+//# Logins, failed logins and logouts MUST be written with the transaction they belong to, so that no flood pushes them out.
+pub(crate) async fn record_at_door(
+    tx: &mut Tx,
+    what: Happening,
+    username: &str,
+    origin: &Origin,
+) -> Result<()> {
+    insert(tx, event(what, username, None, origin, "")).await
+}
+
+async fn insert(tx: &mut Tx, mut event: Event) -> Result<()> {
+    (event.id, event.at) = (tx.new_id(), tx.now());
+    audit::insert(tx, &event).await
+}
+
+fn event(what: Happening, username: &str, token_id: Option<Uuid>, origin: &Origin, detail: &str) -> Event {
+    Event {
+        id: Uuid::nil(),
+        at: Timestamp(0),
+        event: what.name().into(),
         // A name is whatever somebody typed: on one line, for the log, and without what a database refuses.
-        let username = text::excerpt(&username.replace(char::is_control, " "), 100);
-        tracing::info!(
-            event = what.name(),
-            username,
-            address = origin.address,
-            detail,
-            "at the door"
-        );
-        let mut waiting = self.lock();
-        if waiting.events.len() >= MAX_WAITING {
-            waiting.dropped += 1;
-            return;
-        }
-        waiting.events.push(Event {
-            id: Uuid::nil(),
-            at: self.store.now(),
-            event: what.name().into(),
-            username,
-            token_id,
-            address: text::excerpt(&origin.address, 100),
-            client: origin.clean_client(),
-            detail: detail.to_owned(),
-        });
+        username: text::excerpt(&username.replace(char::is_control, " "), 100),
+        token_id,
+        address: text::excerpt(&origin.address, 100),
+        client: origin.clean_client(),
+        detail: detail.to_owned(),
+        target_id: None,
+        target: String::new(),
+        times: 1,
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The line of the log that belongs to an event.
+fn tell(event: &Event) {
+    tracing::info!(
+        event = event.event,
+        username = event.username,
+        address = event.address,
+        detail = event.detail,
+        times = event.times,
+        "at the door"
+    );
+}
 
-    fn event(&self, (performed, times): (Performed, u64)) -> Event {
-        let detail = match times {
-            1 => performed.detail,
-            times => format!("{} ×{times}", performed.detail),
-        };
-        Event {
-            id: Uuid::nil(),
-            at: self.store.now(),
-            event: Happening::Operation.name().into(),
-            username: performed.username,
-            token_id: performed.token_id,
-            address: String::new(),
-            client: performed.client,
-            detail,
-        }
-    }
-
-    /// Writes what waits.
-    pub(crate) async fn flush(&self) {
-        let _writing = self.writing.lock().await;
-        let Waiting {
-            mut events,
-            dropped,
-            operations,
-        } = std::mem::take(&mut *self.lock());
-        events.extend(operations.into_iter().map(|done| self.event(done)));
-        if let Some(last) = events.last_mut().filter(|_| dropped > 0) {
-            last.detail = format!("{} (and {dropped} more events that were not kept)", last.detail);
-        }
-        if events.is_empty() {
-            return;
-        }
-        let actor = Actor {
-            user_id: Uuid::nil(),
-            username: "system".into(),
-            token_id: None,
-            client: String::new(),
-        };
-        let written = self.store.write(actor, move |tx| {
-            Box::pin(async move {
-                for mut event in events {
-                    event.id = tx.new_id();
-                    audit::insert(tx, &event).await?;
-                }
-                Ok(())
-            })
-        });
-        if let Err(error) = written.await {
-            tracing::warn!(%error, "audit events could not be written");
-        }
+fn system() -> Actor {
+    Actor {
+        user_id: Uuid::nil(),
+        username: "system".into(),
+        token_id: None,
+        client: String::new(),
     }
 }

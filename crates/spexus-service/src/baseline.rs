@@ -1,19 +1,18 @@
 //! Baselines: naming a position in the history, and telling what changed between two.
 
+use crate::Service;
 use crate::context::{Context, reading};
-use crate::{Service, told};
+use serde::Deserialize;
 use spexus_domain::account::Caller;
-use spexus_domain::attribute::Attributes;
-use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline, fold};
+use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline};
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
-use spexus_domain::query::Page;
+use spexus_domain::query::{Count, Page, PageRequest, bad_cursor};
 use spexus_domain::{Code, Refusal, Ruled, Uuid, nearest, text};
-use spexus_store::{Actor, Conn, Error, Result, baselines, changes, items};
-use std::collections::BTreeMap;
-
-/// Changes one difference may cover.
-const MAX_STEPS: u32 = 200_000;
+use spexus_store::differences::{self, Pace, Stretch};
+use spexus_store::transfer::Snapshot;
+use spexus_store::{Conn, Error, Result, baselines, changes};
+use utoipa::IntoParams;
 
 /// The name that stands for the present end of the history.
 const NOW: &str = "now";
@@ -21,107 +20,117 @@ const NOW: &str = "now";
 /// The baselines of a project.
 pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<Page<Baseline>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
     Ok(Page::whole(
-        baselines::of_project(&mut conn, context.project.id)
-            .await
-            .map_err(told)?,
+        baselines::of_project(&mut conn, context.project.id).await?,
     ))
 }
 
 /// Names the present end of the history.
 pub async fn create(service: &Service, caller: &Caller, input: NewBaseline) -> Ruled<Baseline> {
-    caller.may(Operation::CreateBaseline)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
-            let name = text::name("name", &input.name)?;
-            let description = text::description("description", &input.description)?;
-            let taken = baselines::by_name(&mut tx.conn, context.project.id, &name)
-                .await?
-                .is_some();
-            if taken || name == NOW {
-                return Err(Refusal::field(
-                    Code::EntityDuplicate,
-                    "name",
-                    format!("{name:?} is taken"),
-                    "another name",
-                )
-                .into());
-            }
-            let id = tx.new_id();
-            baselines::insert(tx, id, context.project.id, &name, &description).await?;
-            let change = NewChange::new(Entity::Baseline, id, &name, Action::Created, 1)
-                .in_project(context.project.id);
-            tx.record(change).await?;
-            let made = baselines::by_name(&mut tx.conn, context.project.id, &name).await?;
-            made.ok_or_else(|| Error::Broken("a new baseline is gone".into()))
-        })
-    });
-    job.await.map_err(told)
+    let project = input.project.clone();
+    let job = service.change(
+        caller,
+        Operation::CreateBaseline,
+        project.as_deref(),
+        move |tx, context| {
+            Box::pin(async move {
+                let name = text::name("name", &input.name)?;
+                let description = text::description("description", &input.description)?;
+                let taken = baselines::by_name(&mut tx.conn, context.project.id, &name)
+                    .await?
+                    .is_some();
+                if taken || name == NOW {
+                    return Err(Refusal::field(
+                        Code::EntityDuplicate,
+                        "name",
+                        format!("{name:?} is taken"),
+                        "another name",
+                    )
+                    .into());
+                }
+                let id = tx.new_id();
+                baselines::insert(tx, id, context.project.id, &name, &description).await?;
+                let change = NewChange::new(Entity::Baseline, id, &name, Action::Created, 1)
+                    .in_project(context.project.id);
+                tx.record(change).await?;
+                let made = baselines::by_name(&mut tx.conn, context.project.id, &name).await?;
+                made.ok_or_else(|| Error::Broken("a new baseline is gone".into()))
+            })
+        },
+    );
+    job.await
 }
 
-/// What differs between two baselines, item by item; `now` names the present.
+/// Which two positions are compared, and which page of it is wanted.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DiffQuery {
+    /// The key of the project; the token's or the default one when left out.
+    pub project: Option<String>,
+    /// The name of the earlier baseline.
+    pub from: String,
+    /// The name of the later one; the present when left out.
+    pub to: Option<String>,
+    /// Rows of the page, 1 to 200.
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// `exact` counts to the end whatever it costs.
+    #[param(inline)]
+    pub count: Option<String>,
+}
+
+/// One page of what differs between two baselines, item by item in the order they were made; `now` names the present, and
+/// the pages behind the first one mean the present of the first.
 pub async fn difference(
     service: &Service,
     caller: &Caller,
-    project: Option<&str>,
-    from: &str,
-    to: &str,
+    query: &DiffQuery,
 ) -> Ruled<Page<ItemDifference>> {
-    let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
-    let project_id = context.project.id;
-    let first = position(&mut conn, project_id, "from", from)
-        .await
-        .map_err(told)?;
-    let last = position(&mut conn, project_id, "to", to).await.map_err(told)?;
-    if first > last {
+    caller.may(Operation::Read)?;
+    let page = PageRequest {
+        count: Count::parse(query.count.as_deref())?,
+        ..PageRequest::new(query.limit, query.cursor.clone())?
+    };
+    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let conn = snapshot.conn()?;
+    let context = Context::of_read(service, conn, caller, query.project.as_deref()).await?;
+    let stretch = stretch(conn, context.project.id, query).await?;
+    let found = differences::page(conn, &stretch, &page, &Pace::default()).await?;
+    snapshot.end().await?;
+    Ok(found)
+}
+
+async fn stretch(conn: &mut Conn, project_id: Uuid, query: &DiffQuery) -> Result<Stretch> {
+    let (from, to) = (query.from.as_str(), query.to.as_deref().unwrap_or(NOW));
+    let after = position(conn, project_id, "from", from).await?;
+    let mut until = position(conn, project_id, "to", to).await?;
+    if let Some(cursor) = &query.cursor {
+        let begun = differences::stretch_of(cursor)?;
+        if to == NOW && begun.until <= until {
+            until = begun.until;
+        }
+        let wanted = Stretch {
+            project_id,
+            after,
+            until,
+        };
+        if begun != wanted {
+            return Err(bad_cursor().into());
+        }
+    }
+    if after > until {
         let problem = format!("{from:?} is later than {to:?}");
-        return Err(Refusal::field(
-            Code::InvalidParams,
-            "from",
-            problem,
-            "the earlier one first",
-        ));
+        return Err(Refusal::field(Code::InvalidParams, "from", problem, "the earlier one first").into());
     }
-    let steps = changes::steps_between(&mut conn, project_id, first, last, MAX_STEPS)
-        .await
-        .map_err(told)?;
-    let mut of_items: BTreeMap<Uuid, Vec<(bool, bool, Attributes, Attributes)>> = BTreeMap::new();
-    for step in steps {
-        let was = matches!(step.action, Action::Updated | Action::Deleted);
-        let is = step.action != Action::Deleted;
-        of_items
-            .entry(step.item_id)
-            .or_default()
-            .push((was, is, step.before, step.after));
-    }
-    let mut differences = Vec::new();
-    for (id, steps) in of_items {
-        let Some((difference, fields)) = fold(steps) else {
-            continue;
-        };
-        let Some(item) = items::by_id(&mut conn, id).await.map_err(told)? else {
-            continue;
-        };
-        let title = item.heading();
-        differences.push(ItemDifference {
-            id,
-            reference_id: item.reference_id,
-            kind: item.kind,
-            title,
-            difference,
-            fields,
-        });
-    }
-    differences.sort_by_key(|found| (found.kind, found.reference_id.number()));
-    Ok(Page::whole(differences))
+    Ok(Stretch {
+        project_id,
+        after,
+        until,
+    })
 }
 
 async fn position(conn: &mut Conn, project_id: Uuid, field: &str, name: &str) -> Result<i64> {

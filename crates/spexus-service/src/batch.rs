@@ -2,13 +2,13 @@
 
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
-use crate::{Service, comment, item, link, told};
+use crate::{Service, comment, item, link};
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::{self, BatchInput, BatchResult, Locals, Operation, Outcome, Step};
 use spexus_domain::permission::Operation as Right;
 use spexus_domain::{Ruled, Uuid};
-use spexus_store::{Actor, Error, Result, Tx};
+use spexus_store::{Error, Result, Tx};
 
 /// Does all operations, or none; with `dry_run` none, but tells what would have come of them.
 pub async fn run(
@@ -18,15 +18,14 @@ pub async fn run(
     key: Option<&str>,
 ) -> Ruled<BatchResult> {
     caller.may(Right::CreateItem)?;
-    let key = Key::new(key, &input)?;
+    let key = Key::new(key, caller, input.project.as_deref(), &input)?;
     let steps = batch::steps(&input)?;
     for (at, step) in steps.iter().enumerate() {
         caller
             .may(right(&step.operation))
             .map_err(|refusal| refusal.inside(&place(at)))?;
     }
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Right::CreateItem, move |tx, caller| {
         Box::pin(async move {
             if let Some(kept) = recall(tx, key.as_ref()).await? {
                 return again(&kept);
@@ -49,7 +48,7 @@ pub async fn run(
             Ok(result)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 async fn run_in(tx: &mut Tx, context: &Context, steps: Vec<Step>) -> Result<Vec<Outcome>> {
@@ -67,8 +66,9 @@ async fn run_in(tx: &mut Tx, context: &Context, steps: Vec<Step>) -> Result<Vec<
     Ok(results)
 }
 
-async fn do_step(tx: &mut Tx, context: &Context, locals: &mut Locals, step: Step) -> Result<Outcome> {
+async fn do_step(tx: &mut Tx, whole: &Context, locals: &mut Locals, step: Step) -> Result<Outcome> {
     let op = step.operation.name();
+    let context = &whole.of_part(&mut tx.conn, step.project.as_deref()).await?;
     let (id, label, rev) = match step.operation {
         Operation::Create(kind, input) => {
             let made = item::create::create_in(tx, context, locals, kind, input).await?;
@@ -84,7 +84,7 @@ async fn do_step(tx: &mut Tx, context: &Context, locals: &mut Locals, step: Step
         }
         Operation::Delete(id, force) => {
             let gone = context.local_item(&mut tx.conn, locals, "id", &id, None).await?;
-            item::delete::delete_in(tx, &gone, force).await?;
+            item::delete::delete_in(tx, context, &gone, force).await?;
             (gone.id, gone.reference_id.to_string(), gone.rev + 1)
         }
         Operation::Restore(id) => {
@@ -93,31 +93,19 @@ async fn do_step(tx: &mut Tx, context: &Context, locals: &mut Locals, step: Step
         }
         Operation::Link(input) => {
             let made = link::create_in(tx, context, locals, &input).await?;
-            (
-                made.id,
-                format!(
-                    "{} {} {}",
-                    made.source.reference_id, made.link_type, made.target.reference_id
-                ),
-                1,
-            )
+            (made.id, link::label(&made), 1)
         }
         Operation::Unlink(id) => {
             let ended = link::delete_in(tx, &context.caller, id).await?;
-            (
-                ended.id,
-                format!(
-                    "{} {} {}",
-                    ended.source.reference_id, ended.link_type, ended.target.reference_id
-                ),
-                1,
-            )
+            (ended.id, link::label(&ended), 1)
         }
         Operation::Comment(id, input) => {
             let made = comment::create_in(tx, context, locals, None, &id, input).await?;
             (made.id, format!("comment on {}", made.item), made.rev)
         }
     };
+    //= specs/spexus-service.md#projects
+    //# A local name of a batch MUST mean the item it was given to, in whichever project that is.
     if let Some(name) = &step.name {
         locals.name(name, id)?;
     }

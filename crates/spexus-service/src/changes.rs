@@ -1,15 +1,16 @@
 //! The feed: what happened since a cursor, for everyone who wants to stay current.
 
+use crate::Service;
 use crate::context::{Context, reading};
-use crate::{Service, told};
-use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
-use spexus_domain::change::Change;
+use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::limits::{DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
-use spexus_store::{changes, tree};
+use spexus_domain::visibility::Visibility;
+use spexus_domain::{AnyId, Reference, Refusal, Ruled, Uuid};
+use spexus_store::{Conn, Result, changes, items, tree};
 
 /// The changes of a project after a cursor, oldest first. The cursor of the last one is where to go on.
 pub async fn since(
@@ -21,18 +22,40 @@ pub async fn since(
 ) -> Ruled<Vec<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
-    changes::since(&mut conn, Some(context.project.id), after, limit)
-        .await
-        .map_err(told)
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
+    let mut found = changes::since(&mut conn, Some(context.project.id), after, limit).await?;
+    hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
+    Ok(found)
+}
+
+/// Takes out of changes what names items a caller may not see: the other ends of links.
+//= specs/spexus-service.md#projects
+//# The history and the feed MUST NOT name an item the caller may not see.
+pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility, changes: &mut [Change]) -> Result<()> {
+    if seen.is_complete() {
+        return Ok(());
+    }
+    for change in changes.iter_mut().filter(|change| change.entity == Entity::Link) {
+        let source = is_seen(conn, seen, change.item_id).await?;
+        let target = is_seen(conn, seen, change.other_item_id).await?;
+        change.hide_ends(source, target);
+    }
+    Ok(())
+}
+
+async fn is_seen(conn: &mut Conn, seen: Visibility, item: Option<Uuid>) -> Result<bool> {
+    Ok(match item {
+        Some(id) => items::project_of(conn, id)
+            .await?
+            .is_some_and(|project| seen.sees(project)),
+        None => false,
+    })
 }
 
 /// The number of the last change: where a feed that wants only news begins.
 pub async fn head(service: &Service, caller: &Caller) -> Ruled<i64> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    changes::head(&mut conn).await.map_err(told)
+    changes::head(&mut conn).await.map_err(Refusal::from)
 }
 
 /// A change with the items it is about, each behind what contains it.
@@ -42,24 +65,41 @@ pub struct News {
     pub change: Change,
     /// From the top down to the item; two for links, none for what is not about an item.
     pub paths: Vec<Vec<Item>>,
+    /// What contained it before it was moved.
+    pub left: Option<Item>,
 }
 
 /// The changes of all projects after a cursor, for a listener that decides itself who hears of what. Without `places` the
 /// items are not looked up.
 pub async fn news(service: &Service, after: i64, limit: u32, places: bool) -> Ruled<Vec<News>> {
-    let mut conn = service.store.read().await.map_err(told)?;
-    let found = changes::since(&mut conn, None, after, limit)
-        .await
-        .map_err(told)?;
+    let mut conn = service.store.read().await?;
+    let found = changes::since(&mut conn, None, after, limit).await?;
     let mut news = Vec::with_capacity(found.len());
     for change in found {
-        let mut paths = Vec::new();
+        let (mut paths, mut left) = (Vec::new(), None);
         if places {
             for id in [change.item_id, change.other_item_id].into_iter().flatten() {
-                paths.push(tree::path(&mut conn, id).await.map_err(told)?);
+                paths.push(tree::path(&mut conn, id).await?);
             }
+            left = left_by(&mut conn, &change).await?;
         }
-        news.push(News { change, paths });
+        news.push(News { change, paths, left });
     }
     Ok(news)
+}
+
+/// What contained an item before this change moved it: the history names it by its reference, which is of the same project.
+async fn left_by(conn: &mut Conn, change: &Change) -> Result<Option<Item>> {
+    let moved = change.fields.iter().find(|field| field.field == "parent");
+    let before = moved.and_then(|field| field.before.as_ref()?.as_str());
+    match (before.and_then(Reference::parse), change.project_id) {
+        (Some(reference), Some(project)) => {
+            let id = AnyId::Reference {
+                project: None,
+                reference,
+            };
+            items::by_any_id(conn, project, &id).await
+        }
+        _ => Ok(None),
+    }
 }

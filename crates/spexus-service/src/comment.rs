@@ -1,7 +1,7 @@
 //! Comments: threads on items, settled or open, and anchored to a piece of text.
 
+use crate::Service;
 use crate::context::{Context, check_rev, reading};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::anchor::Anchor;
 use spexus_domain::attribute::Attributes;
@@ -12,7 +12,7 @@ use spexus_domain::limits::MAX_COMMENT_DEPTH;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Actor, Conn, Result, Tx, comments, items};
+use spexus_store::{Conn, Result, Tx, comments, items};
 
 /// One page of the comments of an item, oldest first; all, or only settled or open ones.
 pub async fn list(
@@ -25,19 +25,17 @@ pub async fn list(
     page: PageRequest,
 ) -> Ruled<Page<Comment>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
-    let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
+    let item = context.item(&mut conn, "id", id, kind).await?;
     comments::of_item(&mut conn, item.id, resolved, &page)
         .await
-        .map_err(told)
+        .map_err(Refusal::from)
 }
 
 /// One comment.
 pub async fn get(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    Ok(find(&mut conn, caller, id).await.map_err(told)?.0)
+    Ok(find(&mut conn, caller, id).await?.0)
 }
 
 /// Writes a comment on an item, or an answer to another comment of it.
@@ -49,22 +47,16 @@ pub async fn create(
     id: &str,
     input: NewComment,
 ) -> Ruled<Comment> {
-    caller.may(Operation::Comment)?;
-    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            create_in(tx, &context, &Locals::default(), kind, &id, input).await
-        })
+    let id = id.to_owned();
+    let job = service.change(caller, Operation::Comment, project, move |tx, context| {
+        Box::pin(async move { create_in(tx, &context, &Locals::default(), kind, &id, input).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Changes what a comment says, or settles its thread. People edit their own words; administrators anyone's.
 pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: CommentPatch) -> Ruled<Comment> {
-    caller.may(Operation::Comment)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {
             let (before, project_id) = find(&mut tx.conn, &caller, id).await?;
             check_rev("this comment", before.rev, patch.expect_rev)?;
@@ -87,14 +79,12 @@ pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: Comment
             Ok(comment)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Removes a comment that nobody answered.
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
-    caller.may(Operation::Comment)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {
             let (comment, project_id) = find(&mut tx.conn, &caller, id).await?;
             check_author(&caller, &comment, Operation::ModerateComment)?;
@@ -113,7 +103,7 @@ pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comme
             Ok(comment)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Writes a comment as part of a larger transaction.
@@ -190,7 +180,7 @@ async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<(Comment, Uu
     let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no comment {id}"));
     let comment = comments::by_id(conn, id).await?.ok_or_else(missing)?;
     let item = items::by_id(conn, comment.item_id).await?.ok_or_else(missing)?;
-    if caller.bound_project.is_some_and(|bound| bound != item.project_id) {
+    if !caller.sees(item.project_id) {
         return Err(missing().into());
     }
     Ok((comment, item.project_id))

@@ -1,19 +1,22 @@
-//! What every use case needs first: the project it happens in, and the items it speaks of.
+//! What every use case needs first: who asks, and the project it happens in. Which item an id means stands in
+//! `resolve.rs`.
 
-use crate::{Service, told};
+use crate::Service;
 use spexus_domain::account::Caller;
-use spexus_domain::batch::Locals;
-use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, DEFAULT_KEY, Project};
-use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Conn, Result, items, projects};
+use spexus_domain::visibility::Visibility;
+use spexus_domain::{Code, Refusal, Ruled, Uuid};
+use spexus_store::{Conn, Result, projects};
 
 /// Who asks, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) caller: Caller,
+    /// The project named, the one the token is bound to, or the default one: where new things come to be.
     pub(crate) project: Project,
+    /// Whether the request named the project. Then everything it speaks of has to be there.
+    pub(crate) is_named: bool,
 }
 
 /// Projects by what a caller asked for, each good for one generation of accounts.
@@ -24,7 +27,7 @@ pub(crate) async fn reading(service: &Service, caller: &Caller, operation: Opera
     //= specs/spexus-service.md#permissions
     //# Every use case MUST ask for its right before it reads or writes anything.
     caller.may(operation)?;
-    service.store.read().await.map_err(told)
+    service.store.read().await.map_err(Refusal::from)
 }
 
 impl Context {
@@ -42,6 +45,7 @@ impl Context {
             return Ok(Self {
                 caller: caller.clone(),
                 project,
+                is_named: wanted.is_some(),
             });
         }
         let context = Self::new(conn, caller, wanted).await?;
@@ -51,71 +55,59 @@ impl Context {
 
     /// The context of a request that names a project, or none.
     pub(crate) async fn new(conn: &mut Conn, caller: &Caller, wanted: Option<&str>) -> Result<Self> {
-        let project = project_of(conn, caller, wanted).await?;
         Ok(Self {
+            project: project_of(conn, caller, wanted).await?,
             caller: caller.clone(),
-            project,
+            is_named: wanted.is_some(),
         })
     }
 
-    /// A living item by any id; with a kind, only of that kind.
-    pub(crate) async fn item(
-        &self,
+    /// The context of something that happens in one project whether it was named or not, such as an import.
+    pub(crate) async fn in_one_project(
         conn: &mut Conn,
-        field: &str,
-        id: &str,
-        kind: Option<Kind>,
-    ) -> Result<Item> {
-        self.local_item(conn, &Locals::default(), field, id, kind).await
+        caller: &Caller,
+        wanted: Option<&str>,
+    ) -> Result<Self> {
+        let context = Self::new(conn, caller, wanted).await?;
+        Ok(Self {
+            is_named: true,
+            ..context
+        })
     }
 
-    /// A living item by any id or by the local name an earlier operation of a batch gave it.
-    pub(crate) async fn local_item(
-        &self,
-        conn: &mut Conn,
-        locals: &Locals,
-        field: &str,
-        id: &str,
-        kind: Option<Kind>,
-    ) -> Result<Item> {
-        let id = locals.resolve(field, id)?;
-        let item = self.any_item(conn, &id).await?;
-        if let Some(at) = item.deleted_at {
-            let message = format!("{} was deleted at {at}", item.reference_id);
-            return Err(Refusal::new(Code::ResourceNotFound, message)
-                .hint("Restore it first.")
-                .into());
-        }
-        match kind {
-            Some(kind) if kind != item.kind => {
-                let message = format!("{} is no {}", item.reference_id, kind.rules().label);
-                let hint = format!("It is of the kind {}; use that.", item.kind.name());
-                Err(Refusal::new(Code::ResourceNotFound, message).hint(hint).into())
-            }
-            _ => Ok(item),
-        }
-    }
-
-    /// An item by any id, deleted or not. A token bound to a project does not see the others.
-    //= specs/spexus-http.md#permissions
-    //# A token bound to a project MUST show and change nothing of another project.
-    pub(crate) async fn any_item(&self, conn: &mut Conn, id: &AnyId) -> Result<Item> {
-        let item = items::by_any_id(conn, self.project.id, id).await?;
-        let visible = |item: &Item| {
-            self.caller
-                .bound_project
-                .is_none_or(|bound| bound == item.project_id)
+    /// The context of a part of the request that may name a project of its own, but not another than the whole does.
+    //= specs/spexus-service.md#projects
+    //# A `project` that is accepted MUST be obeyed, and one that contradicts what the request names otherwise MUST be refused.
+    pub(crate) async fn of_part(&self, conn: &mut Conn, wanted: Option<&str>) -> Result<Self> {
+        let Some(wanted) = wanted else {
+            return Ok(self.clone());
         };
-        item.filter(visible).ok_or_else(|| items::not_found(id).into())
+        let part = Self::new(conn, &self.caller, Some(wanted)).await?;
+        if self.is_named && part.project.id != self.project.id {
+            let problem = format!(
+                "is {}, but the request names the project {}",
+                part.project.key, self.project.key
+            );
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "project",
+                problem,
+                "one of the two, not both",
+            )
+            .into());
+        }
+        Ok(part)
     }
 }
 
 /// The project a caller means: the one named, the one the token is bound to, or the default one.
 pub(crate) async fn project_of(conn: &mut Conn, caller: &Caller, wanted: Option<&str>) -> Result<Project> {
     let wanted = wanted.map(|text| project::key("project", text)).transpose()?;
-    let found = match (caller.bound_project, &wanted) {
-        (Some(bound), _) => projects::by_id(conn, bound).await?,
-        (None, wanted) => projects::by_key(conn, wanted.as_deref().unwrap_or(DEFAULT_KEY)).await?,
+    let found = match (caller.visibility(), &wanted) {
+        (Visibility::Only(bound), _) => projects::by_id(conn, bound).await?,
+        (Visibility::Every, wanted) => {
+            projects::by_key(conn, wanted.as_deref().unwrap_or(DEFAULT_KEY)).await?
+        }
     };
     match (found, wanted) {
         (Some(project), Some(wanted)) if project.key != wanted => {

@@ -2,10 +2,13 @@
 //! that did the work, and given again.
 
 use serde_json::Value;
-use spexus_domain::{Code, Refusal, Ruled, limits};
+use spexus_domain::account::Caller;
+use spexus_domain::visibility::Visibility;
+use spexus_domain::{Code, Refusal, Ruled, limits, project};
 use spexus_store::{Result, Tx, idempotency};
 
-/// A key with the hash of the request it stands for.
+/// A key with the hash of the request it stands for. A user's key counts within the project that a token is bound to or
+/// that the request names, so that neither learns what was answered elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     key: String,
@@ -14,7 +17,12 @@ pub(crate) struct Key {
 
 impl Key {
     /// Refuses a key that is empty or too long.
-    pub(crate) fn new(key: Option<&str>, request: &impl serde::Serialize) -> Ruled<Option<Self>> {
+    pub(crate) fn new(
+        key: Option<&str>,
+        caller: &Caller,
+        project: Option<&str>,
+        request: &impl serde::Serialize,
+    ) -> Ruled<Option<Self>> {
         let Some(key) = key else { return Ok(None) };
         let chars = key.chars().count();
         if !(1..=limits::MAX_IDEMPOTENCY_KEY_CHARS).contains(&chars) || key.chars().any(char::is_control) {
@@ -28,10 +36,25 @@ impl Key {
         }
         let bytes = serde_json::to_vec(request).unwrap_or_default();
         Ok(Some(Self {
-            key: key.to_owned(),
+            key: scoped(key, caller, project)?,
             request: *blake3::hash(&bytes).as_bytes(),
         }))
     }
+}
+
+/// The key within its project. A key of a request that names none stands as it is, which no scoped one can equal: they
+/// hold a control character.
+//= specs/spexus-service.md#writing-once
+//# A key MUST count only among requests with the same binding to a project that name the same project.
+fn scoped(key: &str, caller: &Caller, project: Option<&str>) -> Ruled<String> {
+    let named = project
+        .map(|project| project::key("project", project))
+        .transpose()?;
+    Ok(match (caller.visibility(), named) {
+        (Visibility::Every, None) => key.to_owned(),
+        (Visibility::Every, Some(named)) => format!("project {named}\n{key}"),
+        (Visibility::Only(bound), _) => format!("bound {bound}\n{key}"),
+    })
 }
 
 /// The answer given before, if there was one.

@@ -14,6 +14,7 @@ pub mod baseline;
 pub mod batch;
 pub mod changes;
 pub mod comment;
+pub mod consent;
 mod context;
 pub mod envelope;
 mod idempotent;
@@ -24,16 +25,18 @@ mod people;
 pub mod project;
 pub mod prompt;
 pub mod report;
+mod resolve;
 pub mod root;
 pub mod search;
 pub mod settings;
 mod setup;
+mod transaction;
 pub mod transfer;
 
 pub use audit::Origin;
 pub use setup::FirstStart;
+pub use spexus_store::deadline;
 
-use account::login::Lockouts;
 use account::password::{PasswordCost, Passwords};
 use account::token::Grants;
 use audit::AuditTrail;
@@ -46,13 +49,15 @@ use tokio::sync::watch;
 /// Projects remembered at most.
 const MAX_REMEMBERED_PROJECTS: u64 = 1_000;
 
-/// The system: everything a surface needs to do its work. Cheap to clone.
+/// The system: everything a surface needs to do its work. One shared handle.
 #[derive(Clone)]
-pub struct Service {
+pub struct Service(Arc<Parts>);
+
+/// What all clones of a [`Service`] share; nothing of it is for others.
+pub struct Parts {
     store: Store,
     passwords: Arc<Passwords>,
     grants: Arc<Grants>,
-    lockouts: Arc<Lockouts>,
     audit: AuditTrail,
     projects: context::Projects,
 }
@@ -66,6 +71,10 @@ pub struct ServiceOptions {
     pub password_cost: PasswordCost,
     /// How long a web session lasts.
     pub session_seconds: i64,
+    /// How long audit events are kept; 0 means for ever.
+    pub audit_retention_days: u32,
+    /// Working tokens one user may have.
+    pub max_tokens_per_user: usize,
     /// The key token hashes are made with, when it is not to be kept in the database.
     pub token_key: Option<[u8; 32]>,
     /// The password of the first administrator; made up when there is none.
@@ -78,6 +87,8 @@ impl Default for ServiceOptions {
             store: StoreOptions::default(),
             password_cost: PasswordCost::default(),
             session_seconds: 12 * 3_600,
+            audit_retention_days: 365,
+            max_tokens_per_user: 100,
             token_key: None,
             admin_password: None,
         }
@@ -95,6 +106,14 @@ impl ServiceOptions {
     }
 }
 
+impl std::ops::Deref for Service {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl Service {
     /// Opens the database and sets it up when it is empty; tells what the first start made.
     pub async fn open(
@@ -102,21 +121,27 @@ impl Service {
         options: ServiceOptions,
         clock: spexus_store::Clock,
     ) -> Ruled<(Self, Option<FirstStart>)> {
-        let (store, _) = Store::open(location, &options.store, clock).await.map_err(told)?;
+        let (store, _) = Store::open(location, &options.store, clock).await?;
+        if location.is_remote() {
+            warn_of_listeners(&store).await?;
+        }
         let passwords = Passwords::new(options.password_cost)?;
         let first = setup::set_up(&store, &passwords, options.admin_password.as_deref()).await?;
         let key = match options.token_key {
             Some(key) => key,
             None => setup::token_key(&store).await?,
         };
-        let service = Self {
-            audit: AuditTrail::start(store.clone()),
-            grants: Arc::new(Grants::new(key, options.session_seconds)),
-            lockouts: Arc::new(Lockouts::default()),
+        let service = Self(Arc::new(Parts {
+            audit: AuditTrail::start(store.clone(), options.audit_retention_days),
+            grants: Arc::new(Grants::new(
+                key,
+                options.session_seconds,
+                options.max_tokens_per_user,
+            )),
             passwords: Arc::new(passwords),
             projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
             store,
-        };
+        }));
         Ok((service, first))
     }
 
@@ -134,18 +159,37 @@ impl Service {
         F: FnOnce(Service) -> Fut,
         Fut: Future<Output = Ruled<T>>,
     {
-        let inside = |store| Self {
-            store,
-            // What is remembered outside must not be what may be undone.
-            projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
-            ..self.clone()
-        };
         let work = |store| {
-            let done = work(inside(store));
+            let done = work(self.over(store));
             async move { done.await.map_err(spexus_store::Error::Refused) }
         };
         let done = self.store.together(Actor::from(caller), keep, work).await;
-        done.map_err(told)
+        done.map_err(Refusal::from)
+    }
+
+    /// Runs work with a service that only reads, and reads everything at one moment. No write waits for it.
+    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Ruled<T>
+    where
+        F: FnOnce(Service) -> Fut,
+        Fut: Future<Output = Ruled<T>>,
+    {
+        let work = |store| {
+            let done = work(self.over(store));
+            async move { done.await.map_err(spexus_store::Error::Refused) }
+        };
+        self.store.snapshot(work).await.map_err(Refusal::from)
+    }
+
+    /// The same service over the store of one transaction or one moment. What is remembered outside may be younger than
+    /// what is read there, and what is read there may be undone, so it remembers projects for itself.
+    fn over(&self, store: Store) -> Self {
+        Self(Arc::new(Parts {
+            store,
+            passwords: self.passwords.clone(),
+            grants: self.grants.clone(),
+            audit: self.audit.clone(),
+            projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
+        }))
     }
 
     /// Whether everything happens in a transaction that may yet be undone.
@@ -160,7 +204,7 @@ impl Service {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Ruled<()> {
-        self.store.ping().await.map_err(told)
+        self.store.ping().await.map_err(Refusal::from)
     }
 
     /// The store below, for what is not a use case: backups, copies, chain verification.
@@ -168,25 +212,86 @@ impl Service {
         &self.store
     }
 
-    /// Writes what is still in memory: audit events and last uses of tokens.
+    /// Writes what is still in memory: audit events and last uses of tokens. Removes audit events that were kept long
+    /// enough.
     pub async fn flush(&self) {
         self.audit.flush().await;
         account::token::note_uses(self).await;
+        audit::retain(self).await;
     }
 
     /// Writes what is in memory and closes the database.
     pub async fn close(self) {
         self.flush().await;
-        self.store.close().await;
+        self.store.clone().close().await;
     }
 }
 
-/// What the caller is told of an error below; the rest goes to the log.
-fn told(error: spexus_store::Error) -> Refusal {
-    match &error {
-        spexus_store::Error::Refused(_) => {}
-        spexus_store::Error::Unavailable(why) => tracing::warn!(why, "the database does not answer"),
-        spexus_store::Error::Broken(why) => tracing::error!(why, "the store failed"),
+/// Says so when everything that is asked and answered can be read on the way to the database.
+async fn warn_of_listeners(store: &Store) -> spexus_store::Result<()> {
+    let facts = spexus_store::server::facts(&mut store.look_up().await?).await?;
+    if facts.is_some_and(|facts| !facts.encrypted) {
+        tracing::warn!(
+            "the connection to the database is not encrypted; add sslmode=verify-full to its URL, or require to accept any certificate"
+        );
     }
-    error.into_refusal()
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use tracing::field::{Field, Visit};
+    use tracing::span;
+
+    /// Keeps every field of every event.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<String>>);
+
+    impl Visit for Kept {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            let mut text = self.0.lock().unwrap();
+            text.push_str(&format!("{field}={value:?}\n"));
+        }
+    }
+
+    impl tracing::Subscriber for Kept {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            event.record(&mut self.clone());
+        }
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[inline(never)]
+    fn a_use_case_that_breaks() -> Refusal {
+        spexus_store::Error::Broken("no such column: colour".into()).into()
+    }
+
+    // proves 003 R13.8
+    //= specs/spexus-service.md#errors
+    //= type=test
+    //# An internal error MUST be logged with its causes and the way that led to it, and MUST NOT be told to the caller.
+    #[test]
+    fn an_internal_error_is_logged_with_the_way_that_led_to_it_and_not_told() {
+        let kept = Kept::default();
+        let refusal = tracing::subscriber::with_default(kept.clone(), a_use_case_that_breaks);
+        assert_eq!(refusal.code, spexus_domain::Code::InternalError);
+        assert!(!format!("{refusal:?}").contains("colour"), "{refusal:?}");
+        let log = kept.0.lock().unwrap();
+        assert!(log.contains("no such column: colour"), "{log}");
+        assert!(
+            log.contains("a_use_case_that_breaks"),
+            "the frames are there: {log}"
+        );
+    }
 }

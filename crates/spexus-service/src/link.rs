@@ -1,16 +1,30 @@
 //! Links: making them under their type's rules, confirming suspect ones, ending them.
 
+use crate::Service;
 use crate::context::{Context, reading};
-use crate::{Service, told};
+use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::batch::Locals;
 use spexus_domain::change::{Action, Entity, NewChange};
-use spexus_domain::link::{Link, NewLink, find_type};
+use spexus_domain::link::{Link, LinkEnd, NewLink, find_type};
 use spexus_domain::permission::Operation;
-use spexus_domain::query::Page;
+use spexus_domain::visibility::Visibility;
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Actor, Conn, Error, Result, Tx, items, links, settings};
+use spexus_store::{Conn, Error, Result, Tx, links, settings};
+use utoipa::ToSchema;
+
+/// The links of an item that the caller may see.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Links {
+    /// The links, oldest first.
+    pub data: Vec<Link>,
+    /// How many they are.
+    pub total_count: i64,
+    /// How many more there are whose other end is in a project the caller may not see; absent when there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hidden_count: i64,
+}
 
 /// The links of an item, in both directions; with a type name or an inverse name, only those.
 pub async fn list(
@@ -20,15 +34,13 @@ pub async fn list(
     kind: Option<Kind>,
     id: &str,
     link_type: Option<&str>,
-) -> Ruled<Page<Link>> {
+) -> Ruled<Links> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
-    let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
-    let mut found = links::of_item(&mut conn, item.id).await.map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
+    let item = context.item(&mut conn, "id", id, kind).await?;
+    let mut found = links::of_item(&mut conn, item.id).await?;
     if let Some(wanted) = link_type {
-        let types = settings::link_types(&mut conn).await.map_err(told)?;
+        let types = settings::link_types(&mut conn).await?;
         let (link_type, inverse) = find_type(&types, wanted)?;
         found.retain(|link| {
             let from_here = if inverse {
@@ -39,7 +51,16 @@ pub async fn list(
             link.link_type == link_type.name && (from_here || link_type.is_symmetric())
         });
     }
-    Ok(Page::whole(found))
+    //= specs/spexus-service.md#projects
+    //# A link whose other end is in a project the caller may not see MUST be counted, and nothing else of that end shown.
+    let all = found.len();
+    found.retain(|link| is_visible(caller, link));
+    let counted = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    Ok(Links {
+        total_count: counted(found.len()),
+        hidden_count: counted(all - found.len()),
+        data: found,
+    })
 }
 
 /// Makes a link.
@@ -49,24 +70,17 @@ pub async fn create(
     project: Option<&str>,
     input: NewLink,
 ) -> Ruled<Link> {
-    caller.may(Operation::Link)?;
-    let (caller, project) = (caller.clone(), project.map(str::to_owned));
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            create_in(tx, &context, &Locals::default(), &input).await
-        })
+    let job = service.change(caller, Operation::Link, project, move |tx, context| {
+        Box::pin(async move { create_in(tx, &context, &Locals::default(), &input).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Says that a link still holds although an end has changed.
 pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
-    caller.may(Operation::Link)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
         Box::pin(async move {
-            let (link, project_id) = find(&mut tx.conn, &caller, id).await?;
+            let link = find(&mut tx.conn, &caller, id).await?;
             if !link.suspect {
                 return Ok(link);
             }
@@ -75,21 +89,19 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
                 suspect: false,
                 ..link
             };
-            record(tx, Action::Updated, &link, project_id).await?;
+            record(tx, Action::Updated, &link).await?;
             Ok(link)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Ends a link.
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
-    caller.may(Operation::Link)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
         Box::pin(async move { delete_in(tx, &caller, id).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Makes a link as part of a larger transaction.
@@ -132,24 +144,29 @@ pub(crate) async fn create_in(
     let link = links::by_id(&mut tx.conn, id)
         .await?
         .ok_or_else(|| Error::Broken("a new link is gone".into()))?;
-    record(tx, Action::Created, &link, source.project_id).await?;
+    record(tx, Action::Created, &link).await?;
     Ok(link)
 }
 
 /// Ends a link as part of a larger transaction.
 pub(crate) async fn delete_in(tx: &mut Tx, caller: &Caller, id: Uuid) -> Result<Link> {
-    let (link, project_id) = find(&mut tx.conn, caller, id).await?;
+    let link = find(&mut tx.conn, caller, id).await?;
     links::bury(tx, id, None).await?;
-    record(tx, Action::Deleted, &link, project_id).await?;
+    record(tx, Action::Deleted, &link).await?;
     Ok(link)
 }
 
-/// Writes a change of a link into the history of both ends.
-pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link, project_id: Uuid) -> Result<()> {
+/// Writes a change of a link into the history of both ends, and into the feed of the project it starts from.
+pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link) -> Result<()> {
+    let across = link.source.project_id != link.target.project_id;
+    let name = |end: &LinkEnd| match across {
+        true => format!("{}/{}", end.project, end.reference_id),
+        false => end.reference_id.to_string(),
+    };
     let ends = Attributes::from_iter([
         ("type".to_owned(), link.link_type.clone().into()),
-        ("source".to_owned(), link.source.reference_id.to_string().into()),
-        ("target".to_owned(), link.target.reference_id.to_string().into()),
+        ("source".to_owned(), name(&link.source).into()),
+        ("target".to_owned(), name(&link.target).into()),
     ]);
     let suspect = |value: bool| Attributes::from_iter([("suspect".to_owned(), value.into())]);
     let (before, after) = match action {
@@ -158,7 +175,7 @@ pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link, project_id:
         Action::Created | Action::Restored => (None, ends),
     };
     let change = NewChange::new(Entity::Link, link.id, label(link), action, 1)
-        .in_project(project_id)
+        .in_project(link.source.project_id)
         .on_item(link.source.id, Some(link.target.id))
         .fields(before, after);
     tx.record(change).await.map(drop)
@@ -166,22 +183,40 @@ pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link, project_id:
 
 /// What the history and batches call a link.
 pub(crate) fn label(link: &Link) -> String {
-    format!(
-        "{} {} {}",
-        link.source.reference_id, link.link_type, link.target.reference_id
-    )
+    link.label(Visibility::Every)
 }
 
-/// A living link the caller can see, and its project.
-async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<(Link, Uuid)> {
+/// Whether a caller may see both ends of a link.
+pub(crate) fn is_visible(caller: &Caller, link: &Link) -> bool {
+    link.is_visible(caller.visibility())
+}
+
+/// Refuses to change a link one end of which the caller may not see: it would be written into that item's history.
+//= specs/spexus-service.md#projects
+//# A link MUST be made, confirmed, ended or brought back only by a caller who may see both its ends.
+pub(crate) fn check_ends(caller: &Caller, link: &Link) -> Ruled<()> {
+    if is_visible(caller, link) {
+        return Ok(());
+    }
+    let message = format!(
+        "the link {} leads into another project, and this token works only in its own",
+        link.label(caller.visibility())
+    );
+    Err(Refusal::new(Code::AuthzForbidden, message).hint("Use a token that is not bound to a project."))
+}
+
+/// A living link the caller may change. One that does not touch a project the caller can see does not exist.
+async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<Link> {
     let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no link {id}"));
     let link = links::by_id(conn, id).await?.ok_or_else(missing)?;
-    let source = items::by_id(conn, link.source.id).await?.ok_or_else(missing)?;
-    if caller
-        .bound_project
-        .is_some_and(|bound| bound != source.project_id)
-    {
+    if !caller.sees(link.source.project_id) && !caller.sees(link.target.project_id) {
         return Err(missing().into());
     }
-    Ok((link, source.project_id))
+    check_ends(caller, &link)?;
+    Ok(link)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &i64) -> bool {
+    *count == 0
 }

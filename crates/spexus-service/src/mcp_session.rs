@@ -3,9 +3,9 @@
 //! No caller and no right here: a session is a place to go on at, not a key. Whoever comes with its id has shown a token
 //! to the surface before, and the surface hands a session only to the token it was opened with.
 
+use crate::Service;
 use crate::setup::random_bytes;
-use crate::{Service, told};
-use spexus_domain::{Ruled, Uuid};
+use spexus_domain::{Refusal, Ruled, Uuid};
 use spexus_store::mcp_sessions::{self, KeepLimits};
 use spexus_store::{Actor, Result, Tx};
 use std::pin::Pin;
@@ -103,15 +103,15 @@ impl SessionKeeper {
 
     /// A session that lives.
     pub async fn get(&self, id: &str) -> Ruled<Option<KeptSession>> {
-        let mut conn = self.service.store.read().await.map_err(told)?;
+        let mut conn = self.service.store.look_up().await?;
         if self.known.load(Ordering::Acquire) == NOT_YET {
-            let last = mcp_sessions::last_rev(&mut conn).await.map_err(told)?;
+            let last = mcp_sessions::last_rev(&mut conn).await?;
             self.claim(NOT_YET, last);
         }
         let now = self.service.store.now();
         mcp_sessions::get(&mut conn, id, now, self.limits)
             .await
-            .map_err(told)
+            .map_err(Refusal::from)
     }
 
     /// Follows the number of the last write, whoever made it.
@@ -131,17 +131,15 @@ impl SessionKeeper {
         if known == NOT_YET {
             return Ok(Vec::new());
         }
-        let mut conn = self.service.store.read().await.map_err(told)?;
-        let last = mcp_sessions::last_rev(&mut conn).await.map_err(told)?;
+        let mut conn = self.service.store.look_up().await?;
+        let last = mcp_sessions::last_rev(&mut conn).await?;
         if last <= known {
             return Ok(Vec::new());
         }
         let mut all = Vec::new();
         let mut since = known;
         loop {
-            let found = mcp_sessions::written_since(&mut conn, since, self.node, MAX_READ)
-                .await
-                .map_err(told)?;
+            let found = mcp_sessions::written_since(&mut conn, since, self.node, MAX_READ).await?;
             since = found.last().map_or(since, |last| last.rev);
             let is_last = found.len() < MAX_READ as usize;
             all.extend(found);
@@ -153,29 +151,27 @@ impl SessionKeeper {
         Ok(all)
     }
 
-    /// Runs a write and takes its numbers for our own, before anybody can see them.
+    /// Runs a write and takes its numbers for our own, once they are: a write that fails leaves them to other nodes, and
+    /// what those write with them must be heard of.
+    //= specs/spexus-store.md#sessions
+    //# A write of another node MUST be heard of, also where an own write with the same numbers failed.
     async fn write<T, F>(&self, work: F) -> Ruled<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> Work<'t, T> + Send + 'static,
     {
-        let keeper = self.clone();
-        let before = self.known.load(Ordering::Acquire);
         let job = self.service.store.write(nobody(), move |tx| {
             Box::pin(async move {
                 let base = mcp_sessions::last_rev(&mut tx.conn).await?;
                 let done = work(tx).await?;
                 let last = mcp_sessions::last_rev(&mut tx.conn).await?;
-                keeper.claim(NOT_YET, base);
-                keeper.claim(base, last);
-                Ok(done)
+                Ok((done, base, last))
             })
         });
-        job.await.map_err(|error| {
-            // The numbers were not used after all; another node may use them.
-            self.known.fetch_min(before.max(0), Ordering::AcqRel);
-            told(error)
-        })
+        let (done, base, last) = job.await?;
+        self.claim(NOT_YET, base);
+        self.claim(base, last);
+        Ok(done)
     }
 
     fn claim(&self, from: i64, to: i64) {
@@ -192,5 +188,81 @@ fn nobody() -> Actor {
         username: String::new(),
         token_id: None,
         client: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServiceOptions;
+    use spexus_domain::Timestamp;
+    use spexus_store::Location;
+    use tokio::sync::Notify;
+
+    fn session(id: &str) -> KeptSession {
+        KeptSession {
+            id: id.into(),
+            owner: Uuid::from_u128(7),
+            state: "{}".into(),
+            unread: "[]".into(),
+            mark: 0,
+            seen_at: Timestamp(1),
+            rev: 0,
+        }
+    }
+
+    async fn node(location: &Location) -> SessionKeeper {
+        let clock: spexus_store::Clock = Arc::new(|| Timestamp(1));
+        let (service, _) = Service::open(location, ServiceOptions::for_testing(), clock)
+            .await
+            .unwrap();
+        SessionKeeper::new(&service, 60_000, 10).unwrap()
+    }
+
+    /// Our own write got its number and was undone; another node gets the same number afterwards.
+    async fn is_heard_of(location: &Location) {
+        let (here, there) = (node(location).await, node(location).await);
+        here.add(session("first")).await.unwrap();
+        let (written, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let leaving = tokio::spawn({
+            let (keeper, written, go_on) = (here.clone(), written.clone(), go_on.clone());
+            async move {
+                let (node, limits) = (keeper.node, keeper.limits);
+                let slow = keeper.write(move |tx| {
+                    Box::pin(async move {
+                        mcp_sessions::open(tx, &session("undone"), node, limits).await?;
+                        written.notify_one();
+                        go_on.notified().await;
+                        Ok(())
+                    })
+                });
+                slow.await
+            }
+        });
+        written.notified().await;
+        leaving.abort();
+        assert!(leaving.await.is_err(), "nobody waits for it");
+        go_on.notify_one();
+        there.add(session("by another node")).await.unwrap();
+        assert!(here.get("undone").await.unwrap().is_none());
+        let last = mcp_sessions::last_rev(&mut here.service.store.look_up().await.unwrap())
+            .await
+            .unwrap();
+        assert!(here.is_behind(last), "there is something to look at");
+        let heard = here.written().await.unwrap();
+        let ids: Vec<&str> = heard.iter().map(|written| written.id.as_str()).collect();
+        assert_eq!(ids, ["by another node"]);
+    }
+
+    //= specs/spexus-store.md#sessions
+    //= type=test
+    //# A write of another node MUST be heard of, also where an own write with the same numbers failed.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_numbers_of_a_write_that_was_undone_are_left_to_other_nodes() {
+        let folder = tempfile::tempdir().unwrap();
+        is_heard_of(&Location::File(folder.path().join("sessions.db"))).await;
+        if let Some(url) = test_support::fresh_database() {
+            is_heard_of(&Location::Server(url)).await;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Projects.
 
+use crate::Service;
 use crate::context::{check_rev, project_of, reading};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -9,26 +9,46 @@ use spexus_domain::permission::Operation;
 use spexus_domain::project::{NewProject, Project, ProjectPatch, key};
 use spexus_domain::query::Page;
 use spexus_domain::{Code, Refusal, Ruled, text};
-use spexus_store::{Actor, Result, Tx, projects};
+use spexus_store::{Result, Tx, projects};
 
 /// The projects a caller can see.
 pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Project>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    let mut all = projects::all(&mut conn).await.map_err(told)?;
-    all.retain(|project| caller.bound_project.is_none_or(|bound| bound == project.id));
+    let mut all = projects::all(&mut conn).await?;
+    all.retain(|project| caller.sees(project.id));
     Ok(Page::whole(all))
 }
 
 /// One project by its key.
 pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<Project> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    project_of(&mut conn, caller, Some(wanted)).await.map_err(told)
+    project_of(&mut conn, caller, Some(wanted))
+        .await
+        .map_err(Refusal::from)
+}
+
+/// The key of the project a caller works in without naming one: the one the token is bound to, else the default one.
+pub async fn key_of(service: &Service, caller: &Caller) -> Ruled<String> {
+    let generation = service.store.accounts_generation();
+    let known = (generation, caller.bound_project, None);
+    if let Some(project) = service.projects.get(&known) {
+        return Ok(project.key);
+    }
+    let mut conn = reading(service, caller, Operation::ReadSettings).await?;
+    let project = project_of(&mut conn, caller, None).await?;
+    service.projects.insert(known, project.clone());
+    Ok(project.key)
+}
+
+/// The project a request is about: the one it names, the one its token is bound to, or the default one.
+pub async fn of_request(service: &Service, caller: &Caller, wanted: Option<&str>) -> Ruled<Project> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    project_of(&mut conn, caller, wanted).await.map_err(Refusal::from)
 }
 
 /// Makes a project.
 pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ruled<Project> {
-    caller.may(Operation::ManageProjects)?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageProjects, move |tx, _| {
         Box::pin(async move {
             let key = key("key", &input.key)?;
             let name = text::title("name", input.name.as_deref().unwrap_or(&key))?;
@@ -57,14 +77,13 @@ pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ru
             Ok(project)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Changes a project.
 pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: ProjectPatch) -> Ruled<Project> {
-    caller.may(Operation::ManageProjects)?;
-    let (caller, wanted) = (caller.clone(), wanted.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let wanted = wanted.to_owned();
+    let job = service.change_anywhere(caller, Operation::ManageProjects, move |tx, caller| {
         Box::pin(async move {
             let before = project_of(&mut tx.conn, &caller, Some(&wanted)).await?;
             check_rev("this project", before.rev, patch.expect_rev)?;
@@ -89,7 +108,7 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Pro
             Ok(project)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 async fn record(tx: &mut Tx, action: Action, before: Option<&Project>, after: &Project) -> Result<()> {

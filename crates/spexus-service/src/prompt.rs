@@ -1,7 +1,7 @@
 //! Stored prompts.
 
+use crate::Service;
 use crate::context::{NO_PROJECT, check_rev, reading};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -10,24 +10,24 @@ use spexus_domain::permission::Operation;
 use spexus_domain::prompt::{self, NewPrompt, Prompt, PromptPatch};
 use spexus_domain::query::Page;
 use spexus_domain::{AnyId, Code, Reference, Refusal, Ruled, text};
-use spexus_store::{Actor, Conn, Result, Tx, items, prompts};
+use spexus_store::{Conn, Result, Tx, items, prompts};
 
 /// All prompts.
 pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Prompt>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    Ok(Page::whole(prompts::all(&mut conn).await.map_err(told)?))
+    Ok(Page::whole(prompts::all(&mut conn).await?))
 }
 
 /// One prompt by any id or by its name.
 pub async fn get(service: &Service, caller: &Caller, id: &str) -> Ruled<Prompt> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    find(&mut conn, id).await.map_err(told)
+    find(&mut conn, id).await.map_err(Refusal::from)
 }
 
 /// The active prompt, if there is one.
 pub async fn active(service: &Service, caller: &Caller) -> Ruled<Option<Prompt>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    prompts::active(&mut conn).await.map_err(told)
+    prompts::active(&mut conn).await.map_err(Refusal::from)
 }
 
 /// Makes a prompt, not yet active.
@@ -41,7 +41,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewPrompt) -> Rul
         &input.messages,
         &input.arguments,
     )?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManagePrompts, move |tx, _| {
         Box::pin(async move {
             if prompts::by_name(&mut tx.conn, &input.name).await?.is_some() {
                 let problem = format!("{:?} is taken", input.name);
@@ -67,7 +67,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewPrompt) -> Rul
             Ok(prompt)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Changes a prompt.
@@ -104,9 +104,8 @@ pub async fn activate(service: &Service, caller: &Caller, id: &str, active: bool
 
 /// Removes a prompt.
 pub async fn delete(service: &Service, caller: &Caller, id: &str) -> Ruled<Prompt> {
-    caller.may(Operation::ManagePrompts)?;
     let id = id.to_owned();
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManagePrompts, move |tx, _| {
         Box::pin(async move {
             let prompt = find(&mut tx.conn, &id).await?;
             prompts::remove(tx, prompt.id).await?;
@@ -114,7 +113,7 @@ pub async fn delete(service: &Service, caller: &Caller, id: &str) -> Ruled<Promp
             Ok(prompt)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 async fn change(
@@ -123,9 +122,8 @@ async fn change(
     id: &str,
     edit: impl FnOnce(&Prompt) -> Ruled<Prompt> + Send + 'static,
 ) -> Ruled<Prompt> {
-    caller.may(Operation::ManagePrompts)?;
     let id = id.to_owned();
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManagePrompts, move |tx, _| {
         Box::pin(async move {
             let before = find(&mut tx.conn, &id).await?;
             let mut prompt = edit(&before)?;
@@ -139,7 +137,7 @@ async fn change(
             Ok(prompt)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 async fn find(conn: &mut Conn, id: &str) -> Result<Prompt> {

@@ -1,15 +1,17 @@
 //! Reports over a project or a part of it: how far the work has come, and where the tree has gaps.
 
+use crate::Service;
 use crate::context::{Context, reading};
-use crate::{Service, told};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
-use spexus_domain::report::{self, Analysis, Counts, Gap};
-use spexus_domain::{Kind, Ruled, Uuid};
-use spexus_store::{Conn, Result, links, report as store, tree};
-use std::collections::{BTreeMap, BTreeSet};
-use utoipa::ToSchema;
+use spexus_domain::query::PageRequest;
+use spexus_domain::report::{self, Counts, GapReport, Section};
+use spexus_domain::{Ruled, Uuid};
+use spexus_store::transfer::Snapshot;
+use spexus_store::{Conn, Result, report as store};
+use std::collections::BTreeMap;
+use utoipa::{IntoParams, ToSchema};
 
 /// How far the work has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -31,66 +33,65 @@ pub async fn status(
     under: Option<&str>,
 ) -> Ruled<StatusReport> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let (project_id, under) = scope(service, &mut conn, caller, project, under)
-        .await
-        .map_err(told)?;
-    let tallies = store::tallies(&mut conn, project_id, under).await.map_err(told)?;
+    let (project_id, under) = scope(service, &mut conn, caller, project, under).await?;
+    let tallies = store::tallies(&mut conn, project_id, under).await?;
     Ok(StatusReport {
         total_count: tallies.iter().map(|tally| tally.count).sum(),
         kinds: report::counts(&tallies),
     })
 }
 
-/// Finds gaps and contradictions; in the project, or in one item and what is below it.
-pub async fn analysis(
-    service: &Service,
-    caller: &Caller,
-    project: Option<&str>,
-    under: Option<&str>,
-) -> Ruled<Analysis> {
-    let mut conn = reading(service, caller, Operation::Read).await?;
-    let (project_id, under) = scope(service, &mut conn, caller, project, under)
-        .await
-        .map_err(told)?;
-    let mut links = links::of_project(&mut conn, project_id).await.map_err(told)?;
-    if let Some(root) = under {
-        let below = tree::below(&mut conn, root, u32::MAX, u32::MAX)
-            .await
-            .map_err(told)?;
-        let inside: BTreeSet<_> = below.iter().map(|node| node.item.id).collect();
-        links.retain(|link| inside.contains(&link.source.id) || inside.contains(&link.target.id));
-    }
-    let mut found = Analysis {
-        cycles: report::cycles(&links),
-        ..Analysis::default()
+/// What a report of gaps is asked for.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct GapQuery {
+    /// The key of the project; the token's or the default one when left out.
+    pub project: Option<String>,
+    /// Any id: only this item and what is below it.
+    pub under: Option<String>,
+    /// Only this section; all of them when left out.
+    #[param(inline)]
+    pub section: Option<String>,
+    /// Rows of each section, 1 to 200.
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<u32>,
+    /// `next_cursor` of a section's page before.
+    pub cursor: Option<String>,
+}
+
+/// Finds gaps and contradictions; in the project, or in one item and what is below it. Each section has its whole count
+/// and a page of its rows.
+pub async fn gaps(service: &Service, caller: &Caller, query: &GapQuery) -> Ruled<GapReport> {
+    caller.may(Operation::Read)?;
+    let page = PageRequest::new(query.limit, query.cursor.clone())?;
+    let sections = sections(query)?;
+    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let conn = snapshot.conn()?;
+    let (project, under) = (query.project.as_deref(), query.under.as_deref());
+    let (project_id, under) = scope(service, conn, caller, project, under).await?;
+    let scope = store::Scope {
+        project_id,
+        under,
+        only_inside: caller.bound_project.is_some(),
     };
-    let suspect = links.iter().filter(|link| link.suspect);
-    found.suspect_links = suspect.map(crate::link::label).collect();
-    for (gap, list) in [
-        (
-            Gap::Childless(Kind::Epic, Kind::UserStory),
-            &mut found.epics_without_stories,
-        ),
-        (
-            Gap::Childless(Kind::UserStory, Kind::AcceptanceCriterion),
-            &mut found.stories_without_criteria,
-        ),
-        (
-            Gap::Childless(Kind::UserStory, Kind::Requirement),
-            &mut found.stories_without_requirements,
-        ),
-        (Gap::UnservedCriterion, &mut found.criteria_without_requirements),
-        (
-            Gap::RequirementWithoutCriterion,
-            &mut found.requirements_without_criterion,
-        ),
-        (Gap::UnlinkedRequirement, &mut found.requirements_without_links),
-    ] {
-        *list = store::gaps(&mut conn, project_id, under, gap)
-            .await
-            .map_err(told)?;
+    let mut found = GapReport::default();
+    for section in sections {
+        let rows = store::section(conn, &scope, section, &page).await?;
+        found.total_count += rows.total().at_least();
+        found.sections.insert(section, rows);
     }
+    snapshot.end().await?;
     Ok(found)
+}
+
+/// The section named, the one a cursor belongs to, or all.
+fn sections(query: &GapQuery) -> Ruled<Vec<Section>> {
+    let named = query.section.as_deref();
+    let named = named.map(|name| Section::parse("section", name)).transpose()?;
+    let continued = query.cursor.as_deref().map(store::section_of).transpose();
+    let section = named.or(continued?);
+    Ok(section.map_or_else(|| Section::ALL.to_vec(), |section| vec![section]))
 }
 
 /// The project, and the item below which to look when one is named.

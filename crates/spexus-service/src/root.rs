@@ -1,43 +1,41 @@
 //! Folders that administrators open to agents while the server runs, kept so that they are open after a restart.
 
-use crate::{Service, told};
+use crate::Service;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Change, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::root::{AddedRoot, LABEL};
-use spexus_domain::{Ruled, Uuid};
-use spexus_store::{Actor, Result, Tx, roots};
+use spexus_domain::{Refusal, Ruled, Uuid};
+use spexus_store::{Result, Tx, roots};
 
 /// The roots that were added, for the server itself; who sees them is for its surface to ask.
 pub async fn added(service: &Service) -> Ruled<Vec<AddedRoot>> {
-    let mut conn = service.store.read().await.map_err(told)?;
-    roots::all(&mut conn).await.map_err(told)
+    let mut conn = service.store.read().await?;
+    roots::all(&mut conn).await.map_err(Refusal::from)
 }
 
 /// Keeps a root.
 pub async fn add(service: &Service, caller: &Caller, root: AddedRoot) -> Ruled<()> {
-    caller.may(Operation::ManageSettings)?;
     let by = caller.user_id;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             roots::put(tx, &root, by).await?;
             record(tx, Action::Created, &root).await
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Forgets a root.
 pub async fn remove(service: &Service, caller: &Caller, root: AddedRoot) -> Ruled<()> {
-    caller.may(Operation::ManageSettings)?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             roots::remove(tx, &root.uri).await?;
             record(tx, Action::Deleted, &root).await
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Whether a change is one of the roots.

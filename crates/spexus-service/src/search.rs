@@ -1,15 +1,15 @@
 //! Search across items of all kinds and their comments.
 
-use crate::context::{Context, reading};
+use crate::Service;
+use crate::context::reading;
 use crate::item::list::{ItemQuery, filter};
-use crate::{Service, told};
 use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::search::{Hit, Query};
-use spexus_domain::{AnyId, Kind, Ruled, analysis, text};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, analysis, text};
 use spexus_store::{Conn, Result, items, listing, search, tree};
 use utoipa::IntoParams;
 
@@ -38,7 +38,7 @@ pub async fn search(
     filters: &ItemQuery,
 ) -> Ruled<Page<Hit>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let page = PageRequest::new(filters.limit, filters.cursor.clone())?;
+    let page = filters.page()?;
     let listed = wanted
         .kinds
         .as_deref()
@@ -48,7 +48,7 @@ pub async fn search(
     let kinds = listed
         .map(|name| Kind::parse("kinds", name))
         .collect::<Ruled<Vec<_>>>()?;
-    let filter = filter(&mut conn, caller, kinds, filters).await.map_err(told)?;
+    let filter = filter(&mut conn, caller, kinds, filters).await?;
     let query = Query::parse(&wanted.query);
     if query.is_empty() {
         let order = match &filters.order_by {
@@ -58,28 +58,23 @@ pub async fn search(
                 descending: true,
             },
         };
-        let found = listing::items(&mut conn, &filter, order, &page)
-            .await
-            .map_err(told)?;
+        let found = listing::items(&mut conn, &filter, order, &page).await?;
         let data = found.data.iter().map(|item| hit(item, 0.0)).collect();
-        return Ok(Page {
-            data,
-            total_count: found.total_count,
-            next_cursor: found.next_cursor,
-        });
+        return Ok(Page::new(data, found.total(), found.next_cursor));
     }
-    // An order is refused when it is unknown, even where the rank decides.
-    filters.order_by.as_deref().map(Order::parse).transpose()?;
-    match named(&mut conn, caller, &query, filters, &filter)
-        .await
-        .map_err(told)?
-    {
+    if let Some(order) = &filters.order_by {
+        Order::parse(order)?;
+        let problem = "does not go with words: what fits them best comes first";
+        let allowed = "leave it out, or leave out the words";
+        return Err(Refusal::field(Code::InvalidParams, "order_by", problem, allowed));
+    }
+    match named(&mut conn, &query, &filter).await? {
         Some(item) => with_first(&mut conn, &query, &filter, page, &item)
             .await
-            .map_err(told),
+            .map_err(Refusal::from),
         None => search::search(&mut conn, &query, &filter, &page)
             .await
-            .map_err(told),
+            .map_err(Refusal::from),
     }
 }
 
@@ -95,6 +90,7 @@ async fn with_first(
     let rest = PageRequest {
         limit: page.limit - u32::from(is_first_page && page.limit > 1),
         cursor: page.cursor.filter(|cursor| cursor != AFTER_NAMED),
+        count: page.count,
     };
     let mut found = search::search(conn, query, filter, &rest).await?;
     let listed = found.data.len();
@@ -103,11 +99,12 @@ async fn with_first(
         .retain(|hit| hit.id != first.id || hit.comment_id.is_some());
     if is_first_page {
         // Its own row is found among the best; where it is not, it is one more.
-        found.total_count += i64::from(found.data.len() == listed);
+        let total = found.total().plus(i64::from(found.data.len() == listed));
         if page.limit == 1 {
             found.data.clear();
-            found.next_cursor = (found.total_count > 1).then(|| AFTER_NAMED.to_owned());
+            found.next_cursor = (total.at_least() > 1).then(|| AFTER_NAMED.to_owned());
         }
+        found = Page::new(found.data, total, found.next_cursor);
         //= specs/spexus-service.md#search
         //# An item whose reference id was typed MUST come first, once, and only when the filters let it through.
         found.data.insert(0, hit(first, f64::MAX));
@@ -116,22 +113,16 @@ async fn with_first(
 }
 
 /// The item whose reference id was typed, when the filters let it through.
-async fn named(
-    conn: &mut Conn,
-    caller: &Caller,
-    query: &Query,
-    filters: &ItemQuery,
-    filter: &ItemFilter,
-) -> Result<Option<Item>> {
+async fn named(conn: &mut Conn, query: &Query, filter: &ItemFilter) -> Result<Option<Item>> {
     let Some(reference) = query.reference.clone() else {
         return Ok(None);
     };
-    let context = Context::new(conn, caller, filters.project.as_deref()).await?;
     let id = AnyId::Reference {
         project: None,
         reference,
     };
-    let Some(item) = items::by_any_id(conn, context.project.id, &id).await? else {
+    // A search is of one project, and so is a reference id typed into it.
+    let Some(item) = items::by_any_id(conn, filter.project_id.unwrap_or_default(), &id).await? else {
         return Ok(None);
     };
     let inside = match filter.under {

@@ -1,8 +1,8 @@
 //! Requirement types, link types and workflows: read by everyone, changed by administrators, never pulled from under
 //! items that use them.
 
+use crate::Service;
 use crate::context::{check_rev, reading};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -12,14 +12,12 @@ use spexus_domain::query::Page;
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::workflow::{Workflow, WorkflowInput};
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, nearest};
-use spexus_store::{Actor, Result, Tx, settings};
+use spexus_store::{Result, Tx, settings};
 
 /// The requirement types.
 pub async fn requirement_types(service: &Service, caller: &Caller) -> Ruled<Page<RequirementType>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    Ok(Page::whole(
-        settings::requirement_types(&mut conn).await.map_err(told)?,
-    ))
+    Ok(Page::whole(settings::requirement_types(&mut conn).await?))
 }
 
 /// Makes a requirement type, or changes what it means.
@@ -30,7 +28,7 @@ pub async fn put_requirement_type(
 ) -> Ruled<RequirementType> {
     caller.may(Operation::ManageSettings)?;
     wanted.check()?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             let known = settings::requirement_types(&mut tx.conn).await?;
             // The name keeps the letter case it was made with.
@@ -51,7 +49,7 @@ pub async fn put_requirement_type(
             Ok(wanted)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Removes a requirement type nothing uses.
@@ -60,9 +58,8 @@ pub async fn delete_requirement_type(
     caller: &Caller,
     name: &str,
 ) -> Ruled<RequirementType> {
-    caller.may(Operation::ManageSettings)?;
     let name = name.to_owned();
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             let known = settings::requirement_types(&mut tx.conn).await?;
             let found = nearest::find(&known, |known| &known.name, &name)
@@ -83,20 +80,20 @@ pub async fn delete_requirement_type(
             Ok(found.clone())
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// The link types.
 pub async fn link_types(service: &Service, caller: &Caller) -> Ruled<Page<LinkType>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    Ok(Page::whole(settings::link_types(&mut conn).await.map_err(told)?))
+    Ok(Page::whole(settings::link_types(&mut conn).await?))
 }
 
 /// Makes a link type, or changes its rules; links that exist stay.
 pub async fn put_link_type(service: &Service, caller: &Caller, wanted: LinkType) -> Ruled<LinkType> {
     caller.may(Operation::ManageSettings)?;
     wanted.check()?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             let known = settings::link_types(&mut tx.conn).await?;
             let clash = known.iter().find(|other| {
@@ -126,14 +123,13 @@ pub async fn put_link_type(service: &Service, caller: &Caller, wanted: LinkType)
             Ok(wanted)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Removes a link type nothing uses.
 pub async fn delete_link_type(service: &Service, caller: &Caller, name: &str) -> Ruled<LinkType> {
-    caller.may(Operation::ManageSettings)?;
     let name = name.to_owned();
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             let known = settings::link_types(&mut tx.conn).await?;
             let found = nearest::find(&known, |known| &known.name, &name)
@@ -145,7 +141,7 @@ pub async fn delete_link_type(service: &Service, caller: &Caller, name: &str) ->
             Ok(found.clone())
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// The workflows of all kinds that have a status.
@@ -153,7 +149,7 @@ pub async fn workflows(service: &Service, caller: &Caller) -> Ruled<Page<Workflo
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let mut found = Vec::new();
     for kind in Kind::ALL {
-        found.extend(settings::workflow(&mut conn, kind).await.map_err(told)?);
+        found.extend(settings::workflow(&mut conn, kind).await?);
     }
     Ok(Page::whole(found))
 }
@@ -161,7 +157,7 @@ pub async fn workflows(service: &Service, caller: &Caller) -> Ruled<Page<Workflo
 /// The workflow of one kind.
 pub async fn workflow(service: &Service, caller: &Caller, kind: Kind) -> Ruled<Workflow> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    let found = settings::workflow(&mut conn, kind).await.map_err(told)?;
+    let found = settings::workflow(&mut conn, kind).await?;
     found.ok_or_else(|| no_status(kind))
 }
 
@@ -176,7 +172,7 @@ pub async fn put_workflow(
     if !kind.rules().has_status {
         return Err(no_status(kind));
     }
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {
             let rev = settings::workflow(&mut tx.conn, kind)
                 .await?
@@ -212,7 +208,7 @@ pub async fn put_workflow(
             Ok(workflow)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 fn no_status(kind: Kind) -> Refusal {

@@ -2,7 +2,6 @@
 
 use crate::account::password::Passwords;
 use crate::context::NO_PROJECT;
-use crate::told;
 use serde::Serialize;
 use spexus_domain::account::{Role, User};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -12,7 +11,7 @@ use spexus_domain::project::{DEFAULT_KEY, Project};
 use spexus_domain::prompt::{self, Prompt};
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::workflow::Workflow;
-use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, text};
+use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, password};
 use spexus_store::{Actor, Result, Store, Tx, accounts, items, projects, prompts, settings};
 
 /// The name of the first administrator.
@@ -33,17 +32,17 @@ pub(crate) async fn set_up(
     passwords: &Passwords,
     admin_password: Option<&str>,
 ) -> Ruled<Option<FirstStart>> {
-    let mut conn = store.read().await.map_err(told)?;
-    if !accounts::all(&mut conn).await.map_err(told)?.is_empty() {
+    let mut conn = store.read().await?;
+    if !accounts::all(&mut conn).await?.is_empty() {
         return Ok(None);
     }
     drop(conn);
     if let Some(password) = admin_password {
-        text::password("SPEXUS_ADMIN_PASSWORD", password)?;
+        password::chosen("SPEXUS_ADMIN_PASSWORD", password, ADMIN)?;
     }
     let made_up = admin_password.is_none().then(random_password).transpose()?;
-    let password = admin_password.or(made_up.as_deref()).unwrap_or_default();
-    let password_hash = passwords.hash(password).await?;
+    let chosen = admin_password.or(made_up.as_deref()).unwrap_or_default();
+    let password_hash = passwords.hash(chosen).await?;
     let key = random_bytes()?;
     let actor = Actor {
         user_id: Uuid::nil(),
@@ -66,8 +65,7 @@ pub(crate) async fn set_up(
                 Ok(true)
             })
         })
-        .await
-        .map_err(told)?;
+        .await?;
     Ok(made.then(|| FirstStart {
         username: ADMIN.into(),
         password: made_up,
@@ -78,8 +76,8 @@ const TOKEN_KEY: &str = "token_key";
 
 /// The key this installation hashes tokens with.
 pub(crate) async fn token_key(store: &Store) -> Ruled<[u8; 32]> {
-    let mut conn = store.read().await.map_err(told)?;
-    let kept = settings::secret(&mut conn, TOKEN_KEY).await.map_err(told)?;
+    let mut conn = store.read().await?;
+    let kept = settings::secret(&mut conn, TOKEN_KEY).await?;
     kept.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
         Refusal::new(Code::ServiceUnavailable, "the database has no key for tokens")
             .hint("Restore it from a backup, or give the key as SPEXUS_TOKEN_KEY.")

@@ -1,5 +1,6 @@
 //! Accounts: who someone is ([`login`], [`token`]), and the management of users, tokens and passwords.
 
+mod lockout;
 pub mod login;
 pub mod password;
 pub mod token;

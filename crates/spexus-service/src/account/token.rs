@@ -2,9 +2,9 @@
 //! answers that is void the moment an account, token or project changes.
 
 use super::caller;
-use crate::audit::{Happening, Origin};
+use crate::audit::{self, Happening, Origin};
 use crate::context::{project_of, reading};
-use crate::{Service, people, setup, told};
+use crate::{Service, people, setup};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::sync::Cache;
@@ -14,16 +14,21 @@ use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::Page;
-use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, text};
+use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, hint, text};
 use spexus_store::{Actor, Result, Tx, accounts, tokens};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// What the secret of a web session begins with.
 pub const SESSION_PREFIX: &str = "spexus_session_";
 /// Answers remembered at most.
 const MAX_REMEMBERED: u64 = 10_000;
+/// How long a token works when nobody says.
+const DEFAULT_SECONDS: i64 = 90 * 86_400;
+/// What to ask for when a token is to work until it is revoked.
+const NEVER: &str = "never";
 /// How fine the last use of a token is noted.
 const USE_NOTED_EVERY_MICROS: i64 = 60_000_000;
 
@@ -41,6 +46,7 @@ pub struct CreatedToken {
 pub(crate) struct Grants {
     key: [u8; 32],
     pub(crate) session_seconds: i64,
+    max_tokens_per_user: usize,
     remembered: Cache<[u8; 32], Arc<Grant>>,
     uses: Mutex<HashMap<Uuid, Use>>,
 }
@@ -62,10 +68,11 @@ struct Use {
 }
 
 impl Grants {
-    pub(crate) fn new(key: [u8; 32], session_seconds: i64) -> Self {
+    pub(crate) fn new(key: [u8; 32], session_seconds: i64, max_tokens_per_user: usize) -> Self {
         Self {
             key,
             session_seconds,
+            max_tokens_per_user,
             remembered: Cache::new(MAX_REMEMBERED),
             uses: Mutex::default(),
         }
@@ -98,21 +105,42 @@ pub async fn authenticate(service: &Service, secret: &str, origin: &Origin) -> R
             })
         }
         Err(refusal) => {
-            if refusal.code.http_status() == 401 {
-                service
-                    .audit
-                    .note(Happening::TokenRefused, "", None, origin, refusal.code.name());
-            }
+            audit::note_turned_away(service, origin, &refusal);
             Err(refusal)
         }
     }
 }
 
+/// Whether a secret was good lately, as far as this process remembers: asked without looking anything up.
+pub fn is_remembered(service: &Service, secret: &str) -> bool {
+    is_of_our_form(secret)
+        && service
+            .grants
+            .remembered
+            .contains_key(&service.grants.hash(secret))
+}
+
+/// Done when a secret that was good has expired; never for one that does not end by itself. The clock is looked at every
+/// so often, because it may be set.
+pub async fn expired(service: &Service, secret: &str, every: Duration) {
+    let Ok(grant) = check(service, secret).await else {
+        return;
+    };
+    let Some(at) = grant.expires_at else {
+        return std::future::pending().await;
+    };
+    while service.store.now() < at {
+        tokio::time::sleep(every).await;
+    }
+}
+
+fn is_of_our_form(secret: &str) -> bool {
+    secret.len() < 200 && (secret.starts_with(TOKEN_PREFIX) || secret.starts_with(SESSION_PREFIX))
+}
+
 async fn check(service: &Service, secret: &str) -> Ruled<Arc<Grant>> {
-    let known_form =
-        secret.len() < 200 && (secret.starts_with(TOKEN_PREFIX) || secret.starts_with(SESSION_PREFIX));
-    if !known_form {
-        return Err(Refusal::new(Code::AuthFailed, "the token is not one of ours"));
+    if !is_of_our_form(secret) {
+        return Err(Refusal::new(Code::AuthFailed, "the token is not one of ours").hint(hint::WRONG_TOKEN));
     }
     let hash = service.grants.hash(secret);
     //= specs/spexus-http.md#permissions
@@ -126,7 +154,14 @@ async fn check(service: &Service, secret: &str) -> Ruled<Arc<Grant>> {
     let grant = match remembered {
         Some(grant) => grant,
         None => {
-            let grant = Arc::new(look_up(service, secret, hash, generation).await?);
+            let found = look_up(service, secret, hash, generation).await;
+            if found
+                .as_ref()
+                .is_err_and(|refusal| refusal.code == Code::AuthFailed)
+            {
+                service.grants.remembered.invalidate(&hash);
+            }
+            let grant = Arc::new(found?);
             service.grants.remembered.insert(hash, grant.clone());
             grant
         }
@@ -135,17 +170,18 @@ async fn check(service: &Service, secret: &str) -> Ruled<Arc<Grant>> {
         return Err(Refusal::new(Code::AuthFailed, "the account is disabled").hint("Ask an administrator."));
     }
     if grant.expires_at.is_some_and(|at| at <= service.store.now()) {
-        return Err(Refusal::new(Code::AuthExpired, "the token has expired"));
+        return Err(Refusal::new(Code::AuthExpired, "the token has expired").hint(hint::EXPIRED_TOKEN));
     }
     Ok(grant)
 }
 
 async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u64) -> Ruled<Grant> {
-    let mut conn = service.store.read().await.map_err(told)?;
+    let mut conn = service.store.look_up().await?;
     if secret.starts_with(SESSION_PREFIX) {
-        let found = accounts::session_by_hash(&mut conn, hash).await.map_err(told)?;
-        let (session, user) =
-            found.ok_or_else(|| Refusal::new(Code::AuthFailed, "the session is not known or was closed"))?;
+        let found = accounts::session_by_hash(&mut conn, hash).await?;
+        let (session, user) = found.ok_or_else(|| {
+            Refusal::new(Code::AuthFailed, "the session is not known or was closed").hint(hint::WRONG_TOKEN)
+        })?;
         let expires_at = Some(session.expires_at);
         return Ok(Grant {
             generation,
@@ -158,9 +194,10 @@ async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u6
     }
     //= specs/spexus-service.md#tokens
     //# A token MUST be found by one indexed look-up of its hash, however many there are.
-    let found = tokens::grant_by_hash(&mut conn, hash).await.map_err(told)?;
-    let found =
-        found.ok_or_else(|| Refusal::new(Code::AuthFailed, "the token is not known or was revoked"))?;
+    let found = tokens::grant_by_hash(&mut conn, hash).await?;
+    let found = found.ok_or_else(|| {
+        Refusal::new(Code::AuthFailed, "the token is not known or was revoked").hint(hint::WRONG_TOKEN)
+    })?;
     Ok(Grant {
         generation,
         user: found.user,
@@ -183,9 +220,7 @@ fn note_use(service: &Service, token_id: Uuid, username: &str, origin: &Origin) 
     let due = now.0.saturating_sub(entry.noted_at.0) >= USE_NOTED_EVERY_MICROS;
     if due {
         entry.noted_at = now;
-        service
-            .audit
-            .note(Happening::TokenUsed, username, Some(token_id), origin, "");
+        service.audit.note_use(username, token_id, origin);
     }
 }
 
@@ -218,10 +253,20 @@ pub(crate) async fn note_uses(service: &Service) {
 /// The tokens of a user: one's own, or for administrators anyone's.
 pub async fn list(service: &Service, caller: &Caller, user: Option<&str>) -> Ruled<Page<Token>> {
     let mut conn = reading(service, caller, Operation::OwnAccount).await?;
-    let owner = owner(&mut conn, caller, user).await.map_err(told)?;
-    Ok(Page::whole(
-        tokens::of_user(&mut conn, owner.id).await.map_err(told)?,
-    ))
+    let owner = owner(&mut conn, caller, user).await?;
+    let mut found = tokens::of_user(&mut conn, owner.id).await?;
+    //= specs/spexus-service.md#projects
+    //# A token bound to a project MUST list and revoke only tokens bound to the same project.
+    found.retain(|token| is_within_reach(caller, token));
+    Ok(Page::whole(found))
+}
+
+/// Whether a caller may know of a token: one that reaches no further than the caller does.
+fn is_within_reach(caller: &Caller, token: &Token) -> bool {
+    match token.project_id {
+        Some(project_id) => caller.sees(project_id),
+        None => caller.visibility().is_complete(),
+    }
 }
 
 /// Makes a token for oneself, or as an administrator for someone else. A token never makes one with more rights.
@@ -236,8 +281,9 @@ pub async fn create(
     //= specs/spexus-service.md#tokens
     //# The secret of a token MUST be shown once, when it is made, and kept nowhere but as a keyed hash.
     let hash = service.grants.hash(&secret);
-    let (caller, user) = (caller.clone(), user.map(str::to_owned));
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let user = user.map(str::to_owned);
+    let max_tokens = service.grants.max_tokens_per_user;
+    let job = service.change_anywhere(caller, Operation::OwnAccount, move |tx, caller| {
         Box::pin(async move {
             let owner = owner(&mut tx.conn, &caller, user.as_deref()).await?;
             let name = text::name("name", &input.name)?;
@@ -246,8 +292,10 @@ pub async fn create(
                 .iter()
                 .map(|scope| Scope::parse("scopes", scope))
                 .collect::<Ruled<Vec<_>>>()?;
+            //= specs/spexus-service.md#tokens
+            //# A token that is made without saying what for MUST be for reading, and MUST stop working after 90 days.
             if scopes.is_empty() {
-                scopes.push(Scope::Admin);
+                scopes.push(Scope::Read);
             }
             scopes.sort_unstable();
             scopes.dedup();
@@ -259,11 +307,8 @@ pub async fn create(
                 false => None,
             };
             let now = tx.now();
-            let expires_at = input
-                .expires
-                .as_deref()
-                .map(|text| expiry("expires", text, now))
-                .transpose()?;
+            let expires_at = within(tx, &caller, input.expires.as_deref(), now).await?;
+            refuse_too_many(tx, &owner, max_tokens, now).await?;
             if tokens::has_name(&mut tx.conn, owner.id, &name).await? {
                 let problem = format!("{} has a token {name:?} already", owner.username);
                 return Err(Refusal::field(Code::EntityDuplicate, "name", problem, "another name").into());
@@ -274,39 +319,107 @@ pub async fn create(
                 name,
                 scopes,
                 project: project.as_ref().map(|project| project.key.clone()),
+                project_id: project.as_ref().map(|project| project.id),
                 expires_at,
                 last_used_at: None,
                 created_at: now,
             };
             tokens::insert(tx, &info, owner.id, project.map(|project| project.id), hash).await?;
             record(tx, Action::Created, &info).await?;
+            note(tx, Happening::TokenCreated, &info).await?;
             Ok(info)
         })
     });
     Ok(CreatedToken {
         token: secret,
-        info: job.await.map_err(told)?,
+        info: job.await?,
     })
 }
 
 /// Revokes a token; it opens nothing from now on.
 pub async fn revoke(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Token> {
-    caller.may(Operation::OwnAccount)?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::OwnAccount, move |tx, caller| {
         Box::pin(async move {
             let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no token {id}"));
             let (token, owner) = tokens::by_id(&mut tx.conn, id).await?.ok_or_else(missing)?;
+            if !is_within_reach(&caller, &token) {
+                return Err(missing().into());
+            }
             if owner != caller.user_id {
                 // Other people's tokens do not exist for those who may not manage them.
                 caller.may(Operation::ManageUsers).map_err(|_| missing())?;
             }
-            tokens::remove(tx, id).await?;
-            record(tx, Action::Deleted, &token).await?;
+            remove(tx, &token).await?;
             Ok(token)
         })
     });
-    job.await.map_err(told)
+    job.await
+}
+
+/// Takes a token away, and tells so.
+pub(super) async fn remove(tx: &mut Tx, token: &Token) -> Result<()> {
+    tokens::remove(tx, token.id).await?;
+    record(tx, Action::Deleted, token).await?;
+    note(tx, Happening::TokenRevoked, token).await
+}
+
+async fn note(tx: &mut Tx, what: Happening, token: &Token) -> Result<()> {
+    let name = format!("token {} of {}", token.name, token.user);
+    let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
+    audit::record(tx, what, Some(token.id), &name, &scopes.join(",")).await
+}
+
+/// When a new token stops working: as it is asked for, and never later than the token it is made with.
+async fn within(
+    tx: &mut Tx,
+    caller: &Caller,
+    wanted: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>> {
+    let own = match caller.token_id {
+        Some(id) => tokens::by_id(&mut tx.conn, id)
+            .await?
+            .and_then(|(own, _)| own.expires_at),
+        None => None,
+    };
+    let asked = match wanted {
+        None => Some(now.plus_seconds(DEFAULT_SECONDS)),
+        Some(NEVER) => None,
+        Some(text) => Some(expiry("expires", text, now)?),
+    };
+    match (asked, own) {
+        (asked, None) => Ok(asked),
+        (Some(asked), Some(own)) if asked <= own => Ok(Some(asked)),
+        // Nothing was asked for: as long as it can be.
+        (_, Some(own)) if wanted.is_none() => Ok(Some(own)),
+        //= specs/spexus-service.md#tokens
+        //# A token MUST NOT be made with one that stops working earlier.
+        (_, Some(own)) => Err(Refusal::field(
+            Code::InvalidParams,
+            "expires",
+            format!("is later than {own}, when the token it is made with stops working"),
+            "an earlier time",
+        )
+        .hint("Make it with a session or with a token that lasts longer.")
+        .into()),
+    }
+}
+
+//= specs/spexus-service.md#tokens
+//# A user MUST NOT have more working tokens than the limit.
+async fn refuse_too_many(tx: &mut Tx, owner: &User, max: usize, now: Timestamp) -> Result<()> {
+    let all = tokens::of_user(&mut tx.conn, owner.id).await?;
+    let working = all
+        .iter()
+        .filter(|token| token.expires_at.is_none_or(|at| at > now));
+    if working.count() < max {
+        return Ok(());
+    }
+    let message = format!("{} has {max} tokens, which is the most", owner.username);
+    Err(Refusal::new(Code::RuleViolated, message)
+        .hint("Revoke one that is no longer used.")
+        .fact("max_tokens_per_user", max)
+        .into())
 }
 
 async fn owner(conn: &mut spexus_store::Conn, caller: &Caller, wanted: Option<&str>) -> Result<User> {

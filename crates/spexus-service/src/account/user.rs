@@ -1,17 +1,18 @@
 //! Users: making, changing, disabling them. Nothing is erased: a disabled account keeps its name in the history.
 
-use super::login::{SESSIONS, check_password};
-use crate::audit::Origin;
+use super::login::check_password;
+use super::token;
+use crate::audit::{self, Happening, Origin};
 use crate::context::{check_rev, reading};
-use crate::{Service, people, told};
+use crate::{Service, people};
 use serde::Serialize;
 use spexus_domain::account::{Caller, NewUser, Role, User, UserPatch};
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::Page;
-use spexus_domain::{Code, Refusal, Ruled, Uuid, text};
-use spexus_store::{Actor, Conn, Result, Tx, accounts, tokens};
+use spexus_domain::{Code, Refusal, Ruled, Uuid, password, text};
+use spexus_store::{Conn, Result, Tx, accounts, logins, tokens};
 use utoipa::ToSchema;
 
 /// What everyone may know of a user: enough to assign and to mention.
@@ -21,8 +22,9 @@ pub struct Profile {
     pub id: Uuid,
     /// The name.
     pub username: String,
-    /// The role.
-    pub role: Role,
+    /// The role; not told to a token that is bound to a project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
     /// Whether the account can be used.
     pub active: bool,
 }
@@ -30,11 +32,14 @@ pub struct Profile {
 /// The names of all users.
 pub async fn names(service: &Service, caller: &Caller) -> Ruled<Page<Profile>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    let all = accounts::all(&mut conn).await.map_err(told)?;
+    let all = accounts::all(&mut conn).await?;
+    //= specs/spexus-service.md#projects
+    //# A token bound to a project MUST be told no more of other people than their names.
+    let tells_role = caller.visibility().is_complete();
     let profile = |user: User| Profile {
         id: user.id,
         username: user.username,
-        role: user.role,
+        role: tells_role.then_some(user.role),
         active: user.active,
     };
     Ok(Page::whole(all.into_iter().map(profile).collect()))
@@ -43,9 +48,7 @@ pub async fn names(service: &Service, caller: &Caller) -> Ruled<Page<Profile>> {
 /// A user with everything about the account: oneself, or for administrators anyone.
 pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<User> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
-    let user = people::find(&mut conn, caller, "user", wanted)
-        .await
-        .map_err(told)?;
+    let user = people::find(&mut conn, caller, "user", wanted).await?;
     if user.id != caller.user_id {
         caller.may(Operation::ManageUsers)?;
     }
@@ -61,10 +64,10 @@ pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled
         .as_deref()
         .map(|email| text::email("email", email))
         .transpose()?;
-    text::password("password", &input.password)?;
+    password::chosen("password", &input.password, &username)?;
     let role = Role::parse("role", &input.role)?;
     let password_hash = service.passwords.hash(&input.password).await?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, _| {
         Box::pin(async move {
             refuse_taken(&mut tx.conn, None, Some(&username), email.as_deref()).await?;
             let (id, now) = (tx.new_id(), tx.now());
@@ -80,17 +83,18 @@ pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled
             };
             accounts::insert(tx, &user, &password_hash).await?;
             record(tx, Action::Created, None, &user).await?;
+            let role = user.role.name();
+            audit::record(tx, Happening::AccountCreated, Some(id), &user.username, role).await?;
             Ok(user)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Changes an account; role and access bite at once. Someone must remain who can administer.
 pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: UserPatch) -> Ruled<User> {
-    caller.may(Operation::ManageUsers)?;
-    let (caller, wanted) = (caller.clone(), wanted.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let wanted = wanted.to_owned();
+    let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, caller| {
         Box::pin(async move {
             let before = people::find(&mut tx.conn, &caller, "user", &wanted).await?;
             check_rev("this account", before.rev, patch.expect_rev)?;
@@ -129,13 +133,14 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Use
             //= specs/spexus-service.md#accounts
             //# An account that is disabled MUST lose its tokens and sessions with the same transaction.
             if before.active && !user.active {
-                remove_keys(tx, user.id).await?;
+                remove_keys(tx, &user).await?;
             }
             record(tx, Action::Updated, Some(&before), &user).await?;
+            note_rights(tx, &before, &user).await?;
             Ok(user)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Disables an account: its tokens and sessions go, its name stays in the history.
@@ -147,66 +152,131 @@ pub async fn disable(service: &Service, caller: &Caller, wanted: &str) -> Ruled<
     update(service, caller, wanted, patch).await
 }
 
-/// Changes one's own password; all sessions end.
+/// Changes one's own password; all sessions end, and the tokens too when that is wanted.
 pub async fn change_password(
     service: &Service,
     caller: &Caller,
     current: &str,
     new: &str,
+    tokens: Tokens,
     origin: &Origin,
-) -> Ruled<()> {
+) -> Ruled<u64> {
     caller.may(Operation::OwnAccount)?;
-    text::password("new_password", new)?;
-    let user = check_password(service, &caller.username, current, origin).await?;
-    replace_password(service, caller, user.id, new).await
-}
-
-/// Sets another person's password, as an administrator; all of that person's sessions end.
-pub async fn reset_password(service: &Service, caller: &Caller, wanted: &str, new: &str) -> Ruled<()> {
-    caller.may(Operation::ManageUsers)?;
-    text::password("password", new)?;
-    let mut conn = service.store.read().await.map_err(told)?;
-    let user = people::find(&mut conn, caller, "user", wanted)
-        .await
-        .map_err(told)?;
-    drop(conn);
-    replace_password(service, caller, user.id, new).await
-}
-
-async fn replace_password(service: &Service, caller: &Caller, user_id: Uuid, new: &str) -> Ruled<()> {
+    password::chosen("new_password", new, &caller.username)?;
+    let (user, attempt) = check_password(service, &caller.username, current, origin).await?;
     let password_hash = service.passwords.hash(new).await?;
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.change_anywhere(caller, Operation::OwnAccount, move |tx, _| {
         Box::pin(async move {
-            accounts::set_password(tx, user_id, &password_hash).await?;
-            //= specs/spexus-service.md#accounts
-            //# A new password MUST end all sessions of the account.
-            accounts::close_sessions(tx, user_id).await?;
-            note_sessions_closed(tx).await
+            let kept = replace_password(tx, &user, &password_hash, tokens).await?;
+            attempt.succeeded(tx, user.id).await?;
+            audit::record(tx, Happening::PasswordChanged, Some(user.id), &user.username, "").await?;
+            Ok(kept)
         })
     });
-    job.await.map_err(told)
+    job.await
+}
+
+/// Sets another person's password, as an administrator; all of that person's sessions end, and the tokens too when that
+/// is wanted. Tells how many tokens go on working.
+pub async fn reset_password(
+    service: &Service,
+    caller: &Caller,
+    wanted: &str,
+    new: &str,
+    tokens: Tokens,
+) -> Ruled<u64> {
+    caller.may(Operation::ManageUsers)?;
+    let mut conn = service.store.read().await?;
+    let user = people::find(&mut conn, caller, "user", wanted).await?;
+    drop(conn);
+    password::chosen("password", new, &user.username)?;
+    let password_hash = service.passwords.hash(new).await?;
+    let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, _| {
+        Box::pin(async move {
+            let kept = replace_password(tx, &user, &password_hash, tokens).await?;
+            // Whoever came from these networks may be why the password is replaced.
+            logins::forget_networks(tx, user.id).await?;
+            audit::record(tx, Happening::PasswordReset, Some(user.id), &user.username, "").await?;
+            Ok(kept)
+        })
+    });
+    job.await
+}
+
+/// What becomes of the tokens of an account that gets a new password.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// They go on: programs do not know the password, and need not be set up anew.
+    #[default]
+    Keep,
+    /// They are revoked, because whoever knew the password may have made some.
+    Revoke,
+}
+
+/// Replaces a password and ends what was opened with the old one; tells how many tokens go on working.
+async fn replace_password(tx: &mut Tx, user: &User, password_hash: &str, wanted: Tokens) -> Result<u64> {
+    accounts::set_password(tx, user.id, password_hash).await?;
+    //= specs/spexus-service.md#accounts
+    //# A new password MUST end all sessions of the account.
+    accounts::close_sessions(tx, user.id).await?;
+    //= specs/spexus-service.md#accounts
+    //# A new password, a closed session and a revoked token MUST be told in the history and in the audit trail with the id and the name of what they happened to.
+    let changed = Attributes::from_iter([("password".to_owned(), "changed".into())]);
+    let change = NewChange::new(
+        Entity::User,
+        user.id,
+        &user.username,
+        Action::Updated,
+        user.rev + 1,
+    );
+    tx.record(change.fields(None, changed)).await?;
+    record_sessions_closed(tx, user.id, &user.username).await?;
+    //= specs/spexus-service.md#accounts
+    //# A new password MUST revoke the tokens of the account when that is asked for, and keep them otherwise.
+    match wanted {
+        Tokens::Revoke => revoke_tokens(tx, user.id).await.map(|()| 0),
+        Tokens::Keep => Ok(tokens::of_user(&mut tx.conn, user.id).await?.len() as u64),
+    }
 }
 
 /// Takes everything from an account that opens the door; it gets nothing of it back when it is enabled again.
-async fn remove_keys(tx: &mut Tx, user_id: Uuid) -> Result<()> {
-    accounts::close_sessions(tx, user_id).await?;
+async fn remove_keys(tx: &mut Tx, user: &User) -> Result<()> {
+    accounts::close_sessions(tx, user.id).await?;
+    logins::forget_networks(tx, user.id).await?;
+    record_sessions_closed(tx, user.id, &user.username).await?;
+    revoke_tokens(tx, user.id).await
+}
+
+async fn revoke_tokens(tx: &mut Tx, user_id: Uuid) -> Result<()> {
     for token in tokens::of_user(&mut tx.conn, user_id).await? {
-        tokens::remove(tx, token.id).await?;
+        token::remove(tx, &token).await?;
     }
     Ok(())
 }
 
-/// Tells every node that sessions ended; what they remember of accounts is void.
-pub(crate) async fn note_sessions_closed(tx: &mut Tx) -> Result<()> {
-    tx.record(NewChange::new(
-        Entity::User,
-        SESSIONS,
-        "sessions closed",
-        Action::Updated,
-        1,
-    ))
-    .await
-    .map(drop)
+/// Tells every node that sessions of an account ended; what they remember of it is void.
+pub(crate) async fn record_sessions_closed(tx: &mut Tx, user_id: Uuid, username: &str) -> Result<()> {
+    let rev = accounts::by_id(&mut tx.conn, user_id)
+        .await?
+        .map_or(1, |user| user.rev);
+    let closed = Attributes::from_iter([("sessions".to_owned(), "closed".into())]);
+    let change = NewChange::new(Entity::User, user_id, username, Action::Updated, rev);
+    tx.record(change.fields(None, closed)).await?;
+    audit::record(tx, Happening::SessionsClosed, Some(user_id), username, "").await
+}
+
+/// Notes what became of somebody's rights.
+async fn note_rights(tx: &mut Tx, before: &User, after: &User) -> Result<()> {
+    let (id, name) = (Some(after.id), &after.username);
+    if before.role != after.role {
+        let detail = format!("{} to {}", before.role.name(), after.role.name());
+        audit::record(tx, Happening::RoleChanged, id, name, &detail).await?;
+    }
+    match (before.active, after.active) {
+        (true, false) => audit::record(tx, Happening::AccountDisabled, id, name, "").await,
+        (false, true) => audit::record(tx, Happening::AccountEnabled, id, name, "").await,
+        _ => Ok(()),
+    }
 }
 
 async fn refuse_taken(

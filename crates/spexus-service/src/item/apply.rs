@@ -34,11 +34,12 @@ pub(crate) async fn criterion(
     context: &Context,
     locals: &Locals,
     wanted: &str,
-    story: Option<Uuid>,
+    (story, project_id): (Option<Uuid>, Uuid),
 ) -> Result<Pointer> {
     let field = "acceptance_criterion";
+    let kind = Some(Kind::AcceptanceCriterion);
     let found = context
-        .local_item(conn, locals, field, wanted, Some(Kind::AcceptanceCriterion))
+        .item_beside(conn, locals, (field, wanted), kind, project_id)
         .await?;
     if found.parent.as_ref().map(|parent| parent.id) == story {
         return Ok(pointer(&found));

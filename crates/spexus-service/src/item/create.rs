@@ -2,9 +2,9 @@
 
 use super::apply::{assignee, criterion, pointer, requirement_type, workflow};
 use super::record;
+use crate::Service;
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
-use crate::{Service, told};
 use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::batch::Locals;
@@ -12,7 +12,7 @@ use spexus_domain::change::Action;
 use spexus_domain::item::{Item, NewItem, Person, Priority};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Kind, Reference, Ruled, Uuid, attribute};
-use spexus_store::{Actor, Error, Result, Tx, items, projects};
+use spexus_store::{Error, Result, Tx, items, projects};
 
 /// Makes an item. With an idempotency key the same request makes it once and is answered alike every time.
 pub async fn create(
@@ -22,10 +22,8 @@ pub async fn create(
     input: NewItem,
     key: Option<&str>,
 ) -> Ruled<Item> {
-    caller.may(Operation::CreateItem)?;
-    let key = Key::new(key, &(kind, &input))?;
-    let caller = caller.clone();
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let key = Key::new(key, caller, input.project.as_deref(), &(kind, &input))?;
+    let job = service.change_anywhere(caller, Operation::CreateItem, move |tx, caller| {
         Box::pin(async move {
             if let Some(kept) = recall(tx, key.as_ref()).await? {
                 return again(tx, &kept).await;
@@ -36,7 +34,7 @@ pub async fn create(
             Ok(item)
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Makes an item as part of a larger transaction.
@@ -58,6 +56,8 @@ pub(crate) async fn create_in(
         None => None,
     };
     kind.check_parent(parent.as_ref().map(|parent| parent.kind))?;
+    //= specs/spexus-service.md#projects
+    //# What is made inside something MUST be made in the project of that.
     let project_id = parent
         .as_ref()
         .map_or(context.project.id, |parent| parent.project_id);
@@ -81,7 +81,10 @@ pub(crate) async fn create_in(
     };
     let parent_id = parent.as_ref().map(|parent| parent.id);
     let acceptance_criterion = match &input.acceptance_criterion {
-        Some(wanted) => Some(criterion(&mut tx.conn, context, locals, wanted, parent_id).await?),
+        Some(wanted) => {
+            let story = (parent_id, project.id);
+            Some(criterion(&mut tx.conn, context, locals, wanted, story).await?)
+        }
         None => None,
     };
     let assignee = match &input.assignee {

@@ -1,19 +1,19 @@
 //! Deleting an item with what falls with it, telling so before, and bringing it all back.
 
 use super::record;
+use crate::Service;
 use crate::context::Context;
 use crate::link;
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::Locals;
 use spexus_domain::change::Action;
-use spexus_domain::deletion::{DeletionPreview, Falling};
+use spexus_domain::deletion::{DeletionPreview, Facts, Falling, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::link::Link;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Actor, Conn, Error, Result, Tx, comments, items, links, tree};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_store::{Conn, Error, Result, Tx, comments, items, links, tree};
 use std::collections::BTreeMap;
 
 /// What deleting an item would do.
@@ -25,12 +25,11 @@ pub async fn preview(
     id: &str,
 ) -> Ruled<DeletionPreview> {
     caller.may(Operation::Read)?;
-    let mut conn = service.store.read().await.map_err(told)?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
-    let item = context.item(&mut conn, "id", id, kind).await.map_err(told)?;
-    Ok(consequences(&mut conn, &item).await.map_err(told)?.preview)
+    let mut conn = service.store.read().await?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
+    let item = context.item(&mut conn, "id", id, kind).await?;
+    let found = consequences(&mut conn, caller, &item).await?;
+    Ok(found.preview)
 }
 
 /// Deletes an item and what falls with it; without `force` only when nothing does.
@@ -43,17 +42,15 @@ pub async fn delete(
     force: bool,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
-    caller.may(Operation::DeleteItem)?;
-    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let id = id.to_owned();
+    let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
         Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
             let item = context.item(&mut tx.conn, "id", &id, kind).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
-            delete_in(tx, &item, force).await
+            delete_in(tx, &context, &item, force).await
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Deletes an item of which somebody saw the preview and agreed to it. When something else falls by now, nothing does.
@@ -66,24 +63,27 @@ pub async fn delete_agreed(
     agreed: DeletionPreview,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
-    caller.may(Operation::DeleteItem)?;
-    let (caller, project) = (caller.clone(), project.map(str::to_owned));
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
         Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            let id = agreed.reference_id.to_string();
+            //= specs/spexus-service.md#rules
+            //# What was shown MUST be deleted by its UUID and in the revision that was shown.
+            let id = agreed.id.to_string();
             let item = context.item(&mut tx.conn, "id", &id, None).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
-            if consequences(&mut tx.conn, &item).await?.preview != agreed {
-                let message = format!("{id} was not deleted: what falls with it changed meanwhile");
+            super::update::check_rev(&mut tx.conn, &item, Some(agreed.rev)).await?;
+            if consequences(&mut tx.conn, &context.caller, &item).await?.preview != agreed {
+                let message = format!(
+                    "{}/{} was not deleted: what falls with it changed meanwhile",
+                    agreed.project, agreed.reference_id
+                );
                 return Err(Refusal::new(Code::StaleRevision, message)
                     .hint("Look at the preview again.")
                     .into());
             }
-            delete_in(tx, &item, true).await
+            delete_in(tx, &context, &item, true).await
         })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Brings a deleted item back, with everything that fell with it.
@@ -94,27 +94,28 @@ pub async fn restore(
     kind: Option<Kind>,
     id: &str,
 ) -> Ruled<Item> {
-    caller.may(Operation::RestoreItem)?;
-    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            restore_in(tx, &context, &Locals::default(), kind, &id).await
-        })
+    let id = id.to_owned();
+    let job = service.change(caller, Operation::RestoreItem, project, move |tx, context| {
+        Box::pin(async move { restore_in(tx, &context, &Locals::default(), kind, &id).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Deletes an item as part of a larger transaction.
-pub(crate) async fn delete_in(tx: &mut Tx, item: &Item, force: bool) -> Result<DeletionPreview> {
-    let found = consequences(&mut tx.conn, item).await?;
+pub(crate) async fn delete_in(
+    tx: &mut Tx,
+    context: &Context,
+    item: &Item,
+    force: bool,
+) -> Result<DeletionPreview> {
+    let found = consequences(&mut tx.conn, &context.caller, item).await?;
     //= specs/spexus-service.md#rules
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
     found.preview.check(force)?;
     let deletion_id = tx.new_id();
     for link in &found.links {
         links::bury(tx, link.id, Some(deletion_id)).await?;
-        link::record(tx, Action::Deleted, link, item.project_id).await?;
+        link::record(tx, Action::Deleted, link).await?;
     }
     for requirement in &found.unpointed {
         let mut freed = requirement.clone();
@@ -145,7 +146,7 @@ pub(crate) async fn restore_in(
     id: &str,
 ) -> Result<Item> {
     let id = locals.resolve("id", id)?;
-    let item = context.any_item(&mut tx.conn, &id).await?;
+    let item = context.any_item(&mut tx.conn, "id", &id).await?;
     let of_kind = kind.is_none_or(|kind| kind == item.kind);
     let deletion = items::deletion_of(&mut tx.conn, item.id)
         .await?
@@ -170,7 +171,9 @@ pub(crate) async fn restore_in(
         record(tx, Action::Restored, None, &back).await?;
     }
     for link in links::raise_fallen(tx, deletion_id).await? {
-        link::record(tx, Action::Restored, &link, item.project_id).await?;
+        // The refusal undoes all of it: who may not see the other end must not bring the link back either.
+        link::check_ends(&context.caller, &link)?;
+        link::record(tx, Action::Restored, &link).await?;
     }
     items::by_id(&mut tx.conn, item.id)
         .await?
@@ -183,7 +186,7 @@ async fn check_container(conn: &mut Conn, fallen: &[Item]) -> Result<()> {
         if fallen.iter().any(|item| item.id == parent.id) {
             continue;
         }
-        let container = items::by_any_id(conn, Uuid::nil(), &AnyId::Uuid(parent.id)).await?;
+        let container = items::by_id(conn, parent.id).await?;
         if container.is_none_or(|container| container.deleted_at.is_some()) {
             let message = format!("{} contains it and is deleted", parent.reference_id);
             return Err(Refusal::new(Code::RuleViolated, message)
@@ -202,7 +205,7 @@ struct Consequences {
     unpointed: Vec<Item>,
 }
 
-async fn consequences(conn: &mut Conn, item: &Item) -> Result<Consequences> {
+async fn consequences(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<Consequences> {
     let nodes = tree::below(conn, item.id, u32::MAX, MAX_TREE_NODES + 1).await?;
     if nodes.len() > MAX_TREE_NODES as usize {
         let message = format!("{} contains more than {MAX_TREE_NODES} items", item.reference_id);
@@ -246,15 +249,17 @@ async fn consequences(conn: &mut Conn, item: &Item) -> Result<Consequences> {
         .iter()
         .map(|requirement| requirement.reference_id.clone())
         .collect();
-    let ended = i64::try_from(ending.len()).unwrap_or(i64::MAX);
-    let preview = DeletionPreview::decide(
-        item.reference_id.clone(),
-        falling,
-        ended,
+    let counted = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let hidden = ending.values().filter(|link| !link::is_visible(caller, link));
+    let facts = Facts {
+        items: falling,
+        links: counted(ending.len()),
+        hidden_links: counted(hidden.count()),
         comments,
-        losing,
+        unpointed: losing,
         last_criterion,
-    );
+    };
+    let preview = DeletionPreview::decide(Subject::from(item), facts);
     Ok(Consequences {
         preview,
         items,

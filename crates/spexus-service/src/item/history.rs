@@ -1,7 +1,7 @@
 //! The history of one item, its comments and its links.
 
+use crate::Service;
 use crate::context::{Context, reading};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::change::Change;
 use spexus_domain::permission::Operation;
@@ -19,11 +19,9 @@ pub async fn history(
     page: PageRequest,
 ) -> Ruled<Page<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
     let id = AnyId::parse("id", id)?;
-    let item = context.any_item(&mut conn, &id).await.map_err(told)?;
+    let item = context.any_item(&mut conn, "id", &id).await?;
     if kind.is_some_and(|kind| kind != item.kind) {
         return Err(spexus_store::items::not_found(&id));
     }
@@ -31,16 +29,11 @@ pub async fn history(
         Some(cursor) => cursor.parse().map_err(|_| bad_cursor())?,
         None => i64::MAX,
     };
-    let mut data = changes::of_item(&mut conn, item.id, before, page.limit + 1)
-        .await
-        .map_err(told)?;
-    let total_count = changes::count_of_item(&mut conn, item.id).await.map_err(told)?;
+    let mut data = changes::of_item(&mut conn, item.id, before, page.limit + 1).await?;
+    let total_count = changes::count_of_item(&mut conn, item.id).await?;
     let more = data.len() > page.limit as usize;
     data.truncate(page.limit as usize);
+    crate::changes::hide_unseen(&mut conn, caller.visibility(), &mut data).await?;
     let next_cursor = data.last().filter(|_| more).map(|last| last.seq.to_string());
-    Ok(Page {
-        data,
-        total_count,
-        next_cursor,
-    })
+    Ok(Page::new(data, total_count, next_cursor))
 }

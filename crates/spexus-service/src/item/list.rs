@@ -1,13 +1,13 @@
 //! Listing items: filters by name, orders from a fixed list.
 
 use crate::context::{Context, reading};
-use crate::{Service, people, told};
+use crate::{Service, people};
 use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::{Item, Priority};
 use spexus_domain::permission::Operation;
-use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
-use spexus_domain::{Kind, Ruled, Timestamp, nearest};
+use spexus_domain::query::{Count, ItemFilter, Order, Page, PageRequest};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Timestamp, Uuid, nearest};
 use spexus_store::{Conn, Result, listing, settings};
 use utoipa::IntoParams;
 
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ItemQuery {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     pub project: Option<String>,
     /// Status names.
     pub status: Option<String>,
@@ -50,11 +50,24 @@ pub struct ItemQuery {
     /// `created_at`, `updated_at`, `priority`, `title`, `status` or `position`; a leading `-` turns it around.
     pub order_by: Option<String>,
     /// Rows of the page, 1 to 200.
+    #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
-    /// Only these fields, separated by commas; read by the surface that shows the answer.
+    /// `exact` counts to the end whatever it costs; without it `total_count` may be null beside `total_at_least`.
+    pub count: Option<String>,
+    /// Only these fields, separated by commas.
     pub fields: Option<String>,
+}
+
+impl ItemQuery {
+    /// The page that is wanted.
+    pub(crate) fn page(&self) -> Ruled<PageRequest> {
+        Ok(PageRequest {
+            count: Count::parse(self.count.as_deref())?,
+            ..PageRequest::new(self.limit, self.cursor.clone())?
+        })
+    }
 }
 
 /// One page of the items of a kind, or of all kinds.
@@ -65,19 +78,17 @@ pub async fn list(
     query: &ItemQuery,
 ) -> Ruled<Page<Item>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let page = PageRequest::new(query.limit, query.cursor.clone())?;
+    let page = query.page()?;
     let order = query
         .order_by
         .as_deref()
         .map(Order::parse)
         .transpose()?
         .unwrap_or_default();
-    let filter = filter(&mut conn, caller, kind.into_iter().collect(), query)
-        .await
-        .map_err(told)?;
+    let filter = filter(&mut conn, caller, kind.into_iter().collect(), query).await?;
     listing::items(&mut conn, &filter, order, &page)
         .await
-        .map_err(told)
+        .map_err(Refusal::from)
 }
 
 /// Turns the words of a client into a filter; a name that does not exist is refused with those that do.
@@ -116,17 +127,53 @@ pub(crate) async fn filter(
     if let Some(name) = &query.creator {
         filter.creator = Some(people::find(conn, caller, "creator", name).await?.id);
     }
-    if let Some(id) = &query.parent {
-        filter.parent = Some(context.item(conn, "parent", id, None).await?.id);
+    let criterion = Some(Kind::AcceptanceCriterion);
+    let mut places = Vec::new();
+    for (field, wanted, kind, found) in [
+        ("parent", &query.parent, None, &mut filter.parent),
+        ("under", &query.under, None, &mut filter.under),
+        (
+            "acceptance_criterion",
+            &query.acceptance_criterion,
+            criterion,
+            &mut filter.acceptance_criterion,
+        ),
+    ] {
+        if let Some(id) = wanted {
+            let item = context.item(conn, field, id, kind).await?;
+            *found = Some(item.id);
+            places.push((field, item));
+        }
     }
-    if let Some(id) = &query.under {
-        filter.under = Some(context.item(conn, "under", id, None).await?.id);
-    }
-    if let Some(id) = &query.acceptance_criterion {
-        let kind = Some(Kind::AcceptanceCriterion);
-        filter.acceptance_criterion = Some(context.item(conn, "acceptance_criterion", id, kind).await?.id);
-    }
+    filter.project_id = Some(project_of_list(&context, &places)?);
     Ok(filter)
+}
+
+/// The project a list is of: the one named, else that of the items it is about, else the usual one.
+//= specs/spexus-service.md#projects
+//# A list of what is in or below an item MUST be of the project of that item.
+fn project_of_list(context: &Context, places: &[(&str, Item)]) -> Ruled<Uuid> {
+    let Some((_, first)) = places.first() else {
+        return Ok(context.project.id);
+    };
+    match places
+        .iter()
+        .find(|(_, item)| item.project_id != first.project_id)
+    {
+        None => Ok(first.project_id),
+        Some((field, other)) => {
+            let problem = format!(
+                "{}/{} and {}/{} are in different projects",
+                first.project, first.reference_id, other.project, other.reference_id
+            );
+            Err(Refusal::field(
+                Code::InvalidParams,
+                *field,
+                problem,
+                "items of one project",
+            ))
+        }
+    }
 }
 
 fn listed(text: Option<&str>) -> impl Iterator<Item = &str> {

@@ -1,14 +1,14 @@
 //! What somebody may have meant by an id that leads nowhere.
 
+use crate::Service;
 use crate::context::{Context, reading};
 use crate::item::ItemQuery;
 use crate::search::{self, SearchQuery};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Kind, Reference, Ruled, nearest, text};
-use spexus_store::{Conn, Result, items};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, nearest, text};
+use spexus_store::{Conn, Error, Result, items};
 
 /// More would be a list, not a question.
 const MAX_NEAR: usize = 5;
@@ -26,16 +26,17 @@ pub async fn near(
 ) -> Ruled<Option<Vec<Item>>> {
     let wanted = wanted.trim();
     let mut conn = reading(service, caller, Operation::Read).await?;
-    let context = Context::of_read(service, &mut conn, caller, project)
-        .await
-        .map_err(told)?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
     if let Ok(id) = AnyId::parse("id", wanted) {
-        let found = items::by_any_id(&mut conn, context.project.id, &id)
-            .await
-            .map_err(told)?;
-        return match (found, id) {
+        let is_missing = match context.any_item(&mut conn, "id", &id).await {
+            Ok(_) => false,
+            // What is ambiguous or contradicts its project leads somewhere too.
+            Err(Error::Refused(refusal)) => refusal.code == Code::ResourceNotFound,
+            Err(error) => return Err(error.into()),
+        };
+        return match (is_missing, id) {
             (
-                None,
+                true,
                 AnyId::Reference {
                     project: None,
                     reference,
@@ -45,7 +46,7 @@ pub async fn near(
                 numbered(&context, &mut conn, reference.kind(), numbers)
                     .await
                     .map(Some)
-                    .map_err(told)
+                    .map_err(Refusal::from)
             }
             // Nobody mistypes a UUID, and another project is none of ours.
             _ => Ok(None),
@@ -57,7 +58,7 @@ pub async fn near(
         return numbered(&context, &mut conn, Some(kind), numbers)
             .await
             .map(Some)
-            .map_err(told);
+            .map_err(Refusal::from);
     }
     drop(conn);
     if wanted.is_empty() {

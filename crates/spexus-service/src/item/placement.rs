@@ -3,15 +3,15 @@
 use super::apply::pointer;
 use super::record;
 use super::update::check_rev;
+use crate::Service;
 use crate::context::Context;
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::Locals;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, Move};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Kind, Refusal, Ruled};
-use spexus_store::{Actor, Conn, Result, Tx, items};
+use spexus_store::{Conn, Result, Tx, items};
 
 /// Moves an item.
 pub async fn move_to(
@@ -22,15 +22,11 @@ pub async fn move_to(
     id: &str,
     to: Move,
 ) -> Ruled<Item> {
-    caller.may(Operation::UpdateItem)?;
-    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            move_in(tx, &context, &Locals::default(), kind, &id, to).await
-        })
+    let id = id.to_owned();
+    let job = service.change(caller, Operation::UpdateItem, project, move |tx, context| {
+        Box::pin(async move { move_in(tx, &context, &Locals::default(), kind, &id, to).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Moves an item as part of a larger transaction.
@@ -47,7 +43,7 @@ pub(crate) async fn move_in(
     let mut item = before.clone();
     if let Some(wanted) = &to.parent {
         let parent = context
-            .local_item(&mut tx.conn, locals, "parent", wanted, None)
+            .item_beside(&mut tx.conn, locals, ("parent", wanted), None, item.project_id)
             .await?;
         item.kind.check_parent(Some(parent.kind))?;
         item.parent = Some(pointer(&parent));
@@ -132,7 +128,9 @@ async fn position(
             return items::last_position(conn, item.project_id, item.kind, parent).await;
         }
     };
-    let sibling = context.local_item(conn, locals, field, wanted, None).await?;
+    let sibling = context
+        .item_beside(conn, locals, (field, wanted), None, item.project_id)
+        .await?;
     if sibling.id == item.id {
         return Ok(item.position);
     }

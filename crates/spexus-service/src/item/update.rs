@@ -2,16 +2,16 @@
 
 use super::apply::{assignee, criterion, requirement_type, workflow};
 use super::record;
+use crate::Service;
 use crate::context::Context;
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::batch::Locals;
-use spexus_domain::change::Action;
+use spexus_domain::change::{Action, Change, FieldChange};
 use spexus_domain::item::{Item, ItemPatch};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text};
-use spexus_store::{Actor, Conn, Error, Result, Tx, changes, comments, items, projects};
+use spexus_store::{Conn, Error, Result, Tx, changes, comments, items, projects};
 
 /// Changes the fields that are given; a stale `expect_rev` is refused with who changed what.
 pub async fn update(
@@ -22,15 +22,11 @@ pub async fn update(
     id: &str,
     patch: ItemPatch,
 ) -> Ruled<Item> {
-    caller.may(Operation::UpdateItem)?;
-    let (caller, project, id) = (caller.clone(), project.map(str::to_owned), id.to_owned());
-    let job = service.store.write(Actor::from(&caller), move |tx| {
-        Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            update_in(tx, &context, &Locals::default(), kind, &id, patch).await
-        })
+    let id = id.to_owned();
+    let job = service.change(caller, Operation::UpdateItem, project, move |tx, context| {
+        Box::pin(async move { update_in(tx, &context, &Locals::default(), kind, &id, patch).await })
     });
-    job.await.map_err(told)
+    job.await
 }
 
 /// Changes an item as part of a larger transaction.
@@ -79,23 +75,34 @@ pub(crate) async fn check_rev(conn: &mut Conn, item: &Item, expected: Option<i64
         item.reference_id, item.rev
     );
     let mut refusal = Refusal::new(Code::StaleRevision, message).fact("current_rev", item.rev);
-    for change in changes::since_rev(conn, item.id, item.id, expected).await? {
+    let since = changes::since_rev(conn, item.id, item.id, expected).await?;
+    let fault = |(field, who): (FieldChange, String)| {
+        let to = field.after.as_ref();
+        let to = to.map_or_else(|| "nothing".into(), |value| text::excerpt(&value.to_string(), 80));
+        Fault {
+            field: field.field,
+            problem: format!("changed to {to} {who}"),
+            allowed: format!("expect_rev {}", item.rev),
+        }
+    };
+    refusal.faults.extend(differences(since).into_iter().map(fault));
+    Err(refusal.into())
+}
+
+/// What differs after some changes, and by whom: of each field the last change, and nothing of what is again as it was.
+fn differences(changes: Vec<Change>) -> Vec<(FieldChange, String)> {
+    let mut found: Vec<(FieldChange, String)> = Vec::new();
+    for change in changes {
+        let who = format!("by {} at {} (revision {})", change.user, change.at, change.rev);
         for field in change.fields {
-            let to = field
-                .after
-                .map_or_else(|| "nothing".into(), |value| text::excerpt(&value.to_string(), 80));
-            let problem = format!(
-                "changed to {to} by {} at {} (revision {})",
-                change.user, change.at, change.rev
-            );
-            refusal.faults.push(Fault {
-                field: field.field,
-                problem,
-                allowed: format!("expect_rev {}", item.rev),
-            });
+            match found.iter_mut().find(|(known, _)| known.field == field.field) {
+                Some(known) => (known.0.after, known.1) = (field.after, who.clone()),
+                None => found.push((field, who.clone())),
+            }
         }
     }
-    Err(refusal.into())
+    found.retain(|(field, _)| field.before != field.after);
+    found
 }
 
 async fn patched(
@@ -123,7 +130,7 @@ async fn patched(
     }
     match &patch.acceptance_criterion {
         Some(Some(wanted)) => {
-            let story = before.parent.as_ref().map(|parent| parent.id);
+            let story = (before.parent.as_ref().map(|parent| parent.id), before.project_id);
             item.acceptance_criterion = Some(criterion(conn, context, locals, wanted, story).await?);
         }
         Some(None) => item.acceptance_criterion = None,

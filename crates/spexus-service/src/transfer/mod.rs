@@ -4,11 +4,13 @@
 //! and exported again is the same, byte for byte. CSV ([`sheet`]) is for spreadsheets, Markdown ([`document`]) for
 //! readers; what they import goes through the same rules as if someone had typed it (`rows.rs`).
 //!
-//! Every import is one transaction: all of it or nothing, with the line of everything that was refused. Files are read
-//! and written page by page, so their size does not matter.
+//! Every import is all or nothing, with the line of everything that was refused. Up to 500 rows are one transaction; more
+//! are staged, so that others can write meanwhile, and shown at once (`large.rs`). Files are read and written page by page,
+//! so their size does not matter.
 
 pub mod demo;
 pub mod document;
+mod large;
 pub mod lines;
 mod people;
 mod rows;
@@ -47,6 +49,9 @@ pub struct Imported {
     pub comments: u64,
     /// Accounts made for names nobody here had; disabled until an administrator enables them.
     pub new_users: Vec<String>,
+    /// What looks like a mistake but was done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What became of each row, for forms that have rows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<RowOutcome>,

@@ -2,10 +2,12 @@
 //! as everywhere. A name in the reference column that nothing has yet stands for what the row makes, and later rows can
 //! use it.
 
+use super::large::{self, Notes, Work};
 use super::{Imported, Progress, all_refused, at_line};
+use crate::Service;
 use crate::context::Context;
-use crate::item::{create::create_in, placement::move_in, update::update_in};
-use crate::{Service, told};
+use crate::item::update::{check_rev, update_in};
+use crate::item::{create::create_in, placement::move_in};
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::batch::Locals;
@@ -13,11 +15,14 @@ use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
 use spexus_domain::permission::Operation;
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid};
-use spexus_store::{Actor, Error, Result, Tx, items, settings};
-use std::collections::{HashMap, HashSet, VecDeque};
+use spexus_store::rehearsal::Extent;
+use spexus_store::staging::MAX_DIRECT_OPERATIONS;
+use spexus_store::{Error, Result, Store, Tx, items, settings, transfer};
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 
 /// Refused lines collected before an import gives up.
-const MAX_REFUSED: usize = 50;
+const MAX_REFUSED: usize = 1_000;
 
 /// One row, not yet checked.
 #[derive(Clone, Debug, Default)]
@@ -73,21 +78,47 @@ pub(super) async fn apply(
 ) -> Ruled<Imported> {
     caller.may(Operation::CreateItem)?;
     caller.may(Operation::UpdateItem)?;
-    let (caller, project) = (caller.clone(), project.map(str::to_owned));
-    let job = service.store.write(Actor::from(&caller), move |tx| {
+    let (some, rest) = first(rows);
+    let size = some.len();
+    let rows = some.into_iter().chain(rest);
+    let (owned, named) = (caller.clone(), project.map(str::to_owned));
+    let work: Work<Imported> = Box::new(move |tx, notes| {
         Box::pin(async move {
-            let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
-            let imported = apply_in(tx, context, rows, &progress).await?;
-            if dry_run {
-                tx.discard();
-            }
+            let context = Context::in_one_project(&mut tx.conn, &owned, named.as_deref()).await?;
+            notes.project = Some((context.project.id, context.project.key.clone()));
+            let imported = apply_in(tx, context, rows, &progress, notes).await?;
             Ok(Imported { dry_run, ..imported })
         })
     });
-    job.await.map_err(told)
+    if size <= MAX_DIRECT_OPERATIONS {
+        return large::direct(service, caller, dry_run, work).await;
+    }
+    let place = async {
+        let mut conn = service.store.read().await?;
+        Context::in_one_project(&mut conn, caller, project).await
+    };
+    let extent = Extent::All(place.await?.project.id);
+    let (mut imported, shown) = large::staged(service, caller, extent, dry_run, work).await?;
+    for row in &mut imported.rows {
+        row.reference_id = shown.shift.apply(&row.reference_id);
+    }
+    imported.warnings.extend(shown.warning());
+    Ok(imported)
 }
 
-async fn apply_in(tx: &mut Tx, context: Context, rows: Rows, progress: &Progress) -> Result<Imported> {
+/// The first rows, one more than fit into one transaction, and the rest.
+fn first(mut rows: Rows) -> (Vec<Ruled<Row>>, Rows) {
+    let some = rows.by_ref().take(MAX_DIRECT_OPERATIONS + 1).collect();
+    (some, rows)
+}
+
+async fn apply_in(
+    tx: &mut Tx,
+    context: Context,
+    rows: impl Iterator<Item = Ruled<Row>>,
+    progress: &Progress,
+    notes: &mut Notes,
+) -> Result<Imported> {
     let mut imported = Imported {
         project: context.project.key.clone(),
         ..Imported::default()
@@ -95,17 +126,16 @@ async fn apply_in(tx: &mut Tx, context: Context, rows: Rows, progress: &Progress
     let mut applying = Applying {
         context,
         names: HashMap::new(),
-        refused: HashSet::new(),
+        doubled: 0,
         workflows: HashMap::new(),
     };
     let mut refused: Vec<Refusal> = Vec::new();
     for row in rows {
-        match applying.next(tx, row).await {
-            Ok(Some(outcome)) => {
+        match applying.next(tx, row, notes).await {
+            Ok(outcome) => {
                 imported.count(outcome);
                 progress(imported.rows.len() as u64);
             }
-            Ok(None) => {}
             Err(Error::Refused(refusal)) => {
                 // A database that refused a statement takes no more in this transaction.
                 let last = refusal.code == Code::EntityDuplicate;
@@ -116,6 +146,15 @@ async fn apply_in(tx: &mut Tx, context: Context, rows: Rows, progress: &Progress
             }
             Err(other) => return Err(other),
         }
+    }
+    //= specs/spexus.md#transfer
+    //# An import that makes items which say the same as items that are there SHOULD warn that it may be the second one.
+    if applying.doubled > 0 {
+        imported.warnings.push(format!(
+            "{} new items say the same as items that are there already. Was the file imported before? Reference ids in it \
+             (an export has them) make an import change items instead of making them again.",
+            applying.doubled
+        ));
     }
     match all_refused(refused) {
         Some(refusal) => Err(refusal.into()),
@@ -137,39 +176,76 @@ impl Imported {
 struct Applying {
     context: Context,
     names: HashMap<String, Uuid>,
-    /// The names of rows that were refused; what belongs to them is not worth another complaint.
-    refused: HashSet<String>,
+    /// New items without a reference id that say what another one says already.
+    doubled: u64,
     workflows: HashMap<Kind, Workflow>,
 }
 
 impl Applying {
-    /// Applies a row; `None` when it is passed over because what it belongs to was refused.
-    async fn next(&mut self, tx: &mut Tx, row: Ruled<Row>) -> Result<Option<RowOutcome>> {
+    //= specs/spexus.md#transfer
+    //# An import that is refused MUST name every line at fault, also those that belong to a refused one.
+    /// Applies a row. One that is refused leaves a substitute behind, so that what belongs to it is checked as well; an
+    /// import with a refused row is undone as a whole, and the substitute with it.
+    async fn next(&mut self, tx: &mut Tx, row: Ruled<Row>, notes: &mut Notes) -> Result<RowOutcome> {
         let row = row?;
-        if self.belongs_to_refused(&row) {
-            return Ok(None);
-        }
         let (line, name) = (row.line, fold(&row.name));
-        match self.row(tx, row).await {
-            Ok(outcome) => Ok(Some(outcome)),
-            Err(error) => {
-                self.refused.insert(name);
-                Err(at_line(line, error))
+        let named = Reference::parse(&row.name).and_then(|reference| reference.kind());
+        let (kind, parent) = (row.kind.or(named), row.parent.clone());
+        let refused = match self.row(tx, row, notes).await {
+            Ok(outcome) => {
+                notes.line(tx.seq(), line);
+                return Ok(outcome);
+            }
+            Err(Error::Refused(refusal)) => refusal,
+            Err(other) => return Err(other),
+        };
+        if let Some(kind) = kind
+            && !name.is_empty()
+            && !self.names.contains_key(&name)
+            && refused.code != Code::EntityDuplicate
+        {
+            let parent = parent.map(|name| self.local(name));
+            if let Some(id) = self.substitute(tx, kind, parent).await? {
+                self.names.insert(name, id);
             }
         }
+        Err(at_line(line, refused.into()))
     }
 
-    fn belongs_to_refused(&mut self, row: &Row) -> bool {
-        let criterion = row.patch.acceptance_criterion.iter().flatten();
-        let mut named = row.parent.iter().chain(criterion);
-        let belongs = named.any(|name| self.refused.contains(&fold(name)));
-        if belongs {
-            self.refused.insert(fold(&row.name));
-        }
-        belongs
+    /// An item of a kind that says nothing, in the container wanted or, where that cannot be, in a substitute of it.
+    fn substitute<'a>(
+        &'a mut self,
+        tx: &'a mut Tx,
+        kind: Kind,
+        parent: Option<String>,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Uuid>>> + Send + 'a>> {
+        Box::pin(async move {
+            let rules = kind.rules();
+            let input = |parent: Option<String>| NewItem {
+                title: if rules.title_required { "…" } else { "" }.to_owned(),
+                description: "…".to_owned(),
+                parent,
+                ..NewItem::default()
+            };
+            let locals = Locals::default();
+            let made = create_in(tx, &self.context, &locals, kind, input(parent)).await;
+            match (made, rules.parent) {
+                (Ok(item), _) => Ok(Some(item.id)),
+                (Err(Error::Refused(_)), Some(container)) => {
+                    let Some(container) = self.substitute(tx, container, None).await? else {
+                        return Ok(None);
+                    };
+                    let inside = input(Some(container.to_string()));
+                    let made = create_in(tx, &self.context, &locals, kind, inside).await;
+                    Ok(made.ok().map(|item| item.id))
+                }
+                (Err(Error::Refused(_)), None) => Ok(None),
+                (Err(other), _) => Err(other),
+            }
+        })
     }
 
-    async fn row(&mut self, tx: &mut Tx, mut row: Row) -> Result<RowOutcome> {
+    async fn row(&mut self, tx: &mut Tx, mut row: Row, notes: &mut Notes) -> Result<RowOutcome> {
         row.parent = row.parent.map(|name| self.local(name));
         row.patch.acceptance_criterion = row
             .patch
@@ -201,9 +277,20 @@ impl Applying {
         let name = fold(&row.name);
         let line = row.line;
         let (action, item) = match known {
-            Some(item) => self.change(tx, &item, row).await?,
-            None => (RowAction::Created, self.make(tx, reference.as_ref(), row).await?),
+            Some(item) => {
+                refuse_stale(notes.live.as_ref(), &item, &row).await?;
+                self.change(tx, &item, row).await?
+            }
+            None => {
+                if let Some(reference) = &reference {
+                    notes.absent(reference.to_string(), line);
+                }
+                (RowAction::Created, self.make(tx, reference.as_ref(), row).await?)
+            }
         };
+        if action == RowAction::Unchanged {
+            notes.unchanged(item.id, line);
+        }
         if !name.is_empty() && self.names.insert(name, item.id).is_some() {
             let problem = "stands twice in the file";
             return Err(
@@ -271,6 +358,9 @@ impl Applying {
             attributes,
         };
         let mut item = create_in(tx, &self.context, &Locals::default(), kind, input).await?;
+        if reference.is_none() && transfer::says_the_same(&mut tx.conn, &item).await? {
+            self.doubled += 1;
+        }
         for status in steps.into_iter().skip(1) {
             let step = ItemPatch {
                 status: Some(status),
@@ -307,6 +397,16 @@ impl Applying {
     /// What an id of the file stands for: something made above, or what it says.
     fn local(&self, name: String) -> String {
         self.names.get(&fold(&name)).map_or(name, Uuid::to_string)
+    }
+}
+
+/// Refuses a stale revision by the history of the real database, which a rehearsal does not have.
+async fn refuse_stale(live: Option<&Store>, item: &Item, row: &Row) -> Result<()> {
+    match (live, row.patch.expect_rev) {
+        (Some(live), Some(expected)) if expected != item.rev => {
+            check_rev(&mut live.read().await?, item, Some(expected)).await
+        }
+        _ => Ok(()),
     }
 }
 

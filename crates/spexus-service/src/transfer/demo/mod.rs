@@ -7,23 +7,25 @@ mod plan;
 mod write;
 
 use super::Progress;
+use super::large::{self, Work};
 use super::people::People;
+use crate::Service;
 use crate::context::Context;
-use crate::{Service, told};
 use dice::Dice;
 use plan::Planner;
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
-use spexus_store::Actor;
+use spexus_store::rehearsal::Extent;
+use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use write::Writer;
 
 /// Items made at most by one call.
 pub const MAX_ITEMS: u64 = 10_000_000;
 
-/// Items after which a transaction is closed; a few more, because epics are not torn apart.
-const TRANSACTION_ITEMS: u64 = 5_000;
+/// Items that are shown together; a few more, because epics are not torn apart.
+const PART_ITEMS: u64 = 5_000;
 
 /// What was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -65,12 +67,13 @@ pub async fn fill(
     let mut planner = Planner::new(Dice::new(seed), items);
     let mut filled = Filled::default();
     while !planner.is_done() {
-        let (caller, project, progress) = (caller.clone(), project.map(str::to_owned), progress.clone());
-        let job = service.store.write(Actor::from(&caller), move |tx| {
+        let (owned, named, progress) = (caller.clone(), project.map(str::to_owned), progress.clone());
+        let work: Work<(People, Planner, Filled)> = Box::new(move |tx, notes| {
             Box::pin(async move {
-                let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+                let context = Context::new(&mut tx.conn, &owned, named.as_deref()).await?;
+                notes.project = Some((context.project.id, context.project.key.clone()));
                 let mut writer = Writer::begin(tx, context.project, &people).await?;
-                while !planner.is_done() && writer.filled.items < TRANSACTION_ITEMS {
+                while !planner.is_done() && writer.filled.items < PART_ITEMS {
                     let epic = planner.next_epic();
                     writer.epic(tx, epic).await?;
                     progress(planner.made());
@@ -80,7 +83,13 @@ pub async fn fill(
             })
         });
         let part;
-        (people, planner, part) = job.await.map_err(told)?;
+        (people, planner, part) = if items <= MAX_DIRECT_OPERATIONS as u64 {
+            large::direct(service, caller, false, work).await?
+        } else {
+            large::staged(service, caller, Extent::Nothing, false, work)
+                .await?
+                .0
+        };
         filled = Filled {
             project: part.project,
             items: filled.items + part.items,

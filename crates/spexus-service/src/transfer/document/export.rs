@@ -1,9 +1,9 @@
 //! Writing a project as a document.
 
 use super::{BETWEEN, CRITERIA, REQUIREMENTS, escaped};
+use crate::Service;
 use crate::context::Context;
 use crate::transfer::{Exported, Progress, broken_file};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
@@ -23,28 +23,29 @@ pub async fn export(
     progress: &Progress,
 ) -> Ruled<Exported> {
     caller.may(Operation::Read)?;
-    let mut snapshot = Snapshot::begin(&service.store).await.map_err(told)?;
-    let conn = snapshot.conn().map_err(told)?;
-    let context = Context::new(conn, caller, project).await.map_err(told)?;
+    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let conn = snapshot.conn()?;
+    let context = Context::new(conn, caller, project).await?;
     let mut writer = Writer {
         out,
         progress,
         items: 0,
     };
-    match epic {
+    let project = match epic {
         Some(id) => {
-            let epic = context
-                .item(conn, "epic", id, Some(Kind::Epic))
-                .await
-                .map_err(told)?;
-            writer.epic(conn, &epic).await.map_err(told)?;
+            let epic = context.item(conn, "epic", id, Some(Kind::Epic)).await?;
+            writer.epic(conn, &epic).await?;
+            epic.project
         }
-        None => writer.project(conn, context.project.id).await.map_err(told)?,
-    }
+        None => {
+            writer.project(conn, context.project.id).await?;
+            context.project.key
+        }
+    };
     let items = writer.items;
-    snapshot.end().await.map_err(told)?;
+    snapshot.end().await?;
     Ok(Exported {
-        project: context.project.key,
+        project,
         items,
         ..Exported::default()
     })
@@ -218,6 +219,7 @@ async fn page(
     let request = PageRequest {
         limit: PAGE_ROWS,
         cursor,
+        ..PageRequest::default()
     };
     let page = listing::items(conn, filter, order, &request).await?;
     Ok((page.data, page.next_cursor))

@@ -2,10 +2,11 @@
 
 use super::VERSION;
 use super::record::{Header, ProjectRecord, Record, Totals};
+use crate::Service;
 use crate::context::{Context, NO_PROJECT};
 use crate::transfer::{Exported, Progress, broken_file};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
+use spexus_domain::id::PROMPT_PREFIX;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_domain::{Kind, Ruled, Uuid};
@@ -25,16 +26,16 @@ pub async fn export(
     //= specs/spexus.md#transfer
     //# A project exported as JSON lines, imported into an empty database and exported again MUST be the same, byte for byte, on
     //# both engines.
-    let mut snapshot = Snapshot::begin(&service.store).await.map_err(told)?;
-    let conn = snapshot.conn().map_err(told)?;
-    let context = Context::new(conn, caller, project).await.map_err(told)?;
+    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let conn = snapshot.conn()?;
+    let context = Context::new(conn, caller, project).await?;
     let mut writer = Writer {
         out,
         progress,
         written: 0,
     };
-    let exported = writer.all(conn, context.project).await.map_err(told)?;
-    snapshot.end().await.map_err(told)?;
+    let exported = writer.all(conn, context.project).await?;
+    snapshot.end().await?;
     Ok(exported)
 }
 
@@ -53,6 +54,9 @@ impl Writer<'_> {
         }))?;
         let mut counters = transfer::counters(conn, id).await?;
         counters.extend(transfer::counters(conn, NO_PROJECT).await?);
+        // Only the numbers of what the file holds: others count things of this installation alone.
+        let numbered = |prefix: &str| Kind::ALL.iter().any(|kind| kind.rules().prefix == prefix);
+        counters.retain(|(prefix, _)| prefix == PROMPT_PREFIX || numbered(prefix));
         self.line(&Record::Project(ProjectRecord::new(
             project,
             counters.into_iter().collect(),

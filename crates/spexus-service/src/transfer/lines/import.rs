@@ -3,10 +3,11 @@
 use super::record::{Header, ProjectRecord, Record, Totals};
 use super::settings::Taking;
 use super::{MAX_LINE_BYTES, VERSION};
+use crate::Service;
 use crate::context::NO_PROJECT;
+use crate::transfer::large::{self, Work};
 use crate::transfer::people::People;
 use crate::transfer::{Imported, Input, Progress, at_line, broken_file};
-use crate::{Service, told};
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -16,8 +17,10 @@ use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, Project};
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, text};
+use spexus_store::rehearsal::Extent;
+use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use spexus_store::transfer::{self, Known};
-use spexus_store::{Actor, Conn, Result, Tx, items, projects};
+use spexus_store::{Conn, Result, Tx, items, projects};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, Read as _};
 
@@ -26,7 +29,7 @@ pub async fn import(
     service: &Service,
     caller: &Caller,
     key: Option<&str>,
-    mut input: Input,
+    input: Input,
     dry_run: bool,
     progress: Progress,
 ) -> Ruled<Imported> {
@@ -38,29 +41,51 @@ pub async fn import(
         caller.may(operation)?;
     }
     let people = People::new(&service.passwords).await?;
+    let (mut input, is_large) = measured(input)?;
     let key = key.map(str::to_owned);
     //= specs/spexus.md#transfer
     //# An import MUST be all or nothing, also when the process is killed.
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let work: Work<Imported> = Box::new(move |tx, notes| {
         Box::pin(async move {
-            let everything = !transfer::has_items(&mut tx.conn, None).await?;
+            let everything = match notes.had_items {
+                Some(had_items) => !had_items,
+                None => !transfer::has_items(&mut tx.conn, None).await?,
+            };
+            notes.is_alone = true;
             let mut reader = Reader::new(people, Taking::new(everything), key);
             let mut line = 0;
             while let Some(record) = next(&mut input, &mut line)? {
-                reader
-                    .take(tx, record)
-                    .await
-                    .map_err(|error| at_line(line, error))?;
+                let taken = reader.take(tx, record).await;
+                large::at(notes, tx, line, taken)?;
                 progress(line);
             }
-            let imported = reader.finish(tx, line, dry_run).await?;
-            if dry_run {
-                tx.discard();
-            }
-            Ok(imported)
+            let project = reader.target()?;
+            notes.project = Some((project.id, project.key.clone()));
+            reader.finish(tx, line, dry_run).await
         })
     });
-    job.await.map_err(told)
+    if !is_large {
+        return large::direct(service, caller, dry_run, work).await;
+    }
+    let (mut imported, shown) = large::staged(service, caller, Extent::Each, dry_run, work).await?;
+    imported.warnings.extend(shown.warning());
+    Ok(imported)
+}
+
+/// The input as it was, and whether it is more than fits into one transaction.
+fn measured(mut input: Input) -> Ruled<(Input, bool)> {
+    let mut beginning = Vec::new();
+    let limit = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
+    let mut lines = 0;
+    while lines <= MAX_DIRECT_OPERATIONS && beginning.len() <= MAX_LINE_BYTES {
+        let read = input.by_ref().take(limit).read_until(b'\n', &mut beginning);
+        if read.map_err(|error| broken_file(&error))? == 0 {
+            return Ok((Box::new(std::io::Cursor::new(beginning)), false));
+        }
+        lines += 1;
+    }
+    let whole = std::io::Cursor::new(beginning).chain(input);
+    Ok((Box::new(std::io::BufReader::new(whole)), true))
 }
 
 /// The next record; `None` behind the last.

@@ -1,6 +1,7 @@
 //! Reading CSV: a header of field names, then a row for each item.
 
 use super::column::{Column, Field};
+use super::formula::unguarded;
 use crate::Service;
 use crate::transfer::rows::{self, Row, Rows};
 use crate::transfer::{Imported, Input, Progress, broken_file, refused_at};
@@ -66,11 +67,12 @@ fn row(columns: &[Column], record: &csv::StringRecord, line: u64) -> Ruled<Row> 
     let naming = |column: &Column| matches!(column, Column::Field(Field::ReferenceId | Field::Kind));
     let (first, rest): (Vec<_>, Vec<_>) = columns.iter().zip(record).partition(|(column, _)| naming(column));
     for (column, cell) in first.into_iter().chain(rest) {
+        let cell = unguarded(cell);
         match column {
             Column::Attribute(name) => {
-                attributes.insert(name.clone(), value(cell));
+                attributes.insert(name.clone(), value(&cell));
             }
-            Column::Field(field) => put(&mut row, *field, cell)?,
+            Column::Field(field) => put(&mut row, *field, &cell)?,
         }
     }
     if !attributes.is_empty() {

@@ -4,8 +4,9 @@
 
 mod column;
 mod export;
+mod formula;
 mod import;
 
 pub use column::DEFAULT_COLUMNS;
-pub use export::export;
+pub use export::{Layout, export};
 pub use import::import;

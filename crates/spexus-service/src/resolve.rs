@@ -1,0 +1,154 @@
+//! Which item an id means.
+//!
+//! Inside the system an item is its UUID. A reference id is a name within one project, so it is looked up in one: in the
+//! project the request names, in the one the token is bound to, or, where the caller sees several and names none, in
+//! the only one that has it. What could mean several items is refused with all of them, because a wrong guess writes
+//! into somebody else's work.
+
+use crate::context::Context;
+use spexus_domain::batch::Locals;
+use spexus_domain::item::Item;
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
+use spexus_store::{Conn, Result, items};
+
+/// Candidates told of an ambiguous reference at most.
+const MAX_CANDIDATES: usize = 10;
+
+impl Context {
+    /// A living item by any id; with a kind, only of that kind.
+    pub(crate) async fn item(
+        &self,
+        conn: &mut Conn,
+        field: &str,
+        id: &str,
+        kind: Option<Kind>,
+    ) -> Result<Item> {
+        self.local_item(conn, &Locals::default(), field, id, kind).await
+    }
+
+    /// A living item by any id or by the local name an earlier operation of a batch gave it.
+    pub(crate) async fn local_item(
+        &self,
+        conn: &mut Conn,
+        locals: &Locals,
+        field: &str,
+        id: &str,
+        kind: Option<Kind>,
+    ) -> Result<Item> {
+        let id = locals.resolve(field, id)?;
+        let item = self.any_item(conn, field, &id).await?;
+        living(item, kind)
+    }
+
+    /// A living item that has to be in the project of another one: its container, its criterion, its sibling. A
+    /// reference is looked up there.
+    pub(crate) async fn item_beside(
+        &self,
+        conn: &mut Conn,
+        locals: &Locals,
+        (field, id): (&str, &str),
+        kind: Option<Kind>,
+        project_id: Uuid,
+    ) -> Result<Item> {
+        let id = locals.resolve(field, id)?;
+        let item = self.find(conn, field, &id, Some(project_id)).await?;
+        living(item, kind)
+    }
+
+    /// An item by any id, deleted or not.
+    pub(crate) async fn any_item(&self, conn: &mut Conn, field: &str, id: &AnyId) -> Result<Item> {
+        let place = (self.is_named || !self.caller.visibility().is_complete()).then_some(self.project.id);
+        self.find(conn, field, id, place).await
+    }
+
+    /// An item by any id; a reference without a project is looked up in `place`, or in all that can be seen.
+    //= specs/spexus-http.md#permissions
+    //# A token bound to a project MUST show and change nothing of another project.
+    async fn find(&self, conn: &mut Conn, field: &str, id: &AnyId, place: Option<Uuid>) -> Result<Item> {
+        self.check_key(id)?;
+        let found = match (id, place) {
+            (
+                AnyId::Reference {
+                    project: None,
+                    reference,
+                },
+                None,
+            ) => only_one(conn, field, reference).await?,
+            (id, place) => items::by_any_id(conn, place.unwrap_or(self.project.id), id).await?,
+        };
+        let found = found.filter(|item| self.caller.sees(item.project_id));
+        let item = found.ok_or_else(|| items::not_found(id))?;
+        //= specs/spexus-service.md#projects
+        //# A request that names a project MUST be refused when an id it gives, be it a UUID, belongs to another project.
+        if self.is_named && item.project_id != self.project.id {
+            let own = format!("{}/{}", item.project, item.reference_id);
+            return Err(self.contradicted(&own, &item.project));
+        }
+        Ok(item)
+    }
+
+    /// Refuses `web/REQ-001` in a request that names another project, whether there is such an item or not.
+    fn check_key(&self, id: &AnyId) -> Result<()> {
+        match id {
+            AnyId::Reference {
+                project: Some(key), ..
+            } if self.is_named && *key != self.project.key => Err(self.contradicted(&id.to_string(), key)),
+            _ => Ok(()),
+        }
+    }
+
+    fn contradicted(&self, item: &str, key: &str) -> spexus_store::Error {
+        let problem = format!("is {}, but {item} is not in it", self.project.key);
+        Refusal::field(
+            Code::InvalidParams,
+            "project",
+            problem,
+            format!("{key}, or leave it out"),
+        )
+        .into()
+    }
+}
+
+/// The only item of all projects that has a reference. A deleted one counts too: its number is not free, and who names
+/// it must not hit another project's item because of it.
+//= specs/spexus-service.md#projects
+//# A reference id without a project MUST mean the item of the only project that has it; where several have it, it MUST be
+//# refused with all of them.
+async fn only_one(conn: &mut Conn, field: &str, reference: &Reference) -> Result<Option<Item>> {
+    let mut found = items::of_all_projects(conn, reference, MAX_CANDIDATES as u32 + 1).await?;
+    if found.len() < 2 {
+        return Ok(found.pop());
+    }
+    let more = if found.len() > MAX_CANDIDATES { ", …" } else { "" };
+    found.truncate(MAX_CANDIDATES);
+    let candidates: Vec<String> = found
+        .iter()
+        .map(|item| format!("{}/{}", item.project, item.reference_id))
+        .collect();
+    let candidates = format!("{}{more}", candidates.join(", "));
+    let problem = format!("{reference} exists in several projects: {candidates}");
+    Err(
+        Refusal::field(Code::InvalidParams, field, problem, candidates.clone())
+            .hint("Name the one you mean with its project, or send `project`.")
+            .fact("candidates", candidates)
+            .into(),
+    )
+}
+
+/// Refuses a deleted item, and one of another kind.
+fn living(item: Item, kind: Option<Kind>) -> Result<Item> {
+    if let Some(at) = item.deleted_at {
+        let message = format!("{} was deleted at {at}", item.reference_id);
+        return Err(Refusal::new(Code::ResourceNotFound, message)
+            .hint("Restore it first.")
+            .into());
+    }
+    match kind {
+        Some(kind) if kind != item.kind => {
+            let message = format!("{} is no {}", item.reference_id, kind.rules().label);
+            let hint = format!("It is of the kind {}; use that.", item.kind.name());
+            Err(Refusal::new(Code::ResourceNotFound, message).hint(hint).into())
+        }
+        _ => Ok(item),
+    }
+}
