@@ -1,8 +1,8 @@
 //! Logging in and out, users, tokens.
 
 use crate::app::App;
-use crate::extract::{CameFrom, Id, Input, Params, SESSION_COOKIE, Secret, Who, secret, uuid};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::extract::{Anyone, CameFrom, Id, Input, Params, SESSION_COOKIE, Secret, Who, secret, uuid};
+use crate::respond::{Answer, Tagged, located, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,7 +12,7 @@ use spexus_domain::account::{NewToken, NewUser, Token, User, UserPatch};
 use spexus_domain::query::Page;
 use spexus_service::account::login::{self, LoggedIn};
 use spexus_service::account::token::{self, CreatedToken};
-use spexus_service::account::user::{self, Profile};
+use spexus_service::account::user::{self, Profile, Tokens};
 use spexus_service::envelope::ErrorEnvelope;
 use utoipa::{IntoParams, ToSchema};
 
@@ -33,10 +33,10 @@ pub(crate) struct LoginInput {
 )]
 pub(crate) async fn log_in(
     State(app): State<App>,
+    _: Anyone,
     CameFrom(origin): CameFrom,
     Input(input): Input<LoginInput>,
 ) -> Answer<impl IntoResponse> {
-    app.limits.check_address(&origin.address)?;
     let session = login::login(&app.service, &input.username, &input.password, &origin).await?;
     let secure = if app.options.secure_cookies {
         "; Secure"
@@ -87,9 +87,19 @@ pub(crate) struct PasswordInput {
     current_password: String,
     /// The password from now on.
     new_password: String,
+    /// Whether the tokens of the account are revoked too.
+    #[serde(default)]
+    revoke_tokens: bool,
 }
 
-/// Change one's own password; all sessions end.
+fn tokens(revoke: bool) -> Tokens {
+    match revoke {
+        true => Tokens::Revoke,
+        false => Tokens::Keep,
+    }
+}
+
+/// Change one's own password; all sessions end, tokens only when asked for.
 #[utoipa::path(
     post, path = "/api/v1/auth/password", tag = "accounts", request_body = PasswordInput,
     responses((status = 204), (status = "4XX", body = ErrorEnvelope))
@@ -105,6 +115,7 @@ pub(crate) async fn change_password(
         &caller,
         &input.current_password,
         &input.new_password,
+        tokens(input.revoke_tokens),
         &origin,
     )
     .await?;
@@ -131,7 +142,11 @@ pub(crate) async fn create_user(
     Input(input): Input<NewUser>,
 ) -> Answer<impl IntoResponse> {
     let user = user::create(&app.service, &caller, input).await?;
-    Ok(Tagged::created(user.rev, user))
+    Ok(Tagged::created(
+        user.rev,
+        format!("/api/v1/users/{}", user.id),
+        user,
+    ))
 }
 
 /// Read an account: one's own, or for administrators anyone's.
@@ -162,7 +177,7 @@ pub(crate) async fn update_user(
     headers: HeaderMap,
     Input(mut patch): Input<UserPatch>,
 ) -> Answer<impl IntoResponse> {
-    patch.expect_rev = expected_rev(&headers)?.or(patch.expect_rev);
+    patch.expect_rev = one_rev(&headers, patch.expect_rev)?;
     let user = user::update(&app.service, &caller, &name, patch).await?;
     Ok(Tagged::ok(user.rev, user))
 }
@@ -186,9 +201,12 @@ pub(crate) async fn disable_user(
 pub(crate) struct ResetInput {
     /// The password from now on.
     password: String,
+    /// Whether the tokens of the account are revoked too.
+    #[serde(default)]
+    revoke_tokens: bool,
 }
 
-/// Set someone's password; all of that person's sessions end.
+/// Set someone's password; all of that person's sessions end, tokens only when asked for.
 #[utoipa::path(
     put, path = "/api/v1/users/{user}/password", tag = "accounts", request_body = ResetInput,
     params(("user" = String, Path, description = "A name or an id.")),
@@ -200,7 +218,8 @@ pub(crate) async fn reset_password(
     Id(name): Id,
     Input(input): Input<ResetInput>,
 ) -> Answer<StatusCode> {
-    user::reset_password(&app.service, &caller, &name, &input.password).await?;
+    let tokens = tokens(input.revoke_tokens);
+    user::reset_password(&app.service, &caller, &name, &input.password, tokens).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -240,7 +259,8 @@ pub(crate) async fn create_token(
     Input(input): Input<NewToken>,
 ) -> Answer<impl IntoResponse> {
     let created = token::create(&app.service, &caller, params.user.as_deref(), input).await?;
-    Ok((StatusCode::CREATED, Json(created)))
+    let location = located(&format!("/api/v1/tokens/{}", created.info.id));
+    Ok((StatusCode::CREATED, location, Json(created)))
 }
 
 /// Revoke a token; it opens nothing from now on.

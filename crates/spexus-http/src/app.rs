@@ -1,21 +1,32 @@
 //! What every handler can reach.
 
 use crate::HttpOptions;
-use crate::limits::Limits;
-use mcp_runtime::streamable_http::McpService;
-use spexus_domain::Kind;
+use crate::health::Readiness;
+use crate::hosts::OwnHosts;
+use crate::limits::{Held, Limits};
+use mcp_server::streamable_http::McpService;
+use spexus_domain::{Kind, Uuid};
 use spexus_mcp::Mcp;
 use spexus_service::Service;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::watch;
 
-/// The state of the surface. Cheap to clone.
+/// The state of the surface. One shared handle: the router clones it several times for each request.
 #[derive(Clone)]
-pub(crate) struct App {
+pub(crate) struct App(Arc<Surface>);
+
+/// What the handle leads to.
+pub(crate) struct Surface {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
     pub(crate) limits: Arc<Limits>,
+    /// Streams each user has open.
+    pub(crate) streams: Arc<Held<Uuid>>,
+    /// Names this server is reached by.
+    pub(crate) hosts: Arc<OwnHosts>,
+    /// Whether the database answered lately.
+    pub(crate) readiness: Arc<Readiness>,
     /// The same system for agents.
     pub(crate) mcp: Mcp,
     /// What speaks MCP over HTTP.
@@ -24,6 +35,20 @@ pub(crate) struct App {
     pub(crate) running: Arc<AtomicUsize>,
     /// Turns true when the server stops; streams end then.
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl App {
+    pub(crate) fn new(surface: Surface) -> Self {
+        Self(Arc::new(surface))
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Surface;
+
+    fn deref(&self) -> &Surface {
+        &self.0
+    }
 }
 
 /// The same for routes that exist once for each kind of item.

@@ -6,7 +6,8 @@ use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use spexus_domain::audit::Event;
+use spexus_domain::Timestamp;
+use spexus_domain::audit::{Event, EventFilter};
 use spexus_domain::query::{Page, PageRequest};
 use spexus_service::audit;
 use spexus_service::envelope::ErrorEnvelope;
@@ -21,6 +22,14 @@ pub(crate) struct TrailParams {
     limit: Option<u32>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
+    /// What happened, such as `login_failed`.
+    event: Option<String>,
+    /// Who did it, or whom it was done to.
+    user: Option<String>,
+    /// Not before this time.
+    since: Option<String>,
+    /// Before this time.
+    until: Option<String>,
 }
 
 /// List what happened at the door, newest first.
@@ -33,14 +42,19 @@ pub(crate) async fn list_events(
     Who(caller): Who,
     Params(params): Params<TrailParams>,
 ) -> Answer<Json<Page<Event>>> {
-    Ok(Json(
-        audit::list(
-            &app.service,
-            &caller,
-            PageRequest::new(params.limit, params.cursor)?,
-        )
-        .await?,
-    ))
+    let time = |field: &str, text: &Option<String>| {
+        text.as_deref()
+            .map(|text| Timestamp::parse(field, text))
+            .transpose()
+    };
+    let filter = EventFilter {
+        since: time("since", &params.since)?,
+        until: time("until", &params.until)?,
+        event: params.event,
+        user: params.user,
+    };
+    let page = PageRequest::new(params.limit, params.cursor)?;
+    Ok(Json(audit::list(&app.service, &caller, &filter, page).await?))
 }
 
 /// What verifying the history found.

@@ -2,6 +2,8 @@
 
 use crate::app::App;
 use crate::extract::{CameFrom, Params, Secret, Who, secret};
+use crate::limits::Hold;
+use crate::mcp::EXPIRY_LOOKED_AT_EVERY;
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +13,7 @@ use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use spexus_domain::change::Change;
 use spexus_domain::limits::MAX_PAGE_ROWS;
-use spexus_domain::{Code, Refusal, Ruled};
+use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_service::account::token;
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::{Origin, Service, changes};
@@ -25,12 +27,23 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FeedParams {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
     /// The `next_since` of the answer before; 0 for everything.
     since: Option<i64>,
     /// Rows of the answer, 1 to 200.
     limit: Option<u32>,
+}
+
+/// From where the stream is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StreamParams {
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
+    project: Option<String>,
+    /// The id of the last event known; the present when left out.
+    since: Option<i64>,
 }
 
 /// A part of the feed.
@@ -69,14 +82,14 @@ pub(crate) async fn list_changes(
 
 /// Listen to changes as server-sent events; `Last-Event-ID` continues where a connection broke.
 #[utoipa::path(
-    get, path = "/api/v1/changes/stream", tag = "history", params(FeedParams),
+    get, path = "/api/v1/changes/stream", tag = "history", params(StreamParams),
     responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn stream_changes(
     State(app): State<App>,
     Who(caller): Who,
     CameFrom(origin): CameFrom,
-    Params(params): Params<FeedParams>,
+    Params(params): Params<StreamParams>,
     headers: HeaderMap,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     let since = match last_event_id(&headers)?.or(params.since) {
@@ -89,12 +102,15 @@ pub(crate) async fn stream_changes(
         Some(Secret::Header(secret) | Secret::Cookie(secret)) => secret.to_owned(),
         None => String::new(),
     };
+    let place = app.streams.take(caller.user_id);
+    let place = place.ok_or_else(|| app.streams.refusal("streams"))?;
     let listener = Listener {
+        _place: place,
         secret,
         origin,
         news: app.service.follow(),
         stopping: app.stopping.clone(),
-        service: app.service,
+        service: app.service.clone(),
         project: params.project,
         since,
         waiting: VecDeque::new(),
@@ -123,6 +139,7 @@ fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
 
 /// Someone who listens: reads from the chain after its own cursor, so it is never too slow and misses nothing.
 struct Listener {
+    _place: Hold<Uuid>,
     service: Service,
     secret: String,
     origin: Origin,
@@ -162,6 +179,7 @@ impl Listener {
             }
             tokio::select! {
                 news = self.news.changed() => news.ok()?,
+                () = token::expired(&self.service, &self.secret, EXPIRY_LOOKED_AT_EVERY) => return None,
                 //= specs/spexus-http.md#stopping
                 //# Streams MUST end when the server stops.
                 _ = self.stopping.wait_for(|stopping| *stopping) => return None,

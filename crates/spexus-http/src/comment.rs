@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::extract::{Id, Input, Who, uuid};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -39,7 +39,7 @@ pub(crate) async fn update_comment(
     headers: HeaderMap,
     Input(mut patch): Input<CommentPatch>,
 ) -> Answer<impl IntoResponse> {
-    patch.expect_rev = expected_rev(&headers)?.or(patch.expect_rev);
+    patch.expect_rev = one_rev(&headers, patch.expect_rev)?;
     let comment = comment::update(&app.service, &caller, uuid(&id)?, patch).await?;
     Ok(Tagged::ok(comment.rev, comment))
 }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::respond::Refused;
+use crate::sender::Sender;
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -11,9 +12,8 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spexus_domain::account::Caller;
-use spexus_domain::{Code, Refusal, Ruled, complaint};
-use spexus_service::{Origin, account::token};
-use std::net::SocketAddr;
+use spexus_domain::{Code, Refusal, Ruled, complaint, hint};
+use spexus_service::{Origin, account::token, audit};
 use std::time::Duration;
 
 /// The name of the cookie a web session is kept in.
@@ -106,6 +106,14 @@ fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
         return Err(Refusal::new(Code::InvalidParams, "the body is empty").hint("Send a JSON object."));
     }
     refuse_nul(body)?;
+    //= specs/spexus-http.md#description
+    //# A body that is not a JSON object MUST be refused, also where its members would fit by their order.
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(
+            Refusal::new(Code::InvalidParams, "the body is a list, not an object")
+                .hint("Send a JSON object with the fields by name."),
+        );
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| misfit(&error))?;
     reader.end().map_err(|error| {
@@ -276,8 +284,8 @@ impl<S: Send + Sync> FromRequestParts<S> for CameFrom {
 pub(crate) fn origin(parts: &Parts) -> Origin {
     let address = parts
         .extensions
-        .get::<SocketAddr>()
-        .map(|address| address.ip().to_string())
+        .get::<Sender>()
+        .map(|sender| sender.address.to_string())
         .unwrap_or_default();
     let client = parts
         .headers
@@ -308,29 +316,89 @@ where
 // Fulfils 003 R9.3, 003 R12.2, 003 R12.6, 003 R12.8
 /// The owner of a request's token or session, within the rate of both.
 pub(crate) async fn admit(app: &App, parts: &Parts) -> Ruled<Caller> {
+    let shown = secret(&parts.headers);
+    if matches!(shown, Some(Secret::Cookie(_))) {
+        check_same_origin(parts)?;
+    }
+    admit_with(app, parts, shown).await
+}
+
+/// The owner of a request's token. Sessions are for people in browsers; programs have tokens.
+// Fulfils 003 R9.2
+//= specs/spexus-mcp.md#endpoint
+//# The endpoint MUST be opened by a bearer token only: cookies and secrets of web sessions MUST be refused like no token and like a bad one.
+pub(crate) async fn admit_token(app: &App, parts: &Parts) -> Ruled<Caller> {
+    let shown = match secret(&parts.headers) {
+        Some(Secret::Header(secret)) if secret.starts_with(token::SESSION_PREFIX) => Some(Secret::Header("")),
+        Some(Secret::Cookie(_)) => None,
+        shown => shown,
+    };
+    admit_with(app, parts, shown).await
+}
+
+async fn admit_with(app: &App, parts: &Parts, shown: Option<Secret<'_>>) -> Ruled<Caller> {
     let origin = origin(parts);
-    match authenticate(app, parts, &origin).await {
+    let network = parts.extensions.get::<Sender>().map(Sender::network);
+    let (Some(Secret::Header(secret)) | Some(Secret::Cookie(secret))) = shown else {
+        //= specs/spexus-http.md#permissions
+        //# A request without a valid token or session MUST be answered 401, except for logging in, health and the descriptions of the interface.
+        let refusal = Refusal::new(Code::AuthMissing, "this needs a token").hint(hint::NO_TOKEN);
+        charge(app, parts)?;
+        audit::note_turned_away(&app.service, &origin, &refusal);
+        return Err(refusal);
+    };
+    // A token that was good a moment ago is not what makes an address send too much, and costs no look-up.
+    if let Some(network) = network
+        && !token::is_remembered(&app.service, secret)
+    {
+        turn_away(app, &origin, app.limits.check_network(network))?;
+    }
+    match token::authenticate(&app.service, secret, &origin).await {
         Ok(caller) => {
-            app.limits.check_caller(&caller)?;
+            turn_away(app, &origin, app.limits.check_caller(&caller))?;
             Ok(caller)
         }
         Err(refusal) => {
-            app.limits.check_address(&origin.address)?;
+            if let Some(network) = network.filter(|_| refusal.code.http_status() == 401) {
+                app.limits.spend(network);
+            }
             Err(refusal)
         }
     }
 }
 
-//= specs/spexus-http.md#permissions
-//# A request without a valid token or session MUST be answered 401, except for logging in, health and metrics.
-async fn authenticate(app: &App, parts: &Parts, origin: &Origin) -> Ruled<Caller> {
-    match secret(&parts.headers) {
-        Some(Secret::Header(secret)) => token::authenticate(&app.service, secret, origin).await,
-        Some(Secret::Cookie(secret)) => {
-            check_same_origin(parts)?;
-            token::authenticate(&app.service, secret, origin).await
-        }
-        None => Err(Refusal::new(Code::AuthMissing, "this needs a token")),
+/// Counts a request that needs no token against the rate of its address, and refuses it beyond.
+pub(crate) fn charge(app: &App, parts: &Parts) -> Ruled<()> {
+    let Some(sender) = parts.extensions.get::<Sender>() else {
+        return Ok(());
+    };
+    turn_away(app, &origin(parts), app.limits.check_network(sender.network()))?;
+    app.limits.spend(sender.network());
+    Ok(())
+}
+
+/// Notes whoever comes too fast.
+fn turn_away(app: &App, origin: &Origin, checked: Ruled<()>) -> Ruled<()> {
+    if let Err(refusal) = &checked {
+        metrics::counter!("spexus_rate_limited_total").increment(1);
+        audit::note_turned_away(&app.service, origin, refusal);
+    }
+    checked
+}
+
+/// A request that needs no token, within the rate of its address. Extracting it is what protects an open route.
+pub(crate) struct Anyone;
+
+impl<S> FromRequestParts<S> for Anyone
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        charge(&App::from_ref(state), parts)?;
+        Ok(Self)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who, uuid};
 use crate::item::InProject;
-use crate::respond::Answer;
+use crate::respond::{Answer, located};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -24,7 +24,8 @@ pub(crate) async fn create_link(
     Input(input): Input<NewLink>,
 ) -> Answer<impl IntoResponse> {
     let link = link::create(&app.service, &caller, params.project.as_deref(), input).await?;
-    Ok((StatusCode::CREATED, Json(link)))
+    let location = located(&format!("/api/v1/links/{}", link.id));
+    Ok((StatusCode::CREATED, location, Json(link)))
 }
 
 /// Say that a suspect link still holds.

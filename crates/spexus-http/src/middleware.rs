@@ -2,6 +2,7 @@
 //! whatever happens inside.
 
 use crate::app::App;
+use crate::early;
 use crate::respond::Refused;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -9,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use spexus_domain::{Code, Refusal, Uuid};
+use spexus_service::deadline::{self, Overrun};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +31,9 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     //# No log line, at any level, MUST hold a token, a password, the secret of a session or a text of a body.
     let span = tracing::info_span!("request", id = %id, %method, route);
     let started = Instant::now();
+    let (request, unread) = early::watched(request);
     let mut response = answer(&app, request, next).instrument(span.clone()).await;
+    unread.tell(&mut response);
     let (status, seconds) = (response.status(), started.elapsed().as_secs_f64());
     let labels = [
         ("method", method.to_string()),
@@ -44,6 +48,14 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         _ => tracing::debug!(status = status.as_u16(), milliseconds, "answered"),
     });
     finish(&mut response, &id);
+    //= specs/spexus-http.md#proxies
+    //# Where browsers reach the server by HTTPS, every answer MUST tell them to use nothing else.
+    if app.options.secure_cookies {
+        let strict = HeaderValue::from_static("max-age=31536000; includeSubDomains");
+        response
+            .headers_mut()
+            .insert(header::STRICT_TRANSPORT_SECURITY, strict);
+    }
     response
 }
 
@@ -59,7 +71,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
         }
     };
     let limit = Duration::from_millis(app.options.request_timeout_ms);
-    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
+    match deadline::within(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
         Ok(Ok(response)) => response,
         //= specs/spexus-http.md#answers
         //# A fault inside MUST cost one answer, tell nothing of the inside, and leave the server working.
@@ -70,13 +82,26 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
         .into_response(),
         //= specs/spexus-http.md#limits
         //# A request that takes longer than its time MUST be answered 504.
-        Err(_) => {
-            let message = format!(
-                "the request took longer than {} ms",
-                app.options.request_timeout_ms
-            );
-            Refused(Refusal::new(Code::Timeout, message)).into_response()
-        }
+        Err(overrun) => Refused(overran(overrun, app.options.request_timeout_ms)).into_response(),
+    }
+}
+
+//= specs/spexus-http.md#limits
+//# A request that is answered 504 MUST have written nothing, then or later, unless the answer says that the outcome is unknown.
+/// What is said of a request that took too long. Whoever hears that nothing was done may safely send it again.
+fn overran(overrun: Overrun, limit_ms: u64) -> Refusal {
+    match overrun {
+        Overrun::NothingDone => Refusal::new(
+            Code::Timeout,
+            format!("the request took longer than {limit_ms} ms; nothing was changed"),
+        )
+        .fact("outcome", "nothing_done"),
+        Overrun::OutcomeUnknown => Refusal::new(
+            Code::Timeout,
+            format!("the request took longer than {limit_ms} ms; what it writes may have been done or not"),
+        )
+        .hint("Look whether it is there, or send it again with the same idempotency key.")
+        .fact("outcome", "unknown"),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The description of the surface: OpenAPI for programs, a page for people. Handlers that exist for every kind are
 //! described once and expanded here the way the router expands them.
 
+mod complete;
+
+use crate::extract::Anyone;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, project, prompt, report, search,
     settings,
 };
 use askama::Template;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse};
 use serde_json::Value;
 use spexus_domain::Kind;
@@ -105,9 +108,16 @@ use utoipa::openapi::{OpenApi, Paths};
 struct Api;
 
 /// The description, complete.
+pub fn openapi() -> Value {
+    let mut document = serde_json::to_value(described()).unwrap_or_default();
+    complete::complete(&mut document);
+    document
+}
+
+/// What the handlers say of themselves.
 //= specs/spexus-http.md#description
 //# Every route of the router MUST stand in the OpenAPI document.
-pub fn openapi() -> OpenApi {
+fn described() -> OpenApi {
     let mut api = <Api as utoipa::OpenApi>::openapi();
     let written = std::mem::replace(&mut api.paths, Paths::new());
     for (path, methods) in written.paths {
@@ -166,21 +176,35 @@ fn named(mut methods: PathItem, tag: &str, name: &str) -> PathItem {
     methods
 }
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi().to_json().unwrap_or_default());
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi().to_string());
 
 /// The description for programs.
-pub(crate) async fn document() -> impl IntoResponse {
+pub(crate) async fn document(_: Anyone) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str())
 }
 
 /// The description for people.
-pub(crate) async fn docs_page() -> Html<&'static str> {
-    static PAGE: LazyLock<String> = LazyLock::new(|| Docs::new(&openapi()).render().unwrap_or_default());
-    Html(PAGE.as_str())
+pub(crate) async fn docs_page(_: Anyone, headers: HeaderMap) -> Html<String> {
+    static PAGE: LazyLock<String> =
+        LazyLock::new(|| Docs::new(&described(), openapi()).render().unwrap_or_default());
+    Html(PAGE.replace(SHOWN_HOST, host(&headers)))
+}
+
+/// The address examples are written with.
+const SHOWN_HOST: &str = "127.0.0.1:8080";
+
+/// The address the page was asked for under, when it is a plain one.
+fn host(headers: &HeaderMap) -> &str {
+    let given = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let plain = |host: &&str| {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);
+        !host.is_empty() && host.len() <= 255 && host.bytes().all(known)
+    };
+    given.filter(plain).unwrap_or(SHOWN_HOST)
 }
 
 /// The way in.
-pub(crate) async fn front_page() -> Html<&'static str> {
+pub(crate) async fn front_page(_: Anyone) -> Html<&'static str> {
     static PAGE: LazyLock<String> = LazyLock::new(|| {
         Front {
             version: env!("CARGO_PKG_VERSION"),
@@ -227,8 +251,7 @@ struct Shape {
 }
 
 impl Docs {
-    fn new(api: &OpenApi) -> Self {
-        let document = serde_json::to_value(api).unwrap_or_default();
+    fn new(api: &OpenApi, document: Value) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         for (path, methods) in &api.paths.paths {
             let operations = [

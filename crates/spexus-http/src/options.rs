@@ -1,5 +1,6 @@
 //! What the HTTP surface can be told, with its limits.
 
+use crate::TrustedProxies;
 use spexus_mcp::McpOptions;
 use std::sync::Arc;
 
@@ -18,14 +19,26 @@ pub struct HttpOptions {
     pub max_concurrent_requests: usize,
     /// Open connections; more wait to be accepted.
     pub max_connections: usize,
+    /// Open connections of one address; more are closed at once. Trusted proxies have no such limit.
+    pub max_connections_per_address: usize,
+    /// Streams of events one user may have open, over REST and MCP.
+    pub max_streams_per_user: usize,
+    /// How long a peer may take nothing of an answer.
+    pub write_timeout_ms: u64,
     /// Requests a minute for one token or session.
     pub max_requests_per_minute: u32,
+    /// Requests a minute for all tokens and sessions of one user.
+    pub max_user_requests_per_minute: u32,
     /// Requests a minute for one address without a valid token.
     pub max_anonymous_requests_per_minute: u32,
     /// How long running requests may take after the server was told to stop.
     pub drain_timeout_ms: u64,
     /// Whether browsers may be told to use HTTPS only, because they reach us that way.
     pub secure_cookies: bool,
+    /// Proxies that are believed when they say for whom they speak.
+    pub trusted_proxies: TrustedProxies,
+    /// Names the server is reached by, beside its address and the names of the machine itself.
+    pub public_hosts: Vec<String>,
     /// How the MCP endpoint works.
     pub mcp: McpOptions,
     /// Writes the metrics in Prometheus' text form.
@@ -41,10 +54,16 @@ impl Default for HttpOptions {
             request_timeout_ms: 30_000,
             max_concurrent_requests: 1_024,
             max_connections: 4_096,
+            max_connections_per_address: 512,
+            max_streams_per_user: 256,
+            write_timeout_ms: 30_000,
             max_requests_per_minute: 6_000,
+            max_user_requests_per_minute: 24_000,
             max_anonymous_requests_per_minute: 300,
             drain_timeout_ms: 10_000,
             secure_cookies: false,
+            trusted_proxies: TrustedProxies::default(),
+            public_hosts: Vec::new(),
             mcp: McpOptions::default(),
             metrics: Arc::new(String::new),
         }

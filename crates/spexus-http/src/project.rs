@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::extract::{Id, Input, Who};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -46,7 +46,11 @@ pub(crate) async fn create_project(
     Input(input): Input<NewProject>,
 ) -> Answer<impl IntoResponse> {
     let project = project::create(&app.service, &caller, input).await?;
-    Ok(Tagged::created(project.rev, project))
+    Ok(Tagged::created(
+        project.rev,
+        format!("/api/v1/projects/{}", project.key),
+        project,
+    ))
 }
 
 /// Change a project.
@@ -63,7 +67,7 @@ pub(crate) async fn update_project(
     headers: HeaderMap,
     Input(mut patch): Input<ProjectPatch>,
 ) -> Answer<impl IntoResponse> {
-    patch.expect_rev = expected_rev(&headers)?.or(patch.expect_rev);
+    patch.expect_rev = one_rev(&headers, patch.expect_rev)?;
     let project = project::update(&app.service, &caller, &key, patch).await?;
     Ok(Tagged::ok(project.rev, project))
 }

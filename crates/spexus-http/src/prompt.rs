@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::extract::{Id, Input, Who};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -61,7 +61,11 @@ pub(crate) async fn create_prompt(
     Input(input): Input<NewPrompt>,
 ) -> Answer<impl IntoResponse> {
     let prompt = prompt::create(&app.service, &caller, input).await?;
-    Ok(Tagged::created(prompt.rev, prompt))
+    Ok(Tagged::created(
+        prompt.rev,
+        format!("/api/v1/prompts/{}", prompt.id),
+        prompt,
+    ))
 }
 
 /// Change a prompt.
@@ -78,7 +82,7 @@ pub(crate) async fn update_prompt(
     headers: HeaderMap,
     Input(mut patch): Input<PromptPatch>,
 ) -> Answer<impl IntoResponse> {
-    patch.expect_rev = expected_rev(&headers)?.or(patch.expect_rev);
+    patch.expect_rev = one_rev(&headers, patch.expect_rev)?;
     let prompt = prompt::update(&app.service, &caller, &id, patch).await?;
     Ok(Tagged::ok(prompt.rev, prompt))
 }

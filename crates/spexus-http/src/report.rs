@@ -6,9 +6,9 @@ use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use spexus_domain::report::Analysis;
+use spexus_domain::report::GapReport;
 use spexus_service::envelope::ErrorEnvelope;
-use spexus_service::report::{self, StatusReport};
+use spexus_service::report::{self, GapQuery, StatusReport};
 use utoipa::IntoParams;
 
 /// What a report is about.
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ReportParams {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
     /// Any id: only this item and what is below it.
     under: Option<String>,
@@ -36,18 +36,16 @@ pub(crate) async fn report_status(
     Ok(Json(report::status(&app.service, &caller, project, under).await?))
 }
 
-/// Find gaps and contradictions: what lacks stories, criteria, requirements or links, suspect links, cycles.
+/// Find gaps and contradictions: what lacks stories, criteria, requirements or links, suspect links, cycles. Each section
+/// has its whole count and a page of its rows; the next page of a section is asked for with its `next_cursor`.
 #[utoipa::path(
-    get, path = "/api/v1/reports/gaps", tag = "reports", params(ReportParams),
-    responses((status = 200, body = Analysis), (status = "4XX", body = ErrorEnvelope))
+    get, path = "/api/v1/reports/gaps", tag = "reports", params(GapQuery),
+    responses((status = 200, body = GapReport), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn report_gaps(
     State(app): State<App>,
     Who(caller): Who,
-    Params(params): Params<ReportParams>,
-) -> Answer<Json<Analysis>> {
-    let (project, under) = (params.project.as_deref(), params.under.as_deref());
-    Ok(Json(
-        report::analysis(&app.service, &caller, project, under).await?,
-    ))
+    Params(query): Params<GapQuery>,
+) -> Answer<Json<GapReport>> {
+    Ok(Json(report::gaps(&app.service, &caller, &query).await?))
 }

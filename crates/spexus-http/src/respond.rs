@@ -62,6 +62,8 @@ pub(crate) struct Tagged<T> {
     pub(crate) status: StatusCode,
     pub(crate) rev: i64,
     pub(crate) value: T,
+    /// Where it stands, when it was made.
+    pub(crate) location: Option<String>,
 }
 
 impl<T> Tagged<T> {
@@ -70,16 +72,34 @@ impl<T> Tagged<T> {
             status: StatusCode::OK,
             rev,
             value,
+            location: None,
         }
     }
 
-    pub(crate) fn created(rev: i64, value: T) -> Self {
+    pub(crate) fn created(rev: i64, location: String, value: T) -> Self {
         Self {
             status: StatusCode::CREATED,
             rev,
             value,
+            location: Some(location),
         }
     }
+}
+
+/// The header that tells where something stands that was made.
+//= specs/spexus-http.md#description
+//# Every answer to something made that has an address MUST name it as `Location`.
+pub(crate) fn located(path: &str) -> [(header::HeaderName, HeaderValue); 1] {
+    // Addresses are made of keys, user names and UUIDs; what a header cannot hold is escaped.
+    let escaped: String = path
+        .bytes()
+        .map(|byte| match byte {
+            b'!'..=b'~' if !b"\"<>\\^`{|}".contains(&byte) => char::from(byte).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    let value = HeaderValue::from_str(&escaped).unwrap_or(HeaderValue::from_static("/"));
+    [(header::LOCATION, value)]
 }
 
 impl<T: Serialize> IntoResponse for Tagged<T> {
@@ -87,6 +107,9 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
         let mut response = (self.status, Json(self.value)).into_response();
         if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", self.rev)) {
             response.headers_mut().insert(header::ETAG, tag);
+        }
+        if let Some(path) = self.location {
+            response.headers_mut().extend(located(&path));
         }
         response
     }
@@ -125,6 +148,22 @@ pub(crate) fn expected_rev(headers: &HeaderMap) -> Ruled<Option<i64>> {
             "is not a revision",
             "the ETag of the item, such as \"7\"",
         )),
+    }
+}
+
+/// The revision a write is made against, from `If-Match` or from the body, which must not be two.
+pub(crate) fn one_rev(headers: &HeaderMap, body: Option<i64>) -> Ruled<Option<i64>> {
+    match (expected_rev(headers)?, body) {
+        (Some(header), Some(body)) if header != body => {
+            let problem = format!("is {body}, but If-Match says {header}");
+            Err(Refusal::field(
+                Code::InvalidParams,
+                "expect_rev",
+                problem,
+                "one of the two",
+            ))
+        }
+        (header, body) => Ok(header.or(body)),
     }
 }
 
@@ -171,9 +210,5 @@ pub(crate) fn select_page<T: Serialize>(
         .iter()
         .map(|row| select(row, wanted, known))
         .collect::<Ruled<Vec<_>>>()?;
-    Ok(Page {
-        data,
-        total_count: page.total_count,
-        next_cursor: page.next_cursor,
-    })
+    Ok(Page::new(data, page.total(), page.next_cursor))
 }

@@ -1,6 +1,7 @@
 //! The table of contents: every route of the surface stands here and nowhere else.
 
 use crate::app::{App, OfKind};
+use crate::extract::Anyone;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, middleware, openapi, project,
     prompt, report, search, settings,
@@ -109,11 +110,12 @@ pub(crate) fn router(app: App) -> Router {
         .merge(outer)
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
+        .with_state(app.clone())
         .layer(axum::middleware::from_fn_with_state(app, middleware::around))
 }
 
 /// The routes every kind of item has.
-fn routes_of_kind(app: &App, kind: Kind) -> Router {
+fn routes_of_kind(app: &App, kind: Kind) -> Router<App> {
     let base = kind.rules().path;
     let at = |tail: &str| format!("/{base}{tail}");
     let mut routes = Router::new()
@@ -155,14 +157,18 @@ fn routes_of_kind(app: &App, kind: Kind) -> Router {
     routes
 }
 
-async fn no_such_route(uri: axum::http::Uri) -> crate::respond::Refused {
+async fn no_such_route(_: Anyone, uri: axum::http::Uri) -> crate::respond::Refused {
     let path = spexus_domain::text::excerpt(uri.path(), 100);
     Refusal::new(Code::ResourceNotFound, format!("there is nothing at {path}"))
         .hint("See /docs for what there is.")
         .into()
 }
 
-async fn no_such_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::respond::Refused {
+async fn no_such_method(
+    _: Anyone,
+    method: axum::http::Method,
+    uri: axum::http::Uri,
+) -> crate::respond::Refused {
     let path = spexus_domain::text::excerpt(uri.path(), 100);
     Refusal::new(
         Code::MethodNotAllowed,

@@ -2,14 +2,29 @@
 
 use crate::app::App;
 use crate::extract::{Who, params, query};
-use crate::respond::Answer;
+use crate::respond::{Answer, select_page};
 use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
 use spexus_domain::query::Page;
 use spexus_domain::search::Hit;
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::item::ItemQuery;
 use spexus_service::search::{self, SearchQuery};
+
+/// The names `fields=` may hold.
+const HIT_FIELDS: &[&str] = &[
+    "id",
+    "reference_id",
+    "kind",
+    "title",
+    "status",
+    "priority",
+    "comment_id",
+    "snippet",
+    "score",
+    "updated_at",
+];
 
 /// Search items of all kinds and their comments; every filter of the lists works here too.
 #[utoipa::path(
@@ -20,7 +35,7 @@ pub(crate) async fn search(
     State(app): State<App>,
     Who(caller): Who,
     RawQuery(raw): RawQuery,
-) -> Answer<Json<Page<Hit>>> {
+) -> Answer<Response> {
     let raw = raw.unwrap_or_default();
     // The words of the search and the filters of the list stand in one query; each part refuses what is not its own.
     let (words, filters): (Vec<_>, Vec<_>) = form_urlencoded::parse(raw.as_bytes())
@@ -32,7 +47,9 @@ pub(crate) async fn search(
     };
     let wanted: SearchQuery = query(&encode(&words))?;
     let filters: ItemQuery = params(&encode(&filters))?;
-    Ok(Json(
-        search::search(&app.service, &caller, &wanted, &filters).await?,
-    ))
+    let page = search::search(&app.service, &caller, &wanted, &filters).await?;
+    Ok(match filters.fields.as_deref() {
+        None => Json(page).into_response(),
+        fields => Json(select_page(page, fields, HIT_FIELDS)?).into_response(),
+    })
 }

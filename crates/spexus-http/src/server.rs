@@ -1,10 +1,13 @@
 //! The sockets: limits before a request is even read, and a shutdown that leaves nothing unanswered.
 
 use crate::HttpOptions;
-use crate::app::App;
-use crate::limits::Limits;
+use crate::app::{App, Surface};
+use crate::hosts::OwnHosts;
+use crate::limits::{Held, Hold, Limits};
 use crate::mcp as mcp_endpoint;
 use crate::router::router;
+use crate::sender::Sender;
+use crate::write_timeout::WriteTimeout;
 use axum::Router;
 use axum::extract::Request;
 use hyper::body::Incoming;
@@ -12,11 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use spexus_domain::Refusal;
+use spexus_domain::{Refusal, network};
 use spexus_mcp::{Mcp, McpOptions};
-use spexus_service::Service;
+use spexus_service::{Origin, Service, audit};
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -55,20 +58,25 @@ pub async fn serve_with(
     let options = Arc::new(options);
     let limits = Arc::new(Limits::new(
         options.max_requests_per_minute,
+        options.max_user_requests_per_minute,
         options.max_anonymous_requests_per_minute,
     ));
     mcp.restore().await.map_err(unready)?;
-    let router = router(App {
-        service,
-        mcp_service: mcp_endpoint::service(&mcp),
+    let router = router(App::new(Surface {
+        service: service.clone(),
+        streams: Arc::new(Held::new(options.max_streams_per_user)),
+        hosts: Arc::new(OwnHosts::new(&options.public_hosts)),
+        readiness: Arc::default(),
+        mcp_service: mcp_endpoint::service(&mcp, options.request_timeout_ms),
         mcp: mcp.clone(),
         options: options.clone(),
         limits,
         running: Arc::default(),
         stopping,
-    });
+    }));
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(options.max_connections));
+    let addresses = Held::new(options.max_connections_per_address);
     tokio::pin!(shutdown);
     loop {
         let accepted = async {
@@ -78,7 +86,10 @@ pub async fn serve_with(
         };
         tokio::select! {
             Some((accepted, place)) = accepted => match accepted {
-                Ok((stream, address)) => connection(stream, address, place, router.clone(), &options, &graceful),
+                Ok((stream, peer)) => match Held::of_peer(&addresses, peer, &options) {
+                    Ok(hold) => connection(stream, peer, (place, hold), router.clone(), &options, &graceful),
+                    Err(refusal) => turn_away(&service, peer, &refusal),
+                },
                 // Out of file handles and the like: give the rest of the system time to recover.
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -121,23 +132,50 @@ fn mcp_options(options: &HttpOptions) -> McpOptions {
     }
 }
 
+impl Held<IpAddr> {
+    //= specs/spexus-http.md#limits
+    //# A connection beyond the number one address may have open MUST be closed at once; trusted proxies have no such number.
+    /// A connection of a peer, unless it has the most already.
+    fn of_peer(&self, peer: SocketAddr, options: &HttpOptions) -> Result<Option<Hold<IpAddr>>, Refusal> {
+        if options.trusted_proxies.contains(peer.ip()) {
+            return Ok(None);
+        }
+        let hold = self.take(network::network(peer.ip()));
+        hold.map(Some).ok_or_else(|| self.refusal("connections"))
+    }
+}
+
+/// Notes a connection that is closed unheard.
+fn turn_away(service: &Service, peer: SocketAddr, refusal: &Refusal) {
+    let origin = Origin {
+        address: peer.ip().to_canonical().to_string(),
+        client: String::new(),
+    };
+    metrics::counter!("spexus_connections_refused_total").increment(1);
+    audit::note_turned_away(service, &origin, refusal);
+}
+
 fn connection(
     stream: TcpStream,
-    address: SocketAddr,
-    place: OwnedSemaphorePermit,
+    peer: SocketAddr,
+    held: (OwnedSemaphorePermit, Option<Hold<IpAddr>>),
     router: Router,
-    options: &HttpOptions,
+    options: &Arc<HttpOptions>,
     graceful: &GracefulShutdown,
 ) {
     // Answers are small; waiting to fill a packet only delays them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
+    let local = stream.local_addr().unwrap_or(peer);
+    let trusting = options.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(axum::body::Body::new);
-        request.extensions_mut().insert(address);
+        let sender = Sender::new(peer, local, request.headers(), &trusting.trusted_proxies);
+        request.extensions_mut().insert(sender);
         router.clone().oneshot(request)
     });
+    let stream = WriteTimeout::new(stream, Duration::from_millis(options.write_timeout_ms));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(options.read_timeout_ms))
@@ -151,6 +189,6 @@ fn connection(
         if let Err(error) = watched.await {
             tracing::debug!(%error, "a connection ended early");
         }
-        drop(place);
+        drop(held);
     });
 }

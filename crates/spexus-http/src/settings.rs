@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::extract::{Id, Input, Who};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -190,7 +190,7 @@ pub(crate) async fn put_workflow(
     headers: HeaderMap,
     Input(mut input): Input<WorkflowInput>,
 ) -> Answer<impl IntoResponse> {
-    input.expect_rev = expected_rev(&headers)?.or(input.expect_rev);
+    input.expect_rev = one_rev(&headers, input.expect_rev)?;
     let workflow = settings::put_workflow(&app.service, &caller, Kind::parse("kind", &kind)?, input).await?;
     Ok(Tagged::ok(workflow.rev, workflow))
 }

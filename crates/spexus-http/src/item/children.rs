@@ -1,4 +1,4 @@
-use super::PageBelow;
+use super::{PageBelow, SomeBelow};
 use crate::app::App;
 use crate::extract::{Id, Params, Who};
 use crate::respond::Answer;
@@ -13,7 +13,7 @@ use spexus_service::item;
 /// List what an item directly contains, in order.
 #[utoipa::path(
     get, path = "/api/v1/{kind}/{id}/children", operation_id = "list_children",
-    params(("id" = String, Path, description = "Any id."), PageBelow),
+    params(("id" = String, Path, description = "Any id."), SomeBelow),
     responses((status = 200, body = Page<Item>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_children(
@@ -21,7 +21,7 @@ pub(crate) async fn list_children(
     State(kind): State<Kind>,
     Who(caller): Who,
     Id(id): Id,
-    Params(params): Params<PageBelow>,
+    Params(params): Params<SomeBelow>,
 ) -> Answer<Json<Page<Item>>> {
     let kinds = params
         .only

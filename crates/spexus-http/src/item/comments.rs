@@ -1,4 +1,4 @@
-use super::{InProject, PageBelow};
+use super::{InProject, SomeBelow};
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged};
@@ -14,7 +14,7 @@ use spexus_service::envelope::ErrorEnvelope;
 /// List the comments of an item, oldest first.
 #[utoipa::path(
     get, path = "/api/v1/{kind}/{id}/comments", operation_id = "list_comments",
-    params(("id" = String, Path, description = "Any id."), PageBelow),
+    params(("id" = String, Path, description = "Any id."), SomeBelow),
     responses((status = 200, body = Page<Comment>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_comments(
@@ -22,7 +22,7 @@ pub(crate) async fn list_comments(
     State(kind): State<Kind>,
     Who(caller): Who,
     Id(id): Id,
-    Params(params): Params<PageBelow>,
+    Params(params): Params<SomeBelow>,
 ) -> Answer<Json<Page<Comment>>> {
     let resolved = resolved(params.only.as_deref())?;
     let project = params.project.as_deref();
@@ -63,7 +63,11 @@ pub(crate) async fn create_comment(
         input,
     )
     .await?;
-    Ok(Tagged::created(comment.rev, comment))
+    Ok(Tagged::created(
+        comment.rev,
+        format!("/api/v1/comments/{}", comment.id),
+        comment,
+    ))
 }
 
 fn resolved(only: Option<&str>) -> Ruled<Option<bool>> {

@@ -1,4 +1,4 @@
-use super::InProject;
+use super::{InProject, one_project};
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged};
@@ -24,10 +24,12 @@ pub(crate) async fn create_item(
     headers: HeaderMap,
     Input(mut input): Input<NewItem>,
 ) -> Answer<impl IntoResponse> {
-    input.project = input.project.or(params.project);
+    input.project = one_project(params.project, input.project)?;
     let key = idempotency_key(&headers)?;
-    let item = item::create(&app.service, &caller, kind, input, key).await?;
-    Ok(Tagged::created(item.rev, item))
+    let item = item::create(&app.service, &caller, kind, input, key)
+        .await
+        .map_err(|refusal| refusal.naming(kind.rules().parent_field, "parent"))?;
+    Ok(made(item))
 }
 
 /// Make an item inside another one.
@@ -55,10 +57,18 @@ pub(crate) async fn create_child(
         )
         .into());
     }
-    input.project = input.project.or(params.project);
+    input.project = one_project(params.project, input.project)?;
     let key = idempotency_key(&headers)?;
-    let item = item::create(&app.service, &caller, kind, input, key).await?;
-    Ok(Tagged::created(item.rev, item))
+    let item = item::create(&app.service, &caller, kind, input, key)
+        .await
+        .map_err(|refusal| refusal.naming(kind.rules().parent_field, "parent"))?;
+    Ok(made(item))
+}
+
+/// A new item, with where it stands.
+fn made(item: Item) -> Tagged<Item> {
+    let location = format!("/api/v1/{}/{}", item.kind.rules().path, item.id);
+    Tagged::created(item.rev, location, item)
 }
 
 /// The idempotency key of a request.

@@ -19,7 +19,7 @@ use utoipa::IntoParams;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DeleteParams {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
     /// Delete also what falls with it.
     #[serde(default)]

@@ -64,7 +64,7 @@ fn shown(item: &Item, fields: Option<&str>, headers: &HeaderMap) -> Result<Respo
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TreeParams {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
     /// How many levels below the root; all when left out.
     depth: Option<u32>,

@@ -5,10 +5,8 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use spexus_domain::Kind;
-use spexus_domain::link::Link;
-use spexus_domain::query::Page;
 use spexus_service::envelope::ErrorEnvelope;
-use spexus_service::link;
+use spexus_service::link::{self, Links};
 use utoipa::IntoParams;
 
 /// Which links of an item are wanted.
@@ -16,7 +14,7 @@ use utoipa::IntoParams;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct LinkParams {
-    /// The key of the project; the token's or the default one when left out.
+    /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
     /// Only links of this type; an inverse name means links that point here.
     #[serde(rename = "type")]
@@ -28,7 +26,7 @@ pub(crate) struct LinkParams {
 #[utoipa::path(
     get, path = "/api/v1/{kind}/{id}/links", operation_id = "list_links",
     params(("id" = String, Path, description = "Any id."), LinkParams),
-    responses((status = 200, body = Page<Link>), (status = "4XX", body = ErrorEnvelope))
+    responses((status = 200, body = Links), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_links(
     State(app): State<App>,
@@ -36,7 +34,7 @@ pub(crate) async fn list_links(
     Who(caller): Who,
     Id(id): Id,
     Params(params): Params<LinkParams>,
-) -> Answer<Json<Page<Link>>> {
+) -> Answer<Json<Links>> {
     let (project, link_type) = (params.project.as_deref(), params.link_type.as_deref());
     Ok(Json(
         link::list(&app.service, &caller, project, Some(kind), &id, link_type).await?,

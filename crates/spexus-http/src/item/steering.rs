@@ -1,15 +1,15 @@
 use super::InProject;
 use crate::app::App;
 use crate::extract::{Id, Ids, Params, Who};
-use crate::respond::Answer;
+use crate::respond::{Answer, located};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use spexus_domain::link::{Link, NewLink};
-use spexus_domain::query::Page;
 use spexus_domain::{Code, Kind, Refusal};
 use spexus_service::envelope::ErrorEnvelope;
+use spexus_service::link::Links;
 use spexus_service::{item, link};
 
 /// The link type that joins a steering document to the epics that follow it.
@@ -19,14 +19,14 @@ const GUIDES: &str = "guides";
 #[utoipa::path(
     get, path = "/api/v1/epics/{id}/steering-documents", tag = "epics",
     params(("id" = String, Path, description = "Any id of the epic."), InProject),
-    responses((status = 200, body = Page<Link>), (status = "4XX", body = ErrorEnvelope))
+    responses((status = 200, body = Links), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_steering(
     State(app): State<App>,
     Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
-) -> Answer<Json<Page<Link>>> {
+) -> Answer<Json<Links>> {
     let (project, guided) = (params.project.as_deref(), Some("is_guided_by"));
     Ok(Json(
         link::list(&app.service, &caller, project, Some(Kind::Epic), &id, guided).await?,
@@ -52,7 +52,8 @@ pub(crate) async fn add_steering(
         link_type: GUIDES.into(),
     };
     let link = link::create(&app.service, &caller, params.project.as_deref(), input).await?;
-    Ok((StatusCode::CREATED, Json(link)))
+    let location = located(&format!("/api/v1/links/{}", link.id));
+    Ok((StatusCode::CREATED, location, Json(link)))
 }
 
 /// Let an epic no longer follow a steering document.

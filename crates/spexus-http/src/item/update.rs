@@ -1,7 +1,7 @@
 use super::InProject;
 use crate::app::App;
 use crate::extract::{Id, Input, Params, Who};
-use crate::respond::{Answer, Tagged, expected_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse;
@@ -28,7 +28,7 @@ pub(crate) async fn update_item(
     headers: HeaderMap,
     Input(mut patch): Input<ItemPatch>,
 ) -> Answer<impl IntoResponse> {
-    patch.expect_rev = expected_rev(&headers)?.or(patch.expect_rev);
+    patch.expect_rev = one_rev(&headers, patch.expect_rev)?;
     let item = item::update(
         &app.service,
         &caller,
@@ -67,7 +67,7 @@ pub(crate) async fn set_status(
     headers: HeaderMap,
     Input(input): Input<StatusInput>,
 ) -> Answer<impl IntoResponse> {
-    let expect_rev = expected_rev(&headers)?.or(input.expect_rev);
+    let expect_rev = one_rev(&headers, input.expect_rev)?;
     let patch = ItemPatch {
         status: Some(input.status),
         expect_rev,
@@ -112,7 +112,7 @@ pub(crate) async fn assign(
     headers: HeaderMap,
     Input(input): Input<AssignInput>,
 ) -> Answer<impl IntoResponse> {
-    let expect_rev = expected_rev(&headers)?.or(input.expect_rev);
+    let expect_rev = one_rev(&headers, input.expect_rev)?;
     let patch = ItemPatch {
         assignee: Some(input.assignee),
         expect_rev,
@@ -146,7 +146,7 @@ pub(crate) async fn move_item(
     headers: HeaderMap,
     Input(mut to): Input<Move>,
 ) -> Answer<impl IntoResponse> {
-    to.expect_rev = expected_rev(&headers)?.or(to.expect_rev);
+    to.expect_rev = one_rev(&headers, to.expect_rev)?;
     let item = item::move_to(
         &app.service,
         &caller,

@@ -4,6 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use spexus_domain::Timestamp;
 use spexus_http::HttpOptions;
+use spexus_mcp::Mcp;
 use spexus_service::{Service, ServiceOptions};
 use spexus_store::Location;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub(crate) struct Server {
     pub(crate) client: reqwest::Client,
     pub(crate) token: String,
     pub(crate) location: Location,
+    pub(crate) mcp: Mcp,
     clock: Arc<AtomicI64>,
     stop: Option<oneshot::Sender<()>>,
     done: JoinHandle<std::io::Result<()>>,
@@ -102,7 +104,8 @@ impl Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let serving = spexus_http::serve(listener, service.clone(), options, async {
+        let mcp = spexus_http::mcp(&service, &options).unwrap();
+        let serving = spexus_http::serve_with(listener, service.clone(), mcp.clone(), options, async {
             let _ = stopped.await;
         });
         let done = tokio::spawn(serving);
@@ -113,13 +116,23 @@ impl Server {
             client,
             token: String::new(),
             location,
+            mcp,
             clock,
             stop: Some(stop),
             done,
             _folder: folder,
         };
+        // A program's key, because the MCP endpoint takes no other; named after the moment, because nodes share a database.
         let session = server.login("admin", ADMIN_PASSWORD).await;
         server.token = session["token"].as_str().unwrap().to_owned();
+        let name = format!("harness {}", spexus_domain::Uuid::now_v7());
+        let wanted = json!({"name": name, "scopes": ["admin"], "expires": "never"});
+        let made = server.post("/api/v1/tokens", wanted).await.created();
+        server.token = made["token"].as_str().unwrap().to_owned();
+        // Used once, as a program does that is at work.
+        let origin = spexus_service::Origin::default();
+        let known = spexus_service::account::token::authenticate(&server.service, &server.token, &origin);
+        known.await.unwrap();
         server
     }
 
@@ -145,7 +158,7 @@ impl Server {
     pub(crate) async fn user(&self, username: &str, role: &str) -> String {
         let user = json!({"username": username, "password": "long enough", "role": role});
         self.post("/api/v1/users", user).await.created();
-        let token = json!({"name": "test"});
+        let token = json!({"name": "test", "scopes": ["admin"]});
         let made = self
             .post(&format!("/api/v1/tokens?user={username}"), token)
             .await

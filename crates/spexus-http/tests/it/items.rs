@@ -250,6 +250,14 @@ on_both! {
         assert_eq!(diff["data"][0]["fields"][1], json!({"field": "title", "before": "Sign in", "after": "Sign in very fast"}));
         assert_eq!(diff["data"][1]["difference"], "added");
         server.get("/api/v1/baselines/diff?from=v2&to=v1").await.refused(400, 1021);
+        let first = server.get("/api/v1/baselines/diff?from=v1&limit=1").await.ok();
+        assert_eq!((references(&first), &first["total_count"]), (vec!["EP-001"], &json!(2)));
+        let next = first["next_cursor"].as_str().unwrap();
+        // What happens between two pages belongs to the next question.
+        server.post("/api/v1/epics", json!({"title": "Later"})).await.created();
+        let second = server.get(&format!("/api/v1/baselines/diff?from=v1&limit=1&cursor={next}")).await.ok();
+        assert_eq!((references(&second), second.get("next_cursor")), (vec!["EP-002"], None));
+        server.get(&format!("/api/v1/baselines/diff?from=v2&cursor={next}")).await.refused(400, 1021);
         assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
     }
 
@@ -262,8 +270,17 @@ on_both! {
         let counted = server.get("/api/v1/reports/status").await.ok();
         assert_eq!((&counted["total_count"], &counted["kinds"]["epic"]["total"]), (&json!(5), &json!(2)));
         let gaps = server.get("/api/v1/reports/gaps").await.ok();
-        assert_eq!(gaps["epics_without_stories"], json!(["EP-002"]));
-        assert_eq!(server.get("/api/v1/reports/gaps?under=US-001").await.ok()["epics_without_stories"], json!([]));
+        assert_eq!(gaps["sections"]["epics_without_stories"], json!({"data": ["EP-002"], "total_count": 1}));
+        let below = server.get("/api/v1/reports/gaps?under=US-001").await.ok();
+        assert_eq!(below["sections"]["epics_without_stories"], json!({"data": [], "total_count": 0}));
+        server.post("/api/v1/epics", json!({"title": "Empty, too"})).await.created();
+        let page = server.get("/api/v1/reports/gaps?section=epics_without_stories&limit=1").await.ok();
+        assert_eq!((&page["total_count"], page["sections"].as_object().unwrap().len()), (&json!(2), 1));
+        let next = page["sections"]["epics_without_stories"]["next_cursor"].as_str().unwrap();
+        let rest = server.get(&format!("/api/v1/reports/gaps?limit=1&cursor={next}")).await.ok();
+        assert_eq!(rest["sections"], json!({"epics_without_stories": {"data": ["EP-003"], "total_count": 2}}));
+        server.get(&format!("/api/v1/reports/gaps?section=cycles&cursor={next}")).await.refused(400, 1021);
+        server.get("/api/v1/reports/gaps?section=epics").await.refused(400, 1021);
         server.get("/api/v1/reports/status?under=EP-999").await.refused(404, 1046);
         server.get("/api/v1/reports/status?below=EP-001").await.refused(400, 1021);
     }
@@ -323,7 +340,8 @@ on_both! {
         server.post("/api/v1/epics?project=web", json!({"title": "No team"})).await.refused(400, 1021);
         assert_eq!(server.get("/api/v1/epics/web/EP-001").await.status, 404, "a slash in an id is encoded");
         assert_eq!(server.get("/api/v1/epics/web%2FEP-001").await.ok()["title"], "Shop");
-        assert_eq!(server.get("/api/v1/epics/EP-001").await.ok()["title"], "Sign in");
+        assert_eq!(server.get("/api/v1/epics/default%2FEP-001").await.ok()["title"], "Sign in");
+        server.get("/api/v1/epics/EP-001").await.refused(400, 1021);
         server.get("/api/v1/epics?project=none").await.refused(404, 1046);
         let story = server.post("/api/v1/user-stories", json!({"parent": "web/EP-001", "title": "Cart", "attributes": {"team": "blue"}})).await.created();
         assert_eq!((&story["project"], &story["reference_id"]), (&json!("web"), &json!("US-001")));

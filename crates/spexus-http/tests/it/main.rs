@@ -6,14 +6,22 @@
 )]
 
 mod accounts;
+mod answers;
+mod audit;
 mod bad_input;
+mod deadlines;
+mod door;
 mod faults;
 mod feed;
 mod harness;
+mod isolation;
 mod items;
 mod limits;
+mod lockout;
 mod logs;
 mod mcp;
 mod openapi;
 mod permissions;
+mod projects;
 mod search;
+mod tokens;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 fn document() -> Value {
-    serde_json::to_value(spexus_http::openapi()).unwrap()
+    spexus_http::openapi()
 }
 
 /// Every operation of the document: method, path, and what is said of it.
@@ -39,6 +39,55 @@ fn the_document_changes_only_on_purpose() {
         .collect();
     insta::assert_snapshot!("operations", lines.join("\n"));
     insta::assert_snapshot!("document", serde_json::to_string_pretty(&document).unwrap());
+}
+
+//= specs/spexus-http.md#description
+//= type=test
+//# The document MUST be valid OpenAPI 3.1, with a description of every answer, the headers that are read and written, and the
+//# operations of a batch by their types.
+#[test]
+fn the_document_describes_answers_headers_limits_and_batches() {
+    let document = document();
+    assert_eq!(
+        document["openapi"].as_str().map(|version| &version[..3]),
+        Some("3.1")
+    );
+    assert!(document["servers"][0]["url"].is_string());
+    for (method, path, operation) in operations(&document) {
+        let what = format!("{method} {path}");
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            let described = answer["description"].as_str().is_some_and(|text| text.len() > 5);
+            assert!(described, "{what} says nothing of {status}");
+        }
+        assert_eq!(
+            operation["responses"]["5XX"].is_object(),
+            path.starts_with("/api/"),
+            "{what}"
+        );
+        assert!(operation.get("parameters").is_none_or(Value::is_array), "{what}");
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        for parameter in parameters.filter(|parameter| parameter["name"] == "limit") {
+            assert_eq!(
+                (&parameter["schema"]["minimum"], &parameter["schema"]["maximum"]),
+                (&json!(1), &json!(200)),
+                "{what}"
+            );
+        }
+    }
+    let read = &document["paths"]["/api/v1/epics/{id}"]["get"];
+    assert!(read["parameters"].to_string().contains("If-None-Match"));
+    assert!(read["responses"]["200"]["headers"]["ETag"].is_object());
+    let made = &document["paths"]["/api/v1/epics"]["post"]["responses"]["201"];
+    assert!(made["headers"]["Location"].is_object());
+    let schemas = &document["components"]["schemas"];
+    let batch = &schemas["BatchOperation"];
+    assert_eq!(batch["oneOf"].as_array().map(Vec::len), Some(8));
+    assert_eq!(batch["discriminator"]["propertyName"], "op");
+    assert_eq!(
+        schemas["BatchCreate"]["properties"]["title"],
+        schemas["NewItem"]["properties"]["title"]
+    );
+    assert_eq!(schemas["BatchInput"]["properties"]["operations"]["maxItems"], 500);
 }
 
 #[test]
@@ -102,7 +151,7 @@ async fn every_operation_of_the_document_is_answered() {
     assert_eq!(served.headers["content-type"], "application/json");
     assert_eq!(served.ok(), document());
     let made = server
-        .post("/api/v1/tokens", json!({"name": "all"}))
+        .post("/api/v1/tokens", json!({"name": "all", "scopes": ["admin"]}))
         .await
         .created();
     let token = made["token"].as_str().unwrap();

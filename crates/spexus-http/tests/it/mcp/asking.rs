@@ -67,7 +67,7 @@ on_both! {
         ] {
             let (result, asked) = call(&agent, "delete_item", wish.clone(), &[reply]).await;
             let message = asked[0]["message"].as_str().unwrap();
-            assert_eq!(message, "EP-001 takes 1 user story, 1 acceptance criterion and 1 requirement with it. Delete?");
+            assert_eq!(message, "EP-001 \"Sign in\" in the project default takes 1 user story, 1 acceptance criterion and 1 requirement with it. Delete?");
             let (name, told) = refused(&result);
             assert_eq!((name, result["isError"].as_bool()), (&json!("DELETION_BLOCKED"), Some(true)), "{result}");
             assert!(told.contains(why), "{told}");

@@ -280,6 +280,58 @@ impl Notices {
     }
 }
 
+impl Notices {
+    /// Everything that comes until a resource is told of, that notice included.
+    pub(crate) async fn until(&mut self, uri: &str) -> Vec<Value> {
+        let mut heard: Vec<Value> = Vec::new();
+        while heard.last().is_none_or(|last| last["params"]["uri"] != uri) {
+            heard.push(self.any().await.expect("the stream goes on"));
+        }
+        heard
+    }
+
+    /// The next notification; `None` when the stream ended.
+    async fn any(&mut self) -> Option<Value> {
+        loop {
+            while let Some((event, rest)) = self.text.split_once("\n\n") {
+                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+                let notice: Value = serde_json::from_str(data.unwrap_or("null")).unwrap_or_default();
+                self.text = rest.to_owned();
+                if notice["method"].is_string() {
+                    return Some(notice);
+                }
+            }
+            let arrived = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = arrived.expect("nothing came in half a minute").ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// A listener of the stateless era, acknowledged.
+    pub(crate) async fn listening(server: &Server, token: &str, uris: &[&str]) -> Self {
+        let method = "subscriptions/listen";
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "exam", "version": "1.0" },
+        });
+        let wish = json!({ "resourceSubscriptions": uris, "resourcesListChanged": true });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "notifications": wish, "_meta": meta } });
+        let request = server
+            .client
+            .post(format!("{}/api/v1/mcp", server.url))
+            .bearer_auth(token)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .json(&message);
+        let mut notices = Agent::follow(request).await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        assert!(notices.next(acknowledged).await.is_some());
+        notices
+    }
+}
+
 impl Agent {
     /// Opens the stream of notifications.
     pub(crate) async fn listen(&self) -> Notices {

@@ -275,6 +275,42 @@ async fn a_model_elsewhere_is_asked_first_and_missed_by_nobody() {
     server.stop().await;
 }
 
+// proves 002 Req-Completion-002
+//= specs/spexus-mcp.md#completion
+//= type=test
+//# What is sent to an endpoint MUST leave room in the window for the tokens that are asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_elsewhere_is_sent_the_end_of_a_long_text_and_left_room_to_answer() {
+    let elsewhere = Elsewhere::default();
+    let options = CompletionOptions {
+        endpoint: elsewhere.start().await,
+        context_tokens: 64,
+        ..CompletionOptions::default()
+    };
+    let server = Server::with(with(options)).await;
+    furnish(&server).await;
+    let agent = Agent::connect(&server).await;
+    let long = format!("{} The system shall log every", "Word and word.".repeat(1_000));
+    let answer = agent.ask(METHOD, json!({ "text": long, "max_tokens": 24 })).await;
+    let (asked, _) = elsewhere.asked.lock().unwrap()[0].clone();
+    let sent = asked["prompt"].as_str().unwrap();
+    assert!(
+        long.ends_with(sent) && sent.ends_with("log every"),
+        "the end is what was written last: {sent}"
+    );
+    // Whatever pieces the model counts in, text and answer fit into its window.
+    assert!(sent.len().div_ceil(4) + 24 <= 64, "{} bytes", sent.len());
+    assert_eq!(asked["max_tokens"], 24);
+    let context = &answer["context"];
+    assert_eq!(
+        (&context["limit"], &context["truncated"]),
+        (&json!(64), &json!(true))
+    );
+    assert!(context["used_tokens"].as_u64().unwrap() <= 40, "{context}");
+    assert!(context["total_tokens"].as_u64().unwrap() > 3_000, "{context}");
+    server.stop().await;
+}
+
 //= specs/spexus-mcp.md#completion
 //= type=test
 //# What is typed MUST also find values that hold its letters in order or differ by a typing error, those used before first.

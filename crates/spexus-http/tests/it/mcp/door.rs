@@ -13,7 +13,6 @@ on_both! {
     // proves 003 R9.4
     // proves 003 R9.5
     // proves 003 R12.2
-    // proves 003 R16.2
     // proves 003 R16.8
     //= specs/spexus-mcp.md#endpoint
     //= type=test
@@ -73,7 +72,7 @@ on_both! {
     //= specs/spexus-mcp.md#rights
     //= type=test
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.
-    //= specs/mcp-runtime.md#http-transport
+    //= specs/mcp-server.md#http-transport
     //= type=test
     //# A request the client has no right to MUST be answered with status 403 beside its JSON-RPC error.
     async fn a_missing_right_is_403_and_1014(server) {
@@ -95,10 +94,7 @@ on_both! {
     // proves 003 R9.11
     // proves 003 R10.9
     // proves 003 R11.1
-    // proves 003 R11.2
-    // proves 003 R11.3
     // proves 003 R11.9
-    // proves 003 R16.7
     async fn what_is_no_message_is_400_and_what_is_unknown_says_so(server) {
         let agent = Agent::connect(server).await;
         for (body, code) in [("{", -32700), ("[]", -32600), ("7", -32600), (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600)] {

@@ -1,6 +1,6 @@
 //! `batch/execute`: tools of all sorts in one transaction, all or nothing.
 
-use super::Agent;
+use super::{Agent, pair};
 use crate::harness::{Server, on_both};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -131,6 +131,69 @@ on_both! {
         assert!(refused.to_string().contains("@x"), "{refused}");
         let many = vec![json!({ "tool": "list_epics" }); 200];
         assert_eq!(agent.ask("batch/execute", json!({ "operations": many })).await["results"].as_array().unwrap().len(), 200);
+    }
+
+    //= specs/spexus-mcp.md#batches
+    //= type=test
+    //# A reference to a result MUST mean the very item the operation made or read, in whichever project it is.
+    async fn a_batch_that_makes_an_epic_in_one_project_never_writes_into_the_other(server) {
+        pair::seed(server).await;
+        for project in ["default", "web"] {
+            server.post("/api/v1/epics", json!({ "title": "Numbers alike", "project": project })).await.created();
+        }
+        server.post("/api/v1/epics", json!({ "title": "Unrelated", "project": "default" })).await.created();
+        let agent = author(server).await;
+        let operations = json!([
+            { "tool": "create_epic", "arguments": { "title": "W2", "project": "web" }, "ref": "epic" },
+            { "tool": "create_user_story", "arguments": { "epic_id": "@epic", "title": "meant for web" }, "ref": "story" },
+            { "tool": "add_comment", "arguments": { "id": "@epic", "content": "meant for web" } },
+            { "tool": "update_epic", "arguments": { "epic_id": "@epic", "expect_rev": "@epic.rev", "priority": 1, "description": "@epic.reference_id" } },
+            { "tool": "get_item", "arguments": { "id": "@story", "detail": "line" }, "ref": "read" },
+            { "tool": "update_user_story", "arguments": { "user_story_id": "@read", "priority": 2 } },
+        ]);
+        agent.ask("batch/execute", json!({ "operations": operations })).await;
+        let epic = |project: &str| format!("/api/v1/epics/EP-003?project={project}");
+        let (web, other) = (server.get(&epic("web")).await.ok(), server.get(&epic("default")).await.ok());
+        assert_eq!((&web["title"], &web["priority"], &web["description"]), (&json!("W2"), &json!(1), &json!("EP-003")));
+        assert_eq!((&other["title"], &other["priority"], &other["rev"]), (&json!("Unrelated"), &json!(3), &json!(1)));
+        for (project, count) in [("web", 1), ("default", 0)] {
+            let of = |part: &str| format!("/api/v1/epics/EP-003/{part}?project={project}");
+            let comments = server.get(&of("comments")).await.ok();
+            let stories = server.get(&format!("/api/v1/user-stories?epic_id={project}/EP-003&project={project}")).await.ok();
+            let counts = [&comments, &stories].map(|page| page["data"].as_array().unwrap().len());
+            assert_eq!(counts, [count, count], "{project}");
+        }
+    }
+
+    //= specs/spexus-mcp.md#batches
+    //= type=test
+    //# A batch whose operations only read MUST read them at one moment, and no write MUST wait for it.
+    async fn a_batch_that_only_reads_needs_no_writer(server) {
+        server.seed().await;
+        let made = server.post("/api/v1/tokens", json!({ "name": "reader", "scopes": ["read"] })).await.created();
+        let reader = Agent::with(server, made["token"].as_str().unwrap(), "2025-11-25", &[]).await;
+        let caller = spexus_service::account::login::local(&server.service, None, "exam").await.unwrap();
+        // Somebody holds the one writer until the batches are answered.
+        let ((began, begun), (release, released)) = (tokio::sync::oneshot::channel(), tokio::sync::oneshot::channel::<()>());
+        let store = server.service.store().clone();
+        let held = tokio::spawn(async move {
+            let job = store.write_long(spexus_store::Actor::from(&caller), move |_| {
+                Box::pin(async move {
+                    began.send(()).unwrap();
+                    released.await.unwrap();
+                    Ok(())
+                })
+            });
+            job.await
+        });
+        begun.await.unwrap();
+        let operations = vec![json!({ "tool": "analyze_hierarchy" }); 40];
+        let done = reader.ask("batch/execute", json!({ "operations": operations })).await;
+        assert_eq!(done["results"].as_array().unwrap().len(), 40);
+        let trial = json!({ "operations": [{ "tool": "list_vocabulary" }, { "tool": "search_global", "arguments": { "query": "passkey" } }], "dry_run": true });
+        assert_eq!(reader.ask("batch/execute", trial).await["dry_run"], true);
+        release.send(()).unwrap();
+        assert!(held.await.unwrap().is_ok(), "the writer was held all the time");
     }
 
     /// Each call has the rights it has alone.

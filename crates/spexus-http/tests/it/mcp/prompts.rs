@@ -2,7 +2,7 @@
 
 use super::Agent;
 use crate::harness::{Server, on_both};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const NAMES: [&str; 6] = [
     "analyze_requirement_quality",
@@ -26,15 +26,7 @@ on_both! {
             "arguments": [{ "name": "who", "required": true }] });
         server.post("/api/v1/prompts", input).await.created();
         let agent = Agent::connect(server).await;
-        let mut prompts = Vec::new();
-        let mut cursor = json!(null);
-        loop {
-            let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
-            let page = agent.ask("prompts/list", params).await;
-            prompts.extend(page["prompts"].as_array().unwrap().clone());
-            cursor = page["nextCursor"].clone();
-            if cursor.is_null() { break; }
-        }
+        let prompts = listed(&agent).await;
         for name in NAMES {
             let found = prompts.iter().find(|prompt| prompt["name"] == name).expect(name);
             assert!(found["description"].is_string() && found["title"].is_string());
@@ -46,7 +38,13 @@ on_both! {
         let got = agent.ask("prompts/get", json!({ "name": "greet", "arguments": { "who": "Ann" } })).await;
         assert_eq!(got["messages"][0]["content"]["text"], "Hello Ann");
         let made = json!({ "name": "made", "description": "Here.", "template": "Do {{it}}." });
+        // proves 002 Req-Prompt-006
         agent.ask("prompts/create", made).await;
+        let now = listed(&agent).await;
+        let found = now.iter().find(|prompt| prompt["name"] == "made").expect("what was made is listed");
+        assert_eq!(found["arguments"][0]["name"], "it");
+        let got = agent.ask("prompts/get", json!({ "name": "made", "arguments": { "it": "this" } })).await;
+        assert_eq!(got["messages"][0]["content"]["text"], "Do this.");
         assert_eq!(server.get("/api/v1/prompts/made").await.ok()["messages"][0]["text"], "Do {{it}}.");
     }
 
@@ -109,5 +107,23 @@ on_both! {
         assert_eq!(failed["data"]["argument"], "epic_id");
         let unknown = agent.refused("prompts/get", json!({ "name": "no_such" })).await;
         assert_eq!(unknown["code"], -32602);
+    }
+}
+
+/// All prompts, whatever pages they are on.
+async fn listed(agent: &Agent) -> Vec<Value> {
+    let (mut prompts, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = if cursor.is_null() {
+            json!({})
+        } else {
+            json!({ "cursor": cursor })
+        };
+        let page = agent.ask("prompts/list", params).await;
+        prompts.extend(page["prompts"].as_array().unwrap().clone());
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            return prompts;
+        }
     }
 }

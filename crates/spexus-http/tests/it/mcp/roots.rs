@@ -112,21 +112,19 @@ async fn files_of_the_roots_stand_beside_the_items() {
 
 //= specs/spexus-mcp.md#roots
 //= type=test
-//# Without a configured folder no file MUST be served.
+//# Without a configured folder no file MUST be served, and the methods of roots MUST be neither declared nor served.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_configured_folder_there_are_no_files() {
     let folders = Folders::new();
     let server = Server::on_sqlite().await;
     let agent = Agent::connect(&server).await;
-    assert_eq!(agent.ask("roots/list", json!({})).await, json!({ "roots": [] }));
-    assert_eq!(
-        refusal(
-            &agent
-                .refused("roots/add", json!({ "uri": folders.uri("open/code") }))
-                .await
-        ),
-        1039
-    );
+    let declared = &agent.hello["result"]["capabilities"]["experimental"];
+    assert!(declared.get("roots").is_none(), "{declared}");
+    let folder = json!({ "uri": folders.uri("open/code") });
+    for method in ["roots/list", "roots/add", "roots/remove"] {
+        let error = agent.refused(method, folder.clone()).await;
+        assert_eq!(error["code"], -32601, "{method}: {error}");
+    }
     let error = agent
         .refused("resources/read", json!({ "uri": folders.uri("outside.md") }))
         .await;
@@ -252,9 +250,9 @@ async fn lasts(first: Server, folders: &Folders) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_root_outlives_the_server_that_added_it() {
     let folders = Folders::new();
-    lasts(Server::with(folders.options()).await, &folders).await;
+    Box::pin(lasts(Server::with(folders.options()).await, &folders)).await;
     if let Some(server) = Server::on_postgres_with(folders.options()).await {
-        lasts(server, &folders).await;
+        Box::pin(lasts(server, &folders)).await;
     }
 }
 
@@ -276,7 +274,7 @@ async fn a_folder_that_does_not_exist_keeps_the_server_from_starting() {
     assert!(refused.to_string().contains("/never/there"), "{refused}");
 }
 
-//= specs/mcp-runtime.md#roots
+//= specs/mcp-server.md#roots
 //= type=test
 //# A file that a session watches MUST be watched again where the session goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,10 +2,50 @@
 
 use super::Agent;
 use crate::harness::{Server, on_both};
-use serde_json::json;
+use serde_json::{Value, json};
 
 on_both! {
     // proves 003 R7.3
+    //= specs/spexus-mcp.md#tools
+    //= type=test
+    //# A search by a tool and the same search by REST MUST find the same things in the same order.
+    async fn the_tool_and_rest_find_the_same_in_the_same_order(server) {
+        server.seed().await;
+        for n in 0..12 {
+            let title = format!("Passkeys on device {n}");
+            server.post("/api/v1/epics", json!({ "title": title, "priority": 1 + n % 4 })).await.created();
+        }
+        let agent = Agent::connect(server).await;
+        server.post("/api/v1/requirements/REQ-001/comments", json!({ "content": "Which passkey?" })).await.created();
+        let of_hit = |hit: &Value| {
+            let (id, title) = (hit["reference_id"].as_str().unwrap(), hit["title"].as_str().unwrap());
+            (id.to_owned(), title.to_owned(), hit.get("comment_id").is_some())
+        };
+        for (query, kinds, limit) in [
+            ("passkey", "", 50), ("passkey", "epic", 50), ("passkey", "", 5), ("device 7", "", 50), ("REQ-1", "", 50),
+            ("paskey", "", 50), ("zebra", "", 50), ("sign in", "user_story", 50),
+        ] {
+            let mut path = format!("/api/v1/search?query={}&limit={limit}", query.replace(' ', "%20"));
+            let mut arguments = json!({ "query": query, "limit": limit });
+            if !kinds.is_empty() {
+                path.push_str(&format!("&kinds={kinds}"));
+                arguments["kinds"] = json!(kinds);
+            }
+            let rest = server.get(&path).await.ok();
+            let tool = agent.call("search_global", arguments).await;
+            let by_rest: Vec<_> = rest["data"].as_array().unwrap().iter().map(of_hit).collect();
+            let rows = tool["rows"].as_array().unwrap();
+            assert_eq!(rows.len(), by_rest.len(), "{query} {kinds} {limit}: {tool}");
+            for (row, (id, title, in_comment)) in rows.iter().zip(&by_rest) {
+                let row = row.as_str().unwrap();
+                let begins = row.split([' ', ':']).next() == Some(id.as_str());
+                assert!(begins && row.contains(title.as_str()), "{row} is {id} {title}");
+                assert_eq!(row.contains("in a comment"), *in_comment, "{row}");
+            }
+            assert_eq!(tool["total_count"], rest["total_count"], "{query} {kinds} {limit}");
+        }
+    }
+
     // proves 003 R7.4
     // proves 003 R7.5
     // proves 003 R7.8

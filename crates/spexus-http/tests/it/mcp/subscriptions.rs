@@ -66,14 +66,13 @@ on_both! {
         assert!(notices.next(UPDATED).await.is_none());
     }
 
-    // proves 000 R3.5
     async fn what_watches_nothing_real_is_refused(server) {
         let agent = Agent::connect(server).await;
         let error = agent.refused("resources/subscribe", json!({ "uri": "chapter://1" })).await;
         assert_eq!(error["code"], -32002);
         // Another role sees other tools, and is told so.
         server.user("ann", "User").await;
-        let made = server.post("/api/v1/tokens?user=ann", json!({ "name": "more" })).await.created();
+        let made = server.post("/api/v1/tokens?user=ann", json!({ "name": "more", "scopes": ["admin"] })).await.created();
         let ann = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
         let mut notices = ann.listen().await;
         let before = ann.tools().await;

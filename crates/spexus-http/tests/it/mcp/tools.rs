@@ -149,11 +149,11 @@ on_both! {
         assert_eq!(found["epics_without_stories"]["items"], json!(["EP-002"]));
         assert_eq!(found["stories_without_criteria"]["items"], json!(["US-002"]));
         assert_eq!(found["requirements_without_criterion"]["items"], json!(["REQ-002"]));
-        assert_eq!(found["requirements_without_links"]["count"], 0);
-        assert_eq!(found["suspect_links"]["count"], 1, "{found}");
-        assert_eq!(found["cycles"]["count"], 0);
+        assert_eq!(found["requirements_without_links"]["total_count"], 0);
+        assert_eq!(found["suspect_links"]["total_count"], 1, "{found}");
+        assert_eq!(found["cycles"]["total_count"], 0);
         let inside = agent.call("analyze_hierarchy", json!({ "under": "US-002" })).await;
-        assert_eq!(inside["findings"]["suspect_links"]["count"], 0);
+        assert_eq!(inside["findings"]["suspect_links"]["total_count"], 0);
     }
 
     //= specs/spexus-mcp.md#tools
@@ -205,7 +205,7 @@ on_both! {
     //= specs/spexus-mcp.md#answers
     //= type=test
     //# The payload of an answer MUST be sent once: as structured content beside a short text, or as text to clients that know nothing else.
-    //= specs/mcp-runtime.md#tools
+    //= specs/mcp-server.md#tools
     //= type=test
     //# A structured result with a short text MUST be sent as text where the revision knows no structured results.
     async fn an_answer_is_written_once(server) {

@@ -6,7 +6,46 @@ use serde_json::json;
 use spexus_http::HttpOptions;
 use spexus_mcp::{McpOptions, Toolset};
 
+/// Every tool the source documents name.
+const NAMED: [&str; 9] = [
+    "create_epic",
+    "update_epic",
+    "create_user_story",
+    "update_user_story",
+    "create_requirement",
+    "update_requirement",
+    "create_relationship",
+    "search_global",
+    "search_requirements",
+];
+
 on_both! {
+    // proves 002 Req-Tool-001
+    //= specs/spexus-mcp.md#tools
+    //= type=test
+    //# Without a choice of toolsets every tool the source documents name MUST be listed to those who may use it; `all` MUST list every tool.
+    async fn the_default_list_has_what_was_ordered_and_all_has_everything(server) {
+        let token = server.user("ann", "User").await;
+        for token in [&server.token, &token] {
+            let listed = Agent::with(server, token, "2025-06-18", &[]).await.tools().await;
+            for name in NAMED {
+                assert!(listed.contains(&name.to_owned()), "{name}: {listed:?}");
+            }
+        }
+        let agent = Agent::with(server, &server.token, "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
+        let mut listed = agent.tools().await;
+        let mut registered = server.mcp.server().tool_names();
+        listed.sort_unstable();
+        registered.sort_unstable();
+        assert_eq!(listed, registered, "an administrator may use every tool");
+        assert_eq!(registered.len(), spexus_mcp::reference::tools().len());
+        // What is not listed stays callable, as far as the rights go.
+        let core = Agent::connect(server).await;
+        let unlisted = "list_audit_events";
+        assert!(!core.tools().await.contains(&unlisted.to_owned()));
+        core.call(unlisted, json!({})).await;
+    }
+
     //= specs/spexus-mcp.md#rights
     //= type=test
     //# A tool that is outside of the chosen toolsets, or that the token may not use, MUST NOT be listed.
