@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::{Breaker, Context, Pass};
+use mcp_server::{Breaker, Context, Permit};
 use refusal::{Code, Refusal};
 use rmcp::model::{ClientRequest, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
@@ -19,6 +19,7 @@ pub(crate) struct App {
     breaker: Breaker,
     phase: watch::Sender<Phase>,
     doubts: Notify,
+    asked: Notify,
 }
 
 /// What state an app is in.
@@ -86,6 +87,7 @@ impl App {
             breaker: Breaker::new(format!("the app {name:?}"), limits.breaker),
             phase: watch::Sender::new(Phase::Starting),
             doubts: Notify::new(),
+            asked: Notify::new(),
         })
     }
 
@@ -95,6 +97,16 @@ impl App {
 
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.send_replace(phase);
+    }
+
+    /// Somebody calls it while it does not run.
+    pub(crate) fn note_asked(&self) {
+        self.asked.notify_one();
+    }
+
+    /// Waits until somebody called it while it did not run.
+    pub(crate) async fn asked_for(&self) {
+        self.asked.notified().await;
     }
 
     /// Waits until somebody waited too long for an answer.
@@ -141,6 +153,8 @@ impl App {
                 Phase::Running(line) => return Ok(line.clone()),
                 Phase::Starting => {}
                 Phase::BackingOff { pause, .. } => {
+                    self.note_asked();
+                    let pause = (*pause).min(Duration::from_millis(self.limits.longest_asked_pause_ms));
                     let problem = format!("the app {:?} ended and is started again in a moment", self.name);
                     let refusal = Refusal::new(Code::DependencyUnavailable, problem);
                     return Err(self
@@ -249,7 +263,7 @@ impl Drop for Flight {
 
 /// A place at the breaker. A caller who lost interest teaches it nothing.
 struct Fuse<'a> {
-    pass: Option<Pass<'a>>,
+    pass: Option<Permit<'a>>,
     cx: &'a Context,
 }
 

@@ -1,6 +1,7 @@
 //! Calls to an app, and its answers in the words of this server: its addresses become ours.
 
-use mcp_runtime::{Content, Context, PromptMessage, ResourceContents, ToolResult};
+use mcp_protocol::{Content, PromptMessage, ResourceContents, ToolResult};
+use mcp_server::Context;
 use refusal::Refusal;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::Context;
+use mcp_server::Context;
 use refusal::Refusal;
 
 /// What somebody is about to do with apps.

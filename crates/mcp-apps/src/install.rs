@@ -158,7 +158,8 @@ pub async fn install(options: &AppOptions, wanted: Wanted) -> Result<Record, Ref
 }
 
 /// Takes an app off the shelf. Servers that run on the same folder notice by themselves.
-pub fn remove(options: &AppOptions, name: &str) -> Result<Record, Refusal> {
+/// Gives what was known of it, if that could still be read.
+pub fn remove(options: &AppOptions, name: &str) -> Result<Option<Record>, Refusal> {
     Shelf::open(&options.folder)?.remove(name)
 }
 

@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::{Context, Server};
+use mcp_server::{Context, Server};
 use notify::Watcher as _;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
@@ -178,7 +178,8 @@ impl Apps {
     }
 
     /// Removes an app, and ends it.
-    pub async fn uninstall(&self, name: &str) -> Result<Record, Refusal> {
+    /// Gives what was known of it, if that could still be read.
+    pub async fn uninstall(&self, name: &str) -> Result<Option<Record>, Refusal> {
         let record = self.0.shelf.remove(name)?;
         self.reconcile().await?;
         Ok(record)
@@ -243,7 +244,8 @@ impl Apps {
     fn look_after(&self, record: Record) -> Running {
         let inner = &self.0;
         let app = App::new(&record.name, &inner.options.limits);
-        let surface = Surface::new(&inner.server, &inner.house, &app);
+        let is_trusted = inner.options.trusted_readers.contains(&record.name);
+        let surface = Surface::new(&inner.server, &inner.house, &app, is_trusted);
         //= specs/mcp-apps.md#lists
         //# What an app had when it was last seen MUST be listed while it starts.
         if let Err(refusal) = surface.show(&record.catalogue) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp_runtime::{Context, CustomMethod};
+use mcp_server::{Context, CustomMethod};
 use refusal::{Code, Refusal};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -127,10 +127,9 @@ async fn uninstall(apps: Apps, cx: Context, params: Value) -> Result<(String, Va
     apps.may_change(&cx)?;
     let asked: Uninstall = read(params)?;
     let record = apps.uninstall(&asked.name).await?;
-    Ok((
-        asked.name,
-        json!({ "removed": { "name": record.name, "version": record.manifest.version } }),
-    ))
+    let version = record.map(|record| record.manifest.version);
+    let removed = json!({ "removed": { "name": asked.name, "version": version } });
+    Ok((asked.name, removed))
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_runtime::BreakerSettings;
+use mcp_server::BreakerSettings;
 
 /// Everything that is decided before apps are started.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct AppOptions {
     pub reserved: BTreeSet<String>,
     /// Who the server is, as apps are told.
     pub host: (String, String),
+    /// Apps whose word is taken for it that a tool only reads; the tools of all others count as writing.
+    pub trusted_readers: BTreeSet<String>,
     /// Where the limits are.
     pub limits: AppLimits,
 }
@@ -36,6 +38,7 @@ impl AppOptions {
             install_over_mcp: false,
             reserved: BTreeSet::new(),
             host: ("mcp-apps".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            trusted_readers: BTreeSet::new(),
             limits: AppLimits::default(),
         }
     }
@@ -70,6 +73,8 @@ pub struct AppLimits {
     pub first_pause_ms: u64,
     /// The longest such pause.
     pub longest_pause_ms: u64,
+    /// The longest such pause once somebody called the app in it.
+    pub longest_asked_pause_ms: u64,
     /// How long an app must run before its past failures are forgotten.
     pub steady_after_ms: u64,
     /// Memory an app may use for its data; 0 means no limit. Each of its processes counts for itself.
@@ -96,6 +101,7 @@ impl Default for AppLimits {
             stop_grace_ms: 2_000,
             first_pause_ms: 250,
             longest_pause_ms: 60_000,
+            longest_asked_pause_ms: 4_000,
             steady_after_ms: 10_000,
             max_memory_bytes: 2 << 30,
             max_cpu_seconds: 0,

@@ -28,9 +28,8 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a program and gives its output and input.
     pub(crate) fn start(launch: &Launch, limits: &AppLimits) -> io::Result<(Self, ChildStdout, ChildStdin)> {
-        let mut command = Command::new(&launch.program);
+        let (mut command, is_confined) = command(launch, limits)?;
         command
-            .args(&launch.arguments)
             .env_clear()
             .envs(&launch.environment)
             .stdin(Stdio::piped())
@@ -46,7 +45,7 @@ impl Process {
         command.process_group(0);
         let mut child = command.spawn()?;
         let group = child.id();
-        if let Some(id) = group {
+        if let Some(id) = group.filter(|_| !is_confined) {
             confine(id, limits)?;
         }
         let pipe = || io::Error::other("the process has no pipes");
@@ -163,6 +162,62 @@ pub(crate) fn runs(id: u32) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn runs(_id: u32) -> bool {
     false
+}
+
+/// Where the program is that sets limits before it becomes another program.
+#[cfg(target_os = "linux")]
+const PRLIMIT: [&str; 2] = ["/usr/bin/prlimit", "/bin/prlimit"];
+
+/// The command to start, and whether its limits hold before the app's own program begins: a child it starts at once
+/// would otherwise be out of them.
+#[cfg(target_os = "linux")]
+fn command(launch: &Launch, limits: &AppLimits) -> io::Result<(Command, bool)> {
+    let Some(prlimit) = PRLIMIT
+        .into_iter()
+        .find(|path| std::path::Path::new(path).exists())
+    else {
+        return Ok((plain(launch), false));
+    };
+    check_program(launch)?;
+    let mut command = Command::new(prlimit);
+    command.arg("--core=0:0");
+    for (name, value) in [("data", limits.max_memory_bytes), ("cpu", limits.max_cpu_seconds)] {
+        if value > 0 {
+            command.arg(format!("--{name}={value}:{value}"));
+        }
+    }
+    command.arg("--").arg(&launch.program).args(&launch.arguments);
+    Ok((command, true))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn command(launch: &Launch, _limits: &AppLimits) -> io::Result<(Command, bool)> {
+    Ok((plain(launch), false))
+}
+
+fn plain(launch: &Launch) -> Command {
+    let mut command = Command::new(&launch.program);
+    command.args(&launch.arguments);
+    command
+}
+
+/// Tells a program that is not there before anything is started.
+#[cfg(target_os = "linux")]
+fn check_program(launch: &Launch) -> io::Result<()> {
+    let folder = launch.folder.as_deref().unwrap_or(std::path::Path::new(""));
+    let is_there = |path: std::path::PathBuf| folder.join(path).is_file();
+    let found = match (launch.program.contains('/'), launch.environment.get("PATH")) {
+        (true, _) => is_there(launch.program.as_str().into()),
+        (false, Some(path)) => path
+            .split(':')
+            .any(|at| is_there(std::path::Path::new(at).join(&launch.program))),
+        (false, None) => true,
+    };
+    if found {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
 }
 
 /// Sets the limits of a process and of all it will start. Data is limited, not address space: runtimes such as that of

@@ -102,13 +102,9 @@ impl Shelf {
         Ok(names.iter().filter_map(|name| self.read(name)).collect())
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Record, Refusal> {
-        let known = names::check_app(name).is_ok().then(|| self.read(name)).flatten();
-        known.ok_or_else(|| missing(name))
-    }
-
+    /// Whether there is an app of this name. What cannot be read any more is none, and gives way to the next.
     pub(crate) fn holds(&self, name: &str) -> bool {
-        self.folder.join(name).exists()
+        self.folder.join(name).exists() && self.read(name).is_some()
     }
 
     /// A folder to prepare an app in; gone again unless it is [put](Self::put) on the shelf.
@@ -123,14 +119,21 @@ impl Shelf {
     //# A refused installation MUST leave nothing behind, on disk or in a list.
     pub(crate) fn put(&self, stage: TempDir, record: &Record) -> Result<(), Refusal> {
         write(stage.path(), record).map_err(|error| broken("written", &error))?;
+        if self.holds(&record.name) {
+            return Err(taken(&record.name));
+        }
         let to = self.folder.join(&record.name);
         if to.exists() {
-            return Err(taken(&record.name));
+            tracing::warn!(
+                app = record.name,
+                "what was left of an app makes room for a new one"
+            );
+            self.clear_away(&record.name)?;
         }
         std::fs::rename(stage.path(), &to).map_err(|error| broken("written", &error))?;
         // Its name went with the rename; there is nothing left to remove.
         let _ = stage.keep();
-        Ok(())
+        sync_folder(&self.folder).map_err(|error| broken("written", &error))
     }
 
     /// Notes what an app has now, if it is still the same installation.
@@ -141,15 +144,27 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn remove(&self, name: &str) -> Result<Record, Refusal> {
-        let record = self.get(name)?;
+    /// Takes an app off the shelf and gives what was known of it; `None` when that could not be read any more.
+    //= specs/mcp-apps.md#installing
+    //# An app whose record cannot be read any more MUST be removable, and another of its name installable.
+    pub(crate) fn remove(&self, name: &str) -> Result<Option<Record>, Refusal> {
+        let is_there = names::check_app(name).is_ok() && self.folder.join(name).exists();
+        if !is_there {
+            return Err(missing(name));
+        }
+        let record = self.read(name);
+        self.clear_away(name)?;
+        Ok(record)
+    }
+
+    fn clear_away(&self, name: &str) -> Result<(), Refusal> {
         let gone = self.side_folder(".gone-")?;
         let from = self.folder.join(name);
         std::fs::rename(from, gone.path().join(name)).map_err(|error| broken("written", &error))?;
         if let Err(error) = gone.close() {
             tracing::warn!(app = name, %error, "files of a removed app are left");
         }
-        Ok(record)
+        Ok(())
     }
 
     /// Where an app's own files are.
@@ -222,9 +237,19 @@ pub(crate) fn write_private(path: &Path, text: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Writes a record so that a crash leaves the old one or the new one: it is on the disk before it has its name.
 fn write(folder: &Path, record: &Record) -> std::io::Result<()> {
     let text = serde_json::to_vec_pretty(record)?;
-    write_private(&folder.join(RECORD), &text)
+    let mut file = tempfile::Builder::new().prefix(".part-").tempfile_in(folder)?;
+    file.write_all(&text)?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(RECORD)).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Makes a rename within a folder survive a crash.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::File::open(folder)?.sync_all()
 }
 
 #[cfg(unix)]

@@ -26,7 +26,7 @@ pub(crate) struct Supervisor {
     pub(crate) surface: Surface,
     pub(crate) shelf: Shelf,
     pub(crate) options: Arc<AppOptions>,
-    pub(crate) server: mcp_runtime::Server,
+    pub(crate) server: mcp_server::Server,
 }
 
 /// How a life of an app ended.
@@ -90,7 +90,7 @@ impl Supervisor {
                     );
                     self.enter(&mut notice, Phase::BackingOff { pause, problem });
                     tokio::select! {
-                        () = tokio::time::sleep(pause) => {}
+                        () = rest(&self.app, pause) => {}
                         _ = &mut stop => break,
                     }
                 }
@@ -229,9 +229,70 @@ fn pause(failures: u32, limits: &AppLimits) -> Duration {
     Duration::from_millis(full - full / 2 * u64::from(byte[0]) / 255)
 }
 
+/// Waits before an app is started again: for the whole pause while nobody calls it, and not longer than the limit for
+/// that once somebody does.
+//= specs/mcp-apps.md#supervision
+//# An app that is called while it waits to be started again MUST be started after at most four seconds of waiting, however often it failed.
+async fn rest(app: &App, pause: Duration) {
+    let asked = Duration::from_millis(app.limits.longest_asked_pause_ms);
+    let began = Instant::now();
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        () = async {
+            app.asked_for().await;
+            tokio::time::sleep_until(began + asked).await;
+        } => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // proves 002 Resil-002
+    //= specs/mcp-apps.md#supervision
+    //= type=test
+    //# An app that is called while it waits to be started again MUST be started after at most four seconds of waiting, however often it failed.
+    #[tokio::test(start_paused = true)]
+    async fn an_app_somebody_waits_for_is_started_again_within_four_seconds() {
+        let limits = AppLimits::default();
+        let app = App::new("x", &limits);
+        let longest = pause(100, &limits);
+        assert!(longest >= Duration::from_secs(30), "nobody asks: {longest:?}");
+        for (called_after, rested) in [
+            (None, longest),
+            (Some(0), 4_000.ms()),
+            (Some(1_000), 4_000.ms()),
+            (Some(20_000), 20_000.ms()),
+        ] {
+            let (began, app) = (Instant::now(), app.clone());
+            let calling = app.clone();
+            let call = async move {
+                match called_after {
+                    Some(after) => tokio::time::sleep(Duration::from_millis(after)).await,
+                    None => std::future::pending().await,
+                }
+                calling.enter(Phase::BackingOff {
+                    pause: longest,
+                    problem: "gone".into(),
+                });
+                calling.note_asked();
+                std::future::pending::<()>().await;
+            };
+            tokio::select! { () = rest(&app, longest) => {}, () = call => {} }
+            assert_eq!(began.elapsed(), rested, "called after {called_after:?}");
+        }
+    }
+
+    trait Milliseconds {
+        fn ms(self) -> Duration;
+    }
+
+    impl Milliseconds for u64 {
+        fn ms(self) -> Duration {
+            Duration::from_millis(self)
+        }
+    }
 
     //= specs/mcp-apps.md#supervision
     //= type=test

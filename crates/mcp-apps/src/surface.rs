@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_runtime::{
-    Arguments, Context, Prompt, PromptArgument, ReadRequest, Resource, ResourceTemplate, Server, Tool,
-    ToolAnnotations, uri,
-};
+use mcp_protocol::{Arguments, PromptArgument, ToolAnnotations, uri};
+use mcp_server::{Context, Prompt, ReadRequest, Resource, ResourceTemplate, Server, Tool};
 use refusal::{Code, Refusal};
 use rmcp::model;
 use serde_json::{Map, Value, json};
@@ -25,6 +23,8 @@ pub(crate) struct Surface {
     server: Server,
     house: Arc<dyn House>,
     app: Arc<App>,
+    /// Whether the app is believed when it says that a tool only reads.
+    is_trusted: bool,
     shown: Mutex<Shown>,
 }
 
@@ -38,11 +38,12 @@ struct Shown {
 }
 
 impl Surface {
-    pub(crate) fn new(server: &Server, house: &Arc<dyn House>, app: &Arc<App>) -> Self {
+    pub(crate) fn new(server: &Server, house: &Arc<dyn House>, app: &Arc<App>, is_trusted: bool) -> Self {
         Self {
             server: server.clone(),
             house: house.clone(),
             app: app.clone(),
+            is_trusted,
             shown: Mutex::default(),
         }
     }
@@ -59,9 +60,11 @@ impl Surface {
         if before.tools != catalogue.tools {
             let tools: Vec<Tool> = catalogue.tools.iter().map(|tool| self.tool(tool)).collect();
             let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+            //= specs/mcp-apps.md#lists
+            //# What an app says of its own tools MUST NOT give anyone a right, unless the operator trusts the app for it.
             let reading: Vec<bool> = tools
                 .iter()
-                .map(|t| t.annotations.read_only_hint == Some(true))
+                .map(|tool| self.is_trusted && tool.annotations.read_only_hint == Some(true))
                 .collect();
             // The house knows a tool before it can be seen, and forgets it after.
             for (name, reads) in names.iter().zip(reading) {
@@ -246,7 +249,7 @@ impl Surface {
     }
 }
 
-type Reading = futures_util::future::BoxFuture<'static, Result<Vec<mcp_runtime::ResourceContents>, Refusal>>;
+type Reading = futures_util::future::BoxFuture<'static, Result<Vec<mcp_protocol::ResourceContents>, Refusal>>;
 
 impl Drop for Surface {
     fn drop(&mut self) {

@@ -1,6 +1,6 @@
 //! Answers the bridge writes itself.
 
-use mcp_runtime::{RpcError, ToolResult, Version};
+use mcp_protocol::{RpcError, ToolResult, Version};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
@@ -89,6 +89,9 @@ pub(crate) fn odd(status: u16) -> Refusal {
     match code {
         Code::DependencyUnavailable => Refusal::new(code, message)
             .hint("Check that BACKEND_API_URL is the address of a Spexus server and that no proxy answers in its place."),
+        Code::AuthFailed => Refusal::new(code, message).hint(
+            "Send a valid token as `Authorization: Bearer mcp_pat_…`; create one with `spexus token create`.",
+        ),
         _ => Refusal::new(code, message),
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_runtime::Pass;
-use mcp_runtime::envelope::{self, Message};
+use mcp_protocol::envelope::{self, Message};
+use mcp_server::Permit;
 use refusal::{Code, Refusal};
 use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 use crate::answer;
@@ -77,16 +78,19 @@ enum Try {
 }
 
 impl Bridge {
+    /// A place among the calls to the backend, to be kept until the host has the answer: a host that reads nothing makes
+    /// no more answers wait than there are places.
+    pub(crate) async fn place(&self, deadline: Instant) -> Result<Option<SemaphorePermit<'_>>, Refusal> {
+        tokio::time::timeout_at(deadline, self.backend.place())
+            .await
+            .map_err(|_| answer::overdue(self.settings.request_timeout, true))
+    }
+
     // Fulfils 003 R13.4, 003 R13.5, 003 R15.1, 003 R15.4
-    /// Carries a request; `None` when it needs no answer any more.
+    /// Carries a request; `None` when it needs no answer any more. Whoever calls holds a [`place`](Bridge::place).
     //= specs/spexus-bridge.md#faults
     //# A request that may be repeated, or that did not leave, MUST be tried again with pauses that grow and vary.
-    pub(crate) async fn carry(&self, errand: &Errand) -> Result<Option<Vec<u8>>, Refusal> {
-        let deadline = Instant::now() + self.settings.request_timeout;
-        let _place = match tokio::time::timeout_at(deadline, self.backend.place()).await {
-            Ok(place) => place,
-            Err(_) => return Err(answer::overdue(self.settings.request_timeout, true)),
-        };
+    pub(crate) async fn carry(&self, errand: &Errand, deadline: Instant) -> Result<Option<Vec<u8>>, Refusal> {
         let (mut tries, mut lost) = (0, 0);
         loop {
             let refusal = match self.attempt(errand, deadline).await? {
@@ -146,7 +150,7 @@ impl Bridge {
         };
         match &tried {
             Ok(Try::Failed(_)) => pass.end(|pass| pass.refused(Code::DependencyUnavailable)),
-            Ok(_) => pass.end(Pass::succeeded),
+            Ok(_) => pass.end(Permit::succeeded),
             Err(_) => pass.end(|pass| pass.refused(Code::Timeout)),
         }
         tried
@@ -265,16 +269,11 @@ impl Bridge {
         }
     }
 
-    /// The pause before the next try: twice as long each time, and a random half of it off, so that hosts that failed
-    /// together do not come back together.
+    /// The pause before the next try.
     pub(crate) fn pause(&self, tries: u32) -> Duration {
-        let limits = &self.settings.limits;
-        let full = limits
-            .first_pause_ms
-            .saturating_mul(1 << tries.min(16))
-            .min(limits.max_pause_ms);
-        let random = u64::from(getrandom::u32().unwrap_or(u32::MAX / 2));
-        Duration::from_millis(full / 2 + full * random / u64::from(u32::MAX) / 2)
+        self.settings
+            .limits
+            .pause(tries, getrandom::u32().unwrap_or(u32::MAX / 2))
     }
 }
 
@@ -298,10 +297,10 @@ fn is_leaving(error: &str) -> bool {
 }
 
 /// A place in the breaker. Whoever loses interest in between has learned nothing about the backend.
-struct Passing<'a>(Option<Pass<'a>>);
+struct Passing<'a>(Option<Permit<'a>>);
 
 impl<'a> Passing<'a> {
-    fn end(mut self, report: impl FnOnce(Pass<'a>)) {
+    fn end(mut self, report: impl FnOnce(Permit<'a>)) {
         if let Some(pass) = self.0.take() {
             report(pass);
         }
@@ -310,7 +309,7 @@ impl<'a> Passing<'a> {
 
 impl Drop for Passing<'_> {
     fn drop(&mut self) {
-        self.0.take().into_iter().for_each(Pass::abandoned);
+        self.0.take().into_iter().for_each(Permit::abandoned);
     }
 }
 

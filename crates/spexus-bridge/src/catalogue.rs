@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
-use mcp_runtime::envelope::{self, Message};
-use mcp_runtime::{Schema, Version};
+use mcp_protocol::envelope::{self, Message};
+use mcp_protocol::{Schema, Version};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -46,7 +46,9 @@ pub(crate) async fn listen(bridge: Arc<Bridge>) {
 }
 
 /// The backend is looked for at least this often: that bounds the time it takes to find it back.
-const MAX_PAUSE: Duration = Duration::from_millis(1_000);
+//= specs/spexus-bridge.md#faults
+//# A backend that is back MUST be found within five seconds by whoever waits for it: no pause between two tries MUST be longer than four.
+pub(crate) const MAX_PAUSE: Duration = Duration::from_millis(1_000);
 
 async fn hear(bridge: &Bridge, heard_of: &mut u64, last: Option<String>) -> Heard {
     let Ok(pass) = bridge.breaker.enter() else {

@@ -6,6 +6,9 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mcp_protocol::{RpcError, Version};
+use mcp_server::lines::id_of_cut;
+use refusal::{Code, Refusal};
 use tokio::sync::Notify;
 
 /// Where an answer goes.
@@ -57,6 +60,8 @@ impl Flight {
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     under_way: Mutex<HashMap<Box<str>, Arc<Flight>>>,
+    /// Those whose answer the host does not have yet, claimed or not.
+    live: AtomicUsize,
     bytes: AtomicUsize,
     left: Notify,
 }
@@ -69,6 +74,7 @@ impl Flights {
             return false;
         }
         under_way.insert(flight.id.clone(), flight.clone());
+        self.live.fetch_add(1, Ordering::AcqRel);
         self.bytes.fetch_add(flight.weight, Ordering::Relaxed);
         true
     }
@@ -81,31 +87,31 @@ impl Flights {
             .is_some_and(|there| Arc::ptr_eq(there, flight));
         if is_there {
             under_way.remove(&flight.id);
-            self.gone(flight);
         }
         is_there
     }
 
     /// Takes out the request with this id.
     pub(crate) fn claim(&self, id: &str) -> Option<Arc<Flight>> {
-        let flight = self.lock().remove(id)?;
-        self.gone(&flight);
-        Some(flight)
+        self.lock().remove(id)
     }
 
     /// Takes out all requests a test holds for.
     pub(crate) fn claim_all(&self, which: impl Fn(&Flight) -> bool) -> Vec<Arc<Flight>> {
         let mut under_way = self.lock();
-        let claimed: Vec<_> = under_way
-            .extract_if(|_, flight| which(flight))
-            .map(|(_, flight)| flight)
-            .collect();
-        claimed.iter().for_each(|flight| self.gone(flight));
-        claimed
+        let claimed = under_way.extract_if(|_, flight| which(flight));
+        claimed.map(|(_, flight)| flight).collect()
+    }
+
+    /// The host has the answer of a claimed request, or needs none.
+    pub(crate) fn leave(&self, flight: &Flight) {
+        self.bytes.fetch_sub(flight.weight, Ordering::Relaxed);
+        self.live.fetch_sub(1, Ordering::AcqRel);
+        self.left.notify_waiters();
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.live.load(Ordering::Acquire)
     }
 
     /// What the requests hold together.
@@ -125,11 +131,6 @@ impl Flights {
         }
     }
 
-    fn gone(&self, flight: &Flight) {
-        self.bytes.fetch_sub(flight.weight, Ordering::Relaxed);
-        self.left.notify_waiters();
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Flight>>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,23 +140,28 @@ impl Flights {
 #[derive(Debug)]
 pub(crate) struct Gather {
     state: Mutex<(usize, Vec<u8>)>,
+    max_bytes: usize,
 }
 
 impl Gather {
-    /// Waits for this many messages to be dealt with.
-    pub(crate) fn new(expected: usize) -> Self {
+    /// Waits for this many messages to be dealt with, and holds no more than this many bytes of answers.
+    pub(crate) fn new(expected: usize, max_bytes: usize) -> Self {
         Self {
             state: Mutex::new((expected, Vec::new())),
+            max_bytes,
         }
     }
 
     /// One message is dealt with, with an answer or without; the whole line when it was the last.
-    pub(crate) fn put(&self, answer: Option<&[u8]>) -> Option<Vec<u8>> {
+    pub(crate) fn put(&self, answer: Option<&[u8]>, version: Version) -> Option<Vec<u8>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (expected, texts) = &mut *state;
         if let Some(answer) = answer {
             texts.push(if texts.is_empty() { b'[' } else { b',' });
-            texts.extend_from_slice(answer);
+            match texts.len() + answer.len() > self.max_bytes {
+                false => texts.extend_from_slice(answer),
+                true => texts.extend_from_slice(&self.left_out(answer, version)),
+            }
         }
         *expected = expected.saturating_sub(1);
         if *expected > 0 || texts.is_empty() {
@@ -163,6 +169,23 @@ impl Gather {
         }
         texts.push(b']');
         Some(std::mem::take(texts))
+    }
+
+    /// What stands for an answer that does not fit; one that is smaller says more than that.
+    fn left_out(&self, answer: &[u8], version: Version) -> Vec<u8> {
+        let id = id_of_cut(answer).unwrap_or("null");
+        let message = format!(
+            "the answers of this array are larger than {} bytes together, and the answer to this request was left out",
+            self.max_bytes
+        );
+        let refusal = Refusal::new(Code::MessageTooLarge, message)
+            .hint("The request was carried out. Ask for its answer alone, or with fewer others.");
+        let instead = RpcError::from(refusal).answer(id, version);
+        if answer.len() <= instead.len() {
+            answer.to_vec()
+        } else {
+            instead
+        }
     }
 }
 
@@ -177,6 +200,12 @@ mod tests {
         assert!(flights.enter(&flight) && !flights.enter(&flight));
         assert_eq!((flights.len(), flights.bytes()), (1, 10));
         assert!(flights.claim("1").is_some() && !flights.finish(&flight));
+        assert_eq!(
+            (flights.len(), flights.bytes()),
+            (1, 10),
+            "it counts until it is answered"
+        );
+        flights.leave(&flight);
         assert_eq!((flights.len(), flights.bytes()), (0, 0));
         let again = Flight::new("1", Sink::Line, false, true, 0);
         assert!(flights.enter(&again));
@@ -189,14 +218,44 @@ mod tests {
 
     #[test]
     fn a_batch_is_answered_when_all_of_it_is_dealt_with() {
-        let gather = Gather::new(3);
-        assert_eq!(gather.put(Some(b"1")), None);
-        assert_eq!(gather.put(None), None);
-        assert_eq!(gather.put(Some(b"2")).as_deref(), Some(&b"[1,2]"[..]));
+        let version = Version::V2025_03_26;
+        let gather = Gather::new(3, 100);
+        assert_eq!(gather.put(Some(b"1"), version), None);
+        assert_eq!(gather.put(None, version), None);
+        assert_eq!(gather.put(Some(b"2"), version).as_deref(), Some(&b"[1,2]"[..]));
         assert_eq!(
-            Gather::new(1).put(None),
+            Gather::new(1, 100).put(None, version),
             None,
             "only notifications are not answered at all"
+        );
+    }
+
+    //= specs/spexus-bridge.md#limits
+    //= type=test
+    //# An array of messages MUST be refused with `-32600` in versions that have none, and its answer MUST NOT grow beyond the limit of an answer.
+    #[test]
+    fn an_answer_that_does_not_fit_into_its_batch_is_replaced() {
+        let large = |id: u8| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{}"}}}}"#,
+                "x".repeat(5_000)
+            )
+        };
+        let gather = Gather::new(3, 6_000);
+        gather.put(Some(large(1).as_bytes()), Version::V2025_03_26);
+        gather.put(Some(large(2).as_bytes()), Version::V2025_03_26);
+        let all = gather
+            .put(Some(large(3).as_bytes()), Version::V2025_03_26)
+            .unwrap();
+        let all: serde_json::Value = serde_json::from_slice(&all).unwrap();
+        assert_eq!(all[0]["result"]["text"].as_str().map(str::len), Some(5_000));
+        assert_eq!(
+            (&all[1]["id"], &all[1]["error"]["code"]),
+            (&2.into(), &1068.into())
+        );
+        assert_eq!(
+            (&all[2]["id"], &all[2]["error"]["code"]),
+            (&3.into(), &1068.into())
         );
     }
 }

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_runtime::envelope::{self, Frame, Malformed, Message, Notification};
-use mcp_runtime::lines::{Ended, Line, LineBuffer, Outbox, id_of_cut};
-use mcp_runtime::{Breaker, BreakerSettings, RpcError, Version};
+use mcp_protocol::envelope::{self, Frame, Malformed, Message, Notification};
+use mcp_protocol::{RpcError, Version};
+use mcp_server::lines::{Ended, Line, LineBuffer, Outbox, id_of_cut};
+use mcp_server::{Breaker, BreakerSettings};
 use refusal::{Code, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::AbortHandle;
@@ -39,6 +40,8 @@ pub(crate) struct Bridge {
     pub(crate) flights: Flights,
     pub(crate) vitals: Vitals,
     outbox: Outbox,
+    /// Who the bridge says it is, as text.
+    introduction: String,
     /// Whether the host was greeted without the backend.
     alone: AtomicBool,
     /// Makes the keys of this process unlike those of any other.
@@ -95,6 +98,7 @@ impl Bridge {
             flights: Flights::default(),
             vitals: Vitals::default(),
             outbox: Outbox::new(settings.limits.max_outbox_bytes),
+            introduction: settings.introduction().to_string(),
             alone: AtomicBool::new(false),
             key_base: u128::from_ne_bytes(random),
             keys: AtomicU64::new(0),
@@ -139,10 +143,22 @@ impl Bridge {
                 }
             }
             Sink::Batch(gather) => {
-                if let Some(all) = gather.put(answer) {
+                if let Some(all) = gather.put(answer, self.version()) {
                     self.say(&all).await;
                 }
             }
+        }
+    }
+
+    /// The same without waiting for a host that perhaps reads nothing any more.
+    fn deliver_at_once(&self, sink: &Sink, answer: &[u8]) {
+        let text = match sink {
+            Sink::Line => Some(answer.to_vec()),
+            Sink::Batch(gather) => gather.put(Some(answer), self.version()),
+        };
+        if let Some(mut line) = text {
+            line.push(b'\n');
+            self.outbox.push(&line);
         }
     }
 
@@ -194,7 +210,14 @@ impl Bridge {
         let mut buffer = LineBuffer::new(self.settings.limits.max_message_bytes);
         let mut stop = pin!(stop);
         loop {
-            while let Some(line) = buffer.next() {
+            loop {
+                //= specs/spexus-bridge.md#limits
+                //# A host that does not read MUST NOT be read from once as much as the outbox may hold waits for it.
+                tokio::select! {
+                    () = self.outbox.room() => {}
+                    () = &mut stop => return Ended::InPeace,
+                }
+                let Some(line) = buffer.next() else { break };
                 if let Some(ended) = self.take(line).await {
                     return ended;
                 }
@@ -264,21 +287,31 @@ impl Bridge {
     }
 
     async fn receive_batch(self: &Arc<Self>, texts: &[&serde_json::value::RawValue]) {
-        let max = self.settings.limits.max_batch_messages;
-        if texts.is_empty() || texts.len() > max {
-            let error = match texts.len() {
-                0 => RpcError::invalid("the batch is empty"),
-                count => {
-                    let problem = format!("the batch has {count} messages, more than {max}");
-                    Refusal::new(Code::QueueCapExceeded, problem).into()
-                }
-            };
+        if let Err(error) = self.check_batch(texts.len()) {
             self.say(&error.answer("null", self.version())).await;
             return;
         }
-        let gather = Arc::new(Gather::new(texts.len()));
+        let gather = Arc::new(Gather::new(texts.len(), self.settings.limits.max_answer_bytes));
         for text in texts {
             self.receive(text.get(), Sink::Batch(gather.clone())).await;
+        }
+    }
+
+    //= specs/spexus-bridge.md#limits
+    //# An array of messages MUST be refused with `-32600` in versions that have none, and its answer MUST NOT grow beyond the limit of an answer.
+    fn check_batch(&self, messages: usize) -> Result<(), RpcError> {
+        if let Some(version) = self.link.version().filter(|version| !version.has_batches()) {
+            let problem = format!("version {version} has no arrays of messages");
+            return Err(RpcError::invalid(&problem));
+        }
+        let max = self.settings.limits.max_batch_messages;
+        match messages {
+            0 => Err(RpcError::invalid("the batch is empty")),
+            count if count > max => {
+                let problem = format!("the batch has {count} messages, more than {max}");
+                Err(Refusal::new(Code::QueueCapExceeded, problem).into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -329,6 +362,7 @@ impl Bridge {
                 if let Some(flight) = wanted.and_then(|id| self.flights.claim(id)) {
                     flight.cancel();
                     self.deliver(&flight.sink, None).await;
+                    self.flights.leave(&flight);
                     if flight.in_session {
                         self.tell(text);
                     }
@@ -360,7 +394,8 @@ impl Bridge {
     async fn drain(&self) {
         for flight in self.flights.claim_all(|flight| flight.listens) {
             flight.cancel();
-            self.deliver(&flight.sink, Some(&listen::ended(&flight.id))).await;
+            self.deliver_at_once(&flight.sink, &listen::ended(&flight.id));
+            self.flights.leave(&flight);
         }
         let limit = Duration::from_millis(self.settings.limits.drain_timeout_ms);
         let drained = tokio::select! {
@@ -377,7 +412,8 @@ impl Bridge {
                 "the server stopped before the request was done",
             );
             let answer = RpcError::from(refusal).answer(&flight.id, self.version());
-            self.deliver(&flight.sink, Some(&answer)).await;
+            self.deliver_at_once(&flight.sink, &answer);
+            self.flights.leave(&flight);
         }
     }
 
@@ -385,6 +421,7 @@ impl Bridge {
     async fn land(&self, flight: &Arc<Flight>, answer: Option<&[u8]>) {
         if self.flights.finish(flight) {
             self.deliver(&flight.sink, answer).await;
+            self.flights.leave(flight);
         }
     }
 }

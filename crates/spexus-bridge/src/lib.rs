@@ -31,5 +31,5 @@ mod vitals;
 
 pub use backend::{Backend, Fault, Reply};
 pub use host::serve;
-pub use link::{NAME, trial};
+pub use link::{NAME, TITLE, trial};
 pub use settings::{Endpoint, Limits, Settings, Token};

@@ -5,15 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_runtime::Version;
-use mcp_runtime::envelope::{self, Message};
+use mcp_protocol::Version;
+use mcp_protocol::envelope::{self, Message};
 use serde_json::{Value, json};
 
 use crate::backend::{Backend, Fault, Reply, SESSION};
 use crate::settings::Settings;
 
-/// What the stdio server is called.
+/// What the stdio server is called unless somebody calls it something else.
 pub const NAME: &str = "requirements-mcp-server";
+/// The same for people.
+pub const TITLE: &str = "Requirements";
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
@@ -186,7 +188,7 @@ pub async fn trial(settings: &Settings) -> Result<(String, String, usize), Strin
     let params = json!({
         "protocolVersion": version.name(),
         "capabilities": {},
-        "clientInfo": { "name": NAME, "version": settings.version },
+        "clientInfo": { "name": settings.name, "version": settings.version },
     });
     link.greet(Greeting {
         version,

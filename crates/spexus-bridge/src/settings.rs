@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri};
+use mcp_protocol::OfferedVersions;
 
 /// Everything a bridge needs to know.
 #[derive(Clone, Debug)]
@@ -16,12 +17,25 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// How often a request is tried again.
     pub max_retries: u32,
+    /// The name the bridge introduces itself with, in both eras.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
     /// The version the bridge says it has.
     pub version: String,
+    /// The versions of the protocol a host may ask for.
+    pub versions: OfferedVersions,
     /// Headers for every request, such as the choice of tools.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Where the limits are.
     pub limits: Limits,
+}
+
+impl Settings {
+    /// How the bridge introduces itself.
+    pub(crate) fn introduction(&self) -> serde_json::Value {
+        serde_json::json!({ "name": self.name, "title": self.title, "version": self.version })
+    }
 }
 
 /// Every limit of a bridge, with its unit in its name.
@@ -88,6 +102,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The pause before the next try: twice as long each time, and a random half of it off, so that hosts that failed
+    /// together do not come back together.
+    pub(crate) fn pause(&self, tries: u32, random: u32) -> Duration {
+        let full = self
+            .first_pause_ms
+            .saturating_mul(1 << tries.min(16))
+            .min(self.max_pause_ms);
+        Duration::from_millis(full / 2 + full * u64::from(random) / u64::from(u32::MAX) / 2)
+    }
+}
+
 /// The address of a backend's MCP endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
@@ -127,6 +153,18 @@ impl Endpoint {
     /// The address messages are sent to.
     pub fn mcp(&self) -> &Uri {
         &self.mcp
+    }
+
+    /// Whether what is sent there can be read on the way: plain HTTP to another machine.
+    pub fn is_exposed(&self) -> bool {
+        let host = self.mcp.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let address = host
+            .parse::<std::net::IpAddr>()
+            .map(|address| address.to_canonical());
+        let is_local =
+            host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback());
+        self.mcp.scheme_str() == Some("http") && !is_local
     }
 
     /// An address below the server's own.
@@ -172,6 +210,27 @@ impl fmt::Debug for Token {
 mod tests {
     use super::*;
 
+    #[test]
+    fn plain_http_to_another_machine_is_exposed() {
+        let exposed = |url: &str| Endpoint::parse(url).unwrap().is_exposed();
+        for local in [
+            "http://127.0.0.1:8080",
+            "http://localhost",
+            "http://[::1]:8080",
+            "https://example.org",
+        ] {
+            assert!(!exposed(local), "{local}");
+        }
+        for far in [
+            "http://example.org",
+            "http://192.0.2.1:8080",
+            "http://localhost.example.org",
+            "http://[2001:db8::1]",
+        ] {
+            assert!(exposed(far), "{far}");
+        }
+    }
+
     //= specs/spexus-bridge.md#configuration
     //= type=test
     //# The backend's address MUST be accepted as the server's own, with `/api/v1`, and with the whole path of the endpoint.
@@ -205,6 +264,32 @@ mod tests {
         ] {
             assert_eq!(Endpoint::parse(text), None, "{text}");
         }
+    }
+
+    // proves 003 R13.4
+    #[test]
+    fn pauses_double_up_to_the_longest_and_vary_by_half() {
+        let limits = Limits::default();
+        let longest: Vec<u128> = (0..7)
+            .map(|tries| limits.pause(tries, u32::MAX).as_millis())
+            .collect();
+        assert_eq!(longest, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+        let shortest: Vec<u128> = (0..7).map(|tries| limits.pause(tries, 0).as_millis()).collect();
+        assert_eq!(shortest, [50, 100, 200, 400, 800, 1_000, 1_000]);
+        assert_eq!(limits.pause(u32::MAX, u32::MAX).as_millis(), 2_000);
+    }
+
+    /// Once a fault is gone, whoever waits is served within five seconds: no pause is longer than four (ruling 37).
+    // proves 002 Resil-002
+    //= specs/spexus-bridge.md#faults
+    //= type=test
+    //# A backend that is back MUST be found within five seconds by whoever waits for it: no pause between two tries MUST be longer than four.
+    #[test]
+    fn no_pause_keeps_a_waiting_host_longer_than_four_seconds() {
+        let limits = Limits::default();
+        assert!(limits.pause(u32::MAX, u32::MAX) <= Duration::from_secs(4));
+        assert!(limits.breaker_pause_ms <= 4_000);
+        assert!(crate::ear::MAX_PAUSE <= Duration::from_secs(4));
     }
 
     // proves 003 R13.3: a token cannot be written down by accident

@@ -14,6 +14,9 @@ pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Where the stateless era names what its client can do.
 pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// Where the stateless era says in every answer who gives it.
+const META_SERVER: &str = r#""io.modelcontextprotocol/serverInfo":"#;
+
 /// What the bridge looks at in a request's parameters.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Glance<'a> {
@@ -74,6 +77,20 @@ pub(crate) fn header_text(text: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
+/// An answer of the stateless era as the bridge's own: who gave it says the same as in the other era. The name can only
+/// stand as a member, for within a text its quotes would be escaped.
+pub(crate) fn introduced(answer: Vec<u8>, info: &str) -> Vec<u8> {
+    let Some(at) = memmem::find(&answer, META_SERVER.as_bytes()) else {
+        return answer;
+    };
+    let (before, rest) = answer.split_at(at + META_SERVER.len());
+    let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(_)) => [before, info.as_bytes(), &rest[values.byte_offset()..]].concat(),
+        _ => answer,
+    }
+}
+
 /// Line ends can only stand between the parts of a JSON text; there they mean nothing.
 pub(crate) fn one_line(text: &[u8]) -> Cow<'_, [u8]> {
     let text = text.trim_ascii();
@@ -106,6 +123,23 @@ mod tests {
     fn an_answer_is_one_line_whatever_a_proxy_made_of_it() {
         assert_eq!(&*one_line(b"{\n  \"a\": 1\r\n}\n"), b"{   \"a\": 1  }");
         assert!(matches!(one_line(b"{}"), Cow::Borrowed(b"{}")));
+    }
+
+    #[test]
+    fn an_answer_is_given_in_the_name_of_the_bridge() {
+        let said = br#"{"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"behind"},"x":1},"text":"y"}}"#;
+        let told = introduced(said.to_vec(), r#"{"name":"before"}"#);
+        assert_eq!(
+            std::str::from_utf8(&told).unwrap(),
+            r#"{"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"before"},"x":1},"text":"y"}}"#
+        );
+        for other in [
+            &br#"{"result":{"text":"\"io.modelcontextprotocol/serverInfo\":{}"}}"#[..],
+            b"",
+            b"{}",
+        ] {
+            assert_eq!(introduced(other.to_vec(), "{}"), other);
+        }
     }
 
     #[test]

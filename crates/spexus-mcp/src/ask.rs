@@ -4,19 +4,21 @@
 //! for it where the client can show a question, and refuses as it always did where it cannot. What is asked, of whom and
 //! with which outcome is in the audit trail; how much is asked of models is decided by one sampler for the whole server.
 
+mod answered;
 mod lost;
 
+pub(crate) use answered::Answered;
 pub(crate) use lost::until_found;
 
 use crate::McpOptions;
 use crate::audit::{self, Watch};
-use mcp_runtime::{
-    Context, CustomMethod, Decision, Elicitation, ElicitationRequest, Elicited, Sampler, Stop,
-};
+use crate::render;
+use mcp_protocol::Elicited;
+use mcp_server::{Context, CustomMethod, Decision, Elicitation, ElicitationRequest, Sampler, Stop};
 use serde_json::{Value, json};
 use spexus_domain::deletion::DeletionPreview;
 use spexus_domain::permission::Operation;
-use spexus_domain::{Code, Kind, Refusal};
+use spexus_domain::{Code, Kind, Refusal, text};
 use spexus_service::Service;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -24,6 +26,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const ELICITATION: &str = "elicitation/request";
 /// `sampling/request`: how the models of clients are asked at present.
 const SAMPLING: &str = "sampling/request";
+/// A title in a question is cut here.
+const MAX_TITLE_CHARS: usize = 120;
 /// What is declared beside MCP's own, with its version.
 pub(crate) const FAMILIES: [(&str, &str); 2] = [(ELICITATION, "1.0.0"), (SAMPLING, "1.0.0")];
 
@@ -56,7 +60,7 @@ pub(crate) fn methods(service: &Service, sampler: &Sampler) -> impl Iterator<Ite
         }
     });
     let sampling = CustomMethod::new(SAMPLING, move |cx: Context, _: Value| {
-        let (service, strategy) = (telling.clone(), sampler.describe());
+        let (service, strategy) = (telling.clone(), sampler.describe(&cx));
         async move {
             let caller = audit::caller(&cx)?;
             let watch = Watch::start(&service, &caller, SAMPLING, "");
@@ -93,9 +97,10 @@ pub(crate) async fn agree_to_deletion(asker: &Asker, preview: &DeletionPreview) 
         "required": ["delete"],
     });
     let question = Elicitation::new(consequences(preview), schema);
-    // The key binds the answer to what was shown: when something else falls by now, the person is asked anew.
+    // The key binds the answer to what was shown: this item in this revision. When something else falls by now, the person
+    // is asked anew.
     let mut shown = DefaultHasher::new();
-    consequences(preview).hash(&mut shown);
+    (preview.id, preview.rev, consequences(preview)).hash(&mut shown);
     preview.items.iter().for_each(|item| item.id.hash(&mut shown));
     let key = format!("delete_item.{:016x}", shown.finish());
     let why = match asker.cx.elicit(&key, &question).await? {
@@ -119,7 +124,9 @@ pub(crate) fn refusal(stop: Stop) -> Refusal {
     }
 }
 
-/// `EP-001 takes 3 user stories and 9 requirements with it, and 2 links end. Delete?`
+/// `EP-001 "Sign in" in the project web takes 3 user stories and 9 requirements with it and ends 2 links. Delete?`
+//= specs/spexus-mcp.md#asking
+//# The question whether to delete MUST name the title, the reference and the project, and its answer MUST be bound to that item in that revision.
 fn consequences(preview: &DeletionPreview) -> String {
     let mut parts = Vec::new();
     let falling: Vec<String> = Kind::ALL
@@ -144,7 +151,14 @@ fn consequences(preview: &DeletionPreview) -> String {
             counted(preview.unpointed.len(), "requirement")
         ));
     }
-    format!("{} {}. Delete?", preview.reference_id, listed(&parts))
+    let mut title = text::excerpt(&preview.title, MAX_TITLE_CHARS);
+    title.retain(|c| !render::is_invisible(c));
+    format!(
+        "{} {title:?} in the project {} {}. Delete?",
+        preview.reference_id,
+        preview.project,
+        listed(&parts)
+    )
 }
 
 fn counted(count: usize, noun: &str) -> String {

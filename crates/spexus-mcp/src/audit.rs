@@ -1,19 +1,23 @@
 //! Who did what over MCP: one line in the log, one count in the audit trail and one in the metrics for each operation.
 
 use crate::visit::Visit;
-use mcp_runtime::{Context, Stop};
+use mcp_protocol::Client;
+use mcp_server::{Answered, Context, Stop};
+use serde_json::Value;
 use spexus_domain::account::Caller;
-use spexus_domain::{Refusal, Ruled};
+use spexus_domain::{Code, Refusal, Ruled, text};
 use spexus_service::{Origin, Service};
 use std::time::{Duration, Instant};
 
 // Fulfils 001 D8, 003 R10.4, 003 R12.3
 /// The caller of a request, speaking through the program that introduced itself.
 pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
-    let caller = Visit::of(cx)?.caller();
-    let client = cx.client();
+    Ok(speaking(Visit::of(cx)?.caller(), cx.client()))
+}
+
+fn speaking(caller: &Caller, client: &Client) -> Caller {
     if client.name.is_empty() {
-        return Ok(caller.clone());
+        return caller.clone();
     }
     //= specs/spexus-mcp.md#audit
     //# What a client calls itself MUST be kept on one line and short before it is logged or kept.
@@ -21,10 +25,88 @@ pub(crate) fn caller(cx: &Context) -> Ruled<Caller> {
         address: String::new(),
         client: format!("{} {}", client.name, client.version),
     };
-    Ok(Caller {
+    Caller {
         client: named.clean_client().trim_end().to_owned(),
         ..caller.clone()
+    }
+}
+
+// Fulfils 001 D10, 003 R12.5
+/// Notes what the runtime answered by itself: lists, levels, subscriptions that end, and what was refused before its
+/// handler, down to a greeting that failed.
+//= specs/spexus-mcp.md#audit
+//# What is answered or refused before a handler runs, a refused `initialize` with what the client called itself included, MUST be noted too.
+pub(crate) fn noting(service: &Service) -> impl Fn(&Answered<'_>) + Send + Sync + 'static {
+    let service = service.clone();
+    move |answered| {
+        let Some(visit) = answered.extensions.get::<Visit>() else {
+            return;
+        };
+        let outcome = match (answered.method, answered.refusal) {
+            // The guard notes these, with the address they are about.
+            ("resources/subscribe" | "subscriptions/listen", _) => return,
+            (_, Some(refusal)) => refusal.code.name(),
+            // Arguments that do not fit are told as a result where the protocol wants it so.
+            ("tools/call", None) => Code::InvalidParams.name(),
+            (_, None) => "ok",
+        };
+        let introduced = introduced(answered);
+        let client = introduced.as_ref().unwrap_or(answered.client);
+        let caller = speaking(visit.caller(), client);
+        let name = name_in(answered.params);
+        let method = known(answered.method);
+        Watch::start(&service, &caller, method, &name).note(outcome);
+    }
+}
+
+/// What a client called itself in a greeting that came to nothing.
+fn introduced(answered: &Answered<'_>) -> Option<Client> {
+    if answered.method != "initialize" {
+        return None;
+    }
+    let params: Value = serde_json::from_str(answered.params?).ok()?;
+    let text = |name: &str| params["clientInfo"][name].as_str().unwrap_or_default().to_owned();
+    Some(Client {
+        name: text("name"),
+        version: text("version"),
+        ..Client::default()
     })
+}
+
+/// The tool, prompt or version a request names; never anything else of it.
+fn name_in(params: Option<&str>) -> String {
+    let params: Value = params
+        .and_then(|params| serde_json::from_str(params).ok())
+        .unwrap_or_default();
+    let named = ["name", "tool", "protocolVersion", "level"]
+        .into_iter()
+        .find_map(|field| params[field].as_str());
+    let plain = named.unwrap_or_default().replace(char::is_control, " ");
+    text::excerpt(&plain, 100)
+}
+
+/// The method by a name that is ours: what a client made up is no label of a metric.
+fn known(method: &str) -> &'static str {
+    const OWN: [&str; 17] = [
+        "initialize",
+        "ping",
+        "server/discover",
+        "shutdown",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/unsubscribe",
+        "prompts/list",
+        "prompts/get",
+        "prompts/create",
+        "completion/complete",
+        "logging/setLevel",
+        "tasks/get",
+        "batch/execute",
+    ];
+    OWN.into_iter().find(|own| *own == method).unwrap_or("other")
 }
 
 // Fulfils 003 R12.5
@@ -35,6 +117,17 @@ pub(crate) struct Watch<'a> {
     method: &'static str,
     name: &'a str,
     started: Instant,
+    noted: bool,
+}
+
+//= specs/spexus-mcp.md#audit
+//# An operation that was cancelled or ran out of time MUST be noted as such.
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.noted {
+            self.write_down("stopped");
+        }
+    }
 }
 
 impl<'a> Watch<'a> {
@@ -45,12 +138,14 @@ impl<'a> Watch<'a> {
             method,
             name,
             started: Instant::now(),
+            noted: false,
         }
     }
 
     /// The same operation on something of another name.
-    pub(crate) fn named(self, name: &'a str) -> Self {
-        Self { name, ..self }
+    pub(crate) fn named(mut self, name: &'a str) -> Self {
+        self.name = name;
+        self
     }
 
     /// The operation began this long ago.
@@ -77,7 +172,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Writes down what became of it.
-    pub(crate) fn note(self, outcome: &'static str) {
+    pub(crate) fn note(mut self, outcome: &'static str) {
+        self.write_down(outcome);
+    }
+
+    fn write_down(&mut self, outcome: &'static str) {
+        self.noted = true;
         let seconds = self.started.elapsed().as_secs_f64();
         let (method, name) = (self.method, self.name);
         spexus_service::audit::note_operation(&self.service, &self.caller, method, name, outcome);

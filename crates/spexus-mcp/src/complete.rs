@@ -6,8 +6,9 @@ mod uses;
 pub(crate) use uses::Uses;
 
 use crate::audit;
+use crate::resources::sees_several;
 use closeness::Closeness;
-use mcp_runtime::{Completer, Completing, Context, Stop};
+use mcp_server::{Completer, Completing, Context, Stop};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::prompt::Prompt;
@@ -15,7 +16,7 @@ use spexus_domain::{Kind, Ruled};
 use spexus_service::account::user;
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
-use spexus_service::{Service, item, prompt, search, settings};
+use spexus_service::{Service, item, project, prompt, search, settings};
 use std::cmp::Reverse;
 use uses::Used;
 
@@ -31,6 +32,7 @@ enum Meaning {
     Type,
     LinkType,
     User,
+    Project,
     Nothing,
 }
 
@@ -47,10 +49,11 @@ pub(crate) fn completer(service: &Service, uses: &Uses, kind: Option<Kind>) -> C
     })
 }
 
-/// A value that may be meant, and what is said about it.
+/// A value that may be meant, what is said about it, and how it is written where the value alone is not enough.
 struct Candidate {
     value: String,
     about: String,
+    whole: Option<String>,
 }
 
 impl From<String> for Candidate {
@@ -58,6 +61,7 @@ impl From<String> for Candidate {
         Self {
             value,
             about: String::new(),
+            whole: None,
         }
     }
 }
@@ -68,7 +72,7 @@ fn ranked(uses: &Uses, caller: &Caller, known: Vec<Candidate>, typed: &str) -> V
     let close = |(one, used): (Candidate, Used)| {
         let closeness = closeness::of(&one.value, &one.about, typed)?;
         let rank = (closeness == Closeness::Error, Reverse(used), closeness);
-        Some((rank, one.value))
+        Some((rank, one.whole.unwrap_or(one.value)))
     };
     let mut found: Vec<_> = known.into_iter().zip(used).filter_map(close).collect();
     found.sort_by_key(|(rank, _)| *rank);
@@ -89,9 +93,13 @@ async fn known(
     kind: Option<Kind>,
     typing: &Completing,
 ) -> Ruled<Vec<Candidate>> {
-    let described = |name: String, about: String| Candidate { value: name, about };
+    let described = |value: String, about: String| Candidate {
+        value,
+        about,
+        whole: None,
+    };
     Ok(match meaning(&typing.argument, kind) {
-        Meaning::Id(kind) => ids(service, caller, kind, typing.value.trim()).await?,
+        Meaning::Id(kind) => ids(service, caller, kind, typing).await?,
         Meaning::Prompt => {
             let prompts = prompt::list(service, caller).await?.data;
             let candidate = |one: Prompt| described(one.reference_id.to_string(), one.name);
@@ -117,6 +125,13 @@ async fn known(
             let active = users.into_iter().filter(|one| one.active);
             active.map(|one| one.username.into()).collect()
         }
+        Meaning::Project => {
+            let projects = project::list(service, caller).await?.data;
+            projects
+                .into_iter()
+                .map(|one| described(one.key, one.name))
+                .collect()
+        }
         Meaning::Nothing => Vec::new(),
     })
 }
@@ -138,27 +153,46 @@ fn meaning(argument: &str, kind: Option<Kind>) -> Meaning {
         "type" => Meaning::Type,
         "relationship_type" => Meaning::LinkType,
         "assignee" | "creator" | "user" => Meaning::User,
+        "project" => Meaning::Project,
         _ => Meaning::Nothing,
     }
 }
 
 /// Items that may be meant: the latest, the one with this very id, and those whose texts hold the words.
-async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str) -> Ruled<Vec<Candidate>> {
+/// They are of the project that is filled in already; where none is and there are several, they are written with theirs.
+//= specs/spexus-mcp.md#completion
+//# An id MUST be completed from the project that is filled in already, and with its project where it may mean several.
+async fn ids(
+    service: &Service,
+    caller: &Caller,
+    kind: Option<Kind>,
+    typing: &Completing,
+) -> Ruled<Vec<Candidate>> {
+    let typed = typing.value.trim();
+    let project = typing.context.get("project").map(|key| key.trim());
+    let project = project.filter(|key| !key.is_empty());
     let query = ItemQuery {
+        project: project.map(str::to_owned),
         order_by: Some("-updated_at".to_owned()),
         limit: Some(200),
         ..ItemQuery::default()
     };
-    let candidate = |one: &Item| Candidate {
-        value: one.reference_id.to_string(),
-        about: one.heading(),
+    let several = project.is_none() && sees_several(service, caller).await?;
+    let whole = |key: &str, reference: &str| several.then(|| format!("{key}/{reference}"));
+    let candidate = |one: &Item| {
+        let value = one.reference_id.to_string();
+        Candidate {
+            whole: whole(&one.project, &value),
+            about: one.heading(),
+            value,
+        }
     };
     let recent = item::list(service, caller, kind, &query).await?.data;
     let mut found: Vec<Candidate> = recent.iter().map(candidate).collect();
     if typed.is_empty() {
         return Ok(found);
     }
-    if let Ok(exact) = item::get(service, caller, None, kind, typed).await {
+    if let Ok(exact) = item::get(service, caller, project, kind, typed).await {
         found.push(candidate(&exact));
     }
     let is_close = |one: &Candidate| closeness::of(&one.value, &one.about, typed).is_some();
@@ -168,14 +202,20 @@ async fn ids(service: &Service, caller: &Caller, kind: Option<Kind>, typed: &str
             kinds: kind.map(|kind| kind.name().to_owned()),
         };
         let filters = ItemQuery {
+            project: project.map(str::to_owned),
             limit: Some(MAX_IDS),
             ..ItemQuery::default()
         };
         let hits = search::search(service, caller, &wanted, &filters).await?.data;
         // The search knows better than letters what is meant.
-        found.extend(hits.iter().map(|hit| Candidate {
-            value: hit.reference_id.to_string(),
-            about: typed.to_owned(),
+        let usual = project::of_request(service, caller, project).await?.key;
+        found.extend(hits.iter().map(|hit| {
+            let value = hit.reference_id.to_string();
+            Candidate {
+                whole: whole(&usual, &value),
+                about: typed.to_owned(),
+                value,
+            }
         }));
     }
     Ok(found)

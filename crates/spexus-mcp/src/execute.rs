@@ -1,18 +1,20 @@
 //! `batch/execute`: calls of any tools of the product, in one transaction.
 //!
 //! Each call runs as it would alone, with the same right, the same check of its arguments and the same function of the
-//! service, which works inside the transaction without knowing of it. A call gives its result a name with `ref`, and
-//! later ones use it: `@name` stands for the id of what was made, `@name.field` for a field of it. A text that begins
-//! with `@` and is meant as it is gets a second one.
+//! service, which works inside the transaction without knowing of it. Calls that only read do so at one moment, and no
+//! write waits for them. A call gives its result a name with `ref`, and later ones use it: `@name` stands for what was
+//! made, whichever project it is in, and `@name.field` for a field of it. A text that begins with `@` and is meant as it
+//! is gets a second one.
 
 mod reference;
 
 use crate::audit::{self, Watch};
 use crate::guard::Gate;
 use crate::render::{Answer, visible};
-use crate::tools::{Call, Spec};
+use crate::tools::{Call, Effect, Spec};
 use crate::visit::Visit;
-use mcp_runtime::{Arguments, Context, CustomMethod, Schema, Stop};
+use mcp_protocol::{Arguments, Schema};
+use mcp_server::{Context, CustomMethod, Stop};
 use reference::Results;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -33,6 +35,7 @@ const MAX_CALLS: usize = 200;
 /// A tool as a batch calls it.
 struct Callable {
     call: Call,
+    effect: Effect,
     input: Value,
     /// Compiled when it is first called.
     schema: OnceLock<Schema>,
@@ -75,6 +78,7 @@ impl Executor {
         let (together, alone): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_batched());
         let callable = |tool: &Spec| Callable {
             call: tool.call(),
+            effect: tool.effect,
             input: tool.input.clone(),
             schema: OnceLock::new(),
         };
@@ -99,21 +103,41 @@ impl Executor {
     async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {
         let caller = audit::caller(cx)?;
         let watch = Watch::start(&self.service, &caller, METHOD, "tools");
-        let done = self.execute(Visit::of(cx)?, &caller, params).await;
+        let done = self.execute(cx, Visit::of(cx)?, &caller, params).await;
         watch.stop(done.as_ref().map(drop));
         done
     }
 
     // Fulfils 002 Req-Proto-008
-    async fn execute(&self, visit: &Visit, caller: &Caller, params: Value) -> Ruled<Value> {
+    async fn execute(&self, cx: &Context, visit: &Visit, caller: &Caller, params: Value) -> Ruled<Value> {
         let input = read(params)?;
         self.check(visit, &input.operations)?;
+        //= specs/spexus-mcp.md#endpoint
+        //# Every message of an array, and every call of a batch, MUST count against the rate of the token like a request of its own.
+        cx.count(
+            u32::try_from(input.operations.len())
+                .unwrap_or(u32::MAX)
+                .saturating_sub(1),
+        )?;
         let dry_run = input.dry_run;
-        //= specs/spexus-mcp.md#batches
-        //# A trial of a batch MUST answer what the batch would, and keep nothing.
+        let writes = self.writes(&input.operations);
         let work = |service| self.execute_in(service, caller, input.operations);
-        let results = self.service.together(caller, !dry_run, work).await?;
+        //= specs/spexus-mcp.md#batches
+        //# A batch whose operations only read MUST read them at one moment, and no write MUST wait for it.
+        let results = match writes {
+            //= specs/spexus-mcp.md#batches
+            //# A trial of a batch MUST answer what the batch would, and keep nothing.
+            true => self.service.together(caller, !dry_run, work).await?,
+            false => self.service.snapshot(work).await?,
+        };
         Ok(json!({ "dry_run": dry_run, "results": results }))
+    }
+
+    fn writes(&self, operations: &[Operation]) -> bool {
+        let mut tools = operations
+            .iter()
+            .filter_map(|one| self.tools.get(one.tool.as_str()));
+        tools.any(|tool| tool.effect.writes())
     }
 
     /// Everything that can be known before anything is done.
@@ -164,12 +188,16 @@ impl Executor {
                 name,
             } = operation;
             let done = self.call(&service, caller, &tool, arguments, &results).await;
-            let Answer { text, mut value } = done.map_err(|refusal| refusal.inside(&place(at)))?;
+            let Answer {
+                text,
+                mut value,
+                item,
+            } = done.map_err(|refusal| refusal.inside(&place(at)))?;
             visible(&mut value);
             let mut answer = json!({ "tool": tool, "text": text, "result": value });
             if let Some(name) = name {
                 answer["ref"] = json!(name);
-                results.keep(name, value);
+                results.keep(name, value, item);
             }
             answers.push(answer);
         }

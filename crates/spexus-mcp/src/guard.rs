@@ -4,11 +4,11 @@ use crate::audit::{self, Watch};
 use crate::guests::Guests;
 use crate::tools::{Effect, Spec};
 use crate::visit::Visit;
-use crate::{Toolset, resources};
-use mcp_runtime::{Access, Context, Entry, Guard};
+use crate::{McpOptions, Toolset, prompts};
+use mcp_server::{Access, Context, Entry, Guard};
 use spexus_domain::account::{Caller, Role, Scope};
 use spexus_domain::permission::Operation;
-use spexus_domain::{Code, Refusal, Ruled, Uuid};
+use spexus_domain::{Code, Refusal, Ruled, Uuid, text};
 use spexus_service::Service;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,10 +27,12 @@ pub(crate) struct Gate {
     service: Service,
     tools: Arc<HashMap<&'static str, Need>>,
     guests: Guests,
+    /// Whether tokens bound to a project may use what belongs to the installation: file roots and apps.
+    shares: bool,
 }
 
 impl Gate {
-    pub(crate) fn new(service: &Service, tools: &[Spec], guests: &Guests) -> Self {
+    pub(crate) fn new(service: &Service, tools: &[Spec], guests: &Guests, options: &McpOptions) -> Self {
         let need = |tool: &Spec| Need {
             toolset: tool.toolset,
             right: tool.right,
@@ -40,11 +42,12 @@ impl Gate {
             service: service.clone(),
             tools: Arc::new(tools.iter().map(|tool| (tool.name, need(tool))).collect()),
             guests: guests.clone(),
+            shares: options.share_with_bound_tokens,
         }
     }
 
     //= specs/mcp-apps.md#lists
-    //# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it says of itself that it only reads.
+    //# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it only reads and the operator trusts the app to say so.
     fn need(&self, tool: &str) -> Option<Need> {
         let guest = |only_reads: bool| Need {
             toolset: Toolset::Core,
@@ -62,11 +65,48 @@ impl Gate {
     /// The tools of these that are listed to a visit, and what each does.
     pub(crate) fn listed(&self, visit: &Visit, tools: Vec<String>) -> Vec<(String, Effect)> {
         let audience = Audience::of(visit);
+        let tools = tools.into_iter();
+        let tools = tools.filter(|name| self.tools.contains_key(name.as_str()) || !self.is_shut_out(visit));
         let seen = |name: String| {
             let need = self.need(&name).filter(|need| audience.sees(need))?;
             Some((name, need.effect))
         };
-        tools.into_iter().filter_map(seen).collect()
+        tools.filter_map(seen).collect()
+    }
+
+    /// Whether a visit may use what belongs to the installation and to no project.
+    //= specs/spexus-mcp.md#rights
+    //# File roots and apps belong to no project: a token bound to one MUST NOT see or use them, unless the operator says so.
+    pub(crate) fn is_shut_out(&self, visit: &Visit) -> bool {
+        visit.is_shut_out(self.shares)
+    }
+
+    /// Refuses what is not for tokens of one project, as if it were not there.
+    fn check_shared(&self, visit: &Visit, code: Code, what: &str, name: &str) -> Ruled<()> {
+        match self.is_shut_out(visit) {
+            true => {
+                let name = text::excerpt(name, 100);
+                Err(Refusal::new(code, format!("there is no {what} {name:?}")))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn check_resource(&self, visit: &Visit, uri: &str) -> Ruled<()> {
+        visit.caller().may(Operation::Read)?;
+        match is_shared(uri) {
+            true => self.check_shared(visit, Code::ResourceNotFound, "resource", uri),
+            false => Ok(()),
+        }
+    }
+
+    fn check_prompt(&self, cx: &Context, visit: &Visit, name: &str) -> Ruled<()> {
+        visit.caller().may(Operation::ReadSettings)?;
+        let of_app = !prompts::is_own(name) && cx.server().has_prompt(name);
+        match of_app {
+            true => self.check_shared(visit, Code::PromptNotFound, "prompt", name),
+            false => Ok(()),
+        }
     }
 
     /// Whether a visit may call a tool.
@@ -74,6 +114,9 @@ impl Gate {
         let Some(need) = self.need(name) else {
             return Ok(());
         };
+        if !self.tools.contains_key(name) {
+            self.check_shared(visit, Code::ToolNotFound, "tool", name)?;
+        }
         //= specs/spexus-mcp.md#rights
         //# In read-only mode a tool that writes MUST be refused, whatever the token may do.
         if need.effect.writes() && visit.is_read_only() {
@@ -99,48 +142,64 @@ impl Guard for Gate {
     //# Every tool, resource and prompt MUST be refused with 1014 to a token that lacks the right.
     fn check(&self, cx: &Context, access: Access<'_>) -> Result<(), Refusal> {
         let visit = Visit::of(cx)?;
-        let caller = visit.caller();
         let (method, name, allowed) = match access {
             Access::CallTool(name) => ("tools/call", name, self.check_tool(visit, name)),
-            Access::ReadResource(uri) => ("resources/read", uri, caller.may(Operation::Read)),
-            Access::WatchResource(uri) => {
-                // What the address of a file or of an app stands for is for those to say who look at them.
-                let known = || {
-                    if uri.starts_with("file:") || uri.starts_with("app://") {
-                        Ok(())
-                    } else {
-                        resources::check(uri)
-                    }
-                };
-                let allowed = caller.may(Operation::Read).and_then(|()| known());
-                ("resources/subscribe", uri, allowed)
-            }
-            Access::GetPrompt(name) => ("prompts/get", name, caller.may(Operation::ReadSettings)),
+            Access::ReadResource(uri) => ("resources/read", uri, self.check_resource(visit, uri)),
+            // Whether it is there and may be seen is for those to say who look.
+            Access::SubscribeResource(uri) => ("resources/subscribe", uri, self.check_resource(visit, uri)),
+            Access::GetPrompt(name) => ("prompts/get", name, self.check_prompt(cx, visit, name)),
             Access::CreatePrompt(name) => ("prompts/create", name, self.check_creation(visit)),
         };
-        // What is let in is noted with its outcome when it is done; watching has no other outcome than this.
-        if let Err(refusal) = &allowed {
-            Watch::start(&self.service, &audit::caller(cx)?, method, name).stop(Err(refusal));
-        } else if matches!(access, Access::WatchResource(_)) {
-            Watch::start(&self.service, &audit::caller(cx)?, method, name).stop(Ok(()));
+        // What is let in is noted with its outcome when it is done; of watching a file or an app nobody else makes a note.
+        let is_last = matches!(access, Access::SubscribeResource(uri) if is_shared(uri));
+        if allowed.is_err() || is_last {
+            let outcome = allowed.as_ref().copied();
+            Watch::start(&self.service, &audit::caller(cx)?, method, name).stop(outcome);
         }
         allowed
     }
 
+    fn tenant(&self, cx: &Context) -> Option<String> {
+        let bound = Visit::of(cx).ok()?.caller().bound_project?;
+        Some(bound.to_string())
+    }
+
     fn audience(&self, cx: &Context) -> Option<String> {
         // Whoever has no visit is shown what everyone may see, and is refused when it is used.
-        Some(Visit::of(cx).map_or_else(|_| String::new(), |visit| Audience::of(visit).write()))
+        Some(Visit::of(cx).map_or_else(|_| String::new(), audience))
     }
 
     //= specs/spexus-mcp.md#rights
     //# A tool that is outside of the chosen toolsets, or that the token may not use, MUST NOT be listed.
     fn shows(&self, audience: &str, entry: Entry<'_>) -> bool {
-        let Entry::Tool(name) = entry else { return true };
-        match (Audience::read(audience), self.need(name)) {
-            (Some(audience), Some(need)) => audience.sees(&need),
-            _ => false,
+        let audience = Audience::read(audience);
+        let is_shared = match entry {
+            Entry::Tool(name) => !self.tools.contains_key(name),
+            Entry::Resource(uri) | Entry::Template(uri) => is_shared(uri),
+            Entry::Prompt(name) => !prompts::is_own(name),
+            Entry::Family(name) => name == "roots" || name == "apps",
+        };
+        let is_bound = audience.as_ref().is_none_or(|audience| audience.is_bound);
+        if is_shared && is_bound && !self.shares {
+            return false;
+        }
+        match (entry, audience) {
+            (Entry::Tool(name), Some(audience)) => self.need(name).is_some_and(|need| audience.sees(&need)),
+            (Entry::Tool(_), None) => false,
+            (Entry::Family(name), audience) => audience.is_some_and(|audience| audience.may_use(name)),
+            _ => true,
         }
     }
+}
+
+/// Who sees the same as this visit.
+pub(crate) fn audience(visit: &Visit) -> String {
+    Audience::of(visit).write()
+}
+
+/// Whether an address is of a file or of an app, which belong to the installation.
+fn is_shared(uri: &str) -> bool {
+    uri.starts_with("file:") || uri.starts_with("app:")
 }
 
 /// Why people see different tools: the toolsets they chose and the rights they have. Few of them, so that each list is
@@ -166,6 +225,23 @@ impl Audience {
     }
 
     fn sees(&self, need: &Need) -> bool {
+        need.toolset.is_in(&self.toolsets)
+            && !(need.effect.writes() && self.read_only)
+            && self.may(need.right)
+    }
+
+    /// Whether a family outside of MCP is declared to them: nobody is promised what they would be refused.
+    //= specs/spexus-mcp.md#saying-hello
+    //# A family of methods the token may not use MUST NOT be declared to it.
+    fn may_use(&self, family: &str) -> bool {
+        match family {
+            "prompts/create" => !self.read_only && self.may(Operation::ManagePrompts),
+            "apps" => self.may(Operation::ReadSettings),
+            _ => true,
+        }
+    }
+
+    fn may(&self, right: Operation) -> bool {
         let somebody = Caller {
             user_id: Uuid::nil(),
             username: String::new(),
@@ -175,9 +251,7 @@ impl Audience {
             bound_project: self.is_bound.then(Uuid::nil),
             client: String::new(),
         };
-        need.toolset.is_in(&self.toolsets)
-            && !(need.effect.writes() && self.read_only)
-            && somebody.may(need.right).is_ok()
+        somebody.may(right).is_ok()
     }
 
     fn write(&self) -> String {

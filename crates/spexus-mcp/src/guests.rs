@@ -2,7 +2,7 @@
 
 use crate::audit::{self, Watch};
 use crate::visit::Visit;
-use mcp_runtime::Context;
+use mcp_server::Context;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::Service;
@@ -16,13 +16,16 @@ pub struct Guests {
     service: Service,
     /// Tools by name, and whether they only read.
     tools: Arc<RwLock<HashMap<String, bool>>>,
+    /// Whether tokens bound to a project may see them.
+    shares: bool,
 }
 
 impl Guests {
-    pub(crate) fn new(service: &Service) -> Self {
+    pub(crate) fn new(service: &Service, shares: bool) -> Self {
         Self {
             service: service.clone(),
             tools: Arc::default(),
+            shares,
         }
     }
 
@@ -40,7 +43,11 @@ impl Guests {
 
     /// Refuses whoever may not see which apps there are.
     pub fn check_list(&self, cx: &Context) -> Ruled<()> {
-        Visit::of(cx)?.caller().may(Operation::ReadSettings)
+        let visit = Visit::of(cx)?;
+        if visit.is_shut_out(self.shares) {
+            return Err(crate::visit::shut_out("apps"));
+        }
+        visit.caller().may(Operation::ReadSettings)
     }
 
     /// Refuses whoever may not install or remove apps.

@@ -28,12 +28,14 @@ mod resources;
 mod roots;
 mod schema;
 mod sessions;
+mod system_prompt;
 mod tools;
 mod visit;
 mod watch;
 
 pub use guests::Guests;
-pub use mcp_runtime::VersionMismatch;
+pub use mcp_protocol::OfferedVersions;
+pub use mcp_server::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
 pub use predict::CompletionOptions;
 pub use visit::Visit;
@@ -42,8 +44,8 @@ use audit::Watch;
 use execute::Executor;
 use guard::Gate;
 use http::Extensions;
-use instructions::ActivePrompt;
-use mcp_runtime::{Context, Info, Instructions, Limits, Offers, Server, Settings, WithFiles};
+use instructions::{ActivePrompt, Guides, Stock};
+use mcp_server::{Context, Info, Instructions, Limits, Offers, Server, Settings};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -56,6 +58,7 @@ pub struct Mcp {
     options: Arc<McpOptions>,
     folders: roots::OpenFolders,
     guests: Guests,
+    guides: Arc<Guides>,
     _watcher: Arc<Watcher>,
 }
 
@@ -63,17 +66,22 @@ impl Mcp {
     /// Makes the server with everything it offers. Needs a running tokio.
     pub fn new(service: &Service, options: McpOptions) -> Ruled<Self> {
         let options = Arc::new(options);
-        let tools = tools::all();
-        let guests = Guests::new(service);
-        let gate = Gate::new(service, &tools, &guests);
+        let tools: Vec<_> = tools::all()
+            .into_iter()
+            .map(|tool| tool.fitting(options.max_answer_bytes))
+            .collect();
+        let guests = Guests::new(service, options.share_with_bound_tokens);
+        let gate = Gate::new(service, &tools, &guests, &options);
         let executor = Executor::new(service, &gate, &tools);
         let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
+        let guides = Arc::new(Guides::default());
         let greeting = Greeting {
             service: service.clone(),
             gate: gate.clone(),
             prompt: prompt.clone(),
-            guide: options.guide,
+            folders: folders.clone(),
+            guides: options.guide.then(|| guides.clone()),
         };
         let settings = settings(service, &options);
         let kept = sessions::Kept::new(service, &options, &settings.limits)?;
@@ -84,10 +92,12 @@ impl Mcp {
         let server = builder
             .settings(settings)
             .instructions(greeting.into_instructions())
+            .resource_source(resources::Served::new(service, &gate, folders.files()))
             .guard(gate)
-            .resource_source(WithFiles::new(resources::Items(service.clone()), folders.files()))
+            .nonce_store(Arc::new(ask::Answered(service.clone())))
             .prompt_source(prompts::Stored(service.clone()))
             .on_elicited(ask::noting(service))
+            .on_answered(audit::noting(service))
             .build();
         let uses = complete::Uses::default();
         let sampler = ask::sampler(&options);
@@ -111,6 +121,7 @@ impl Mcp {
             server,
             options,
             guests,
+            guides,
         })
     }
 
@@ -127,6 +138,11 @@ impl Mcp {
     /// Who answers for tools that others add to the server.
     pub fn guests(&self) -> &Guests {
         &self.guests
+    }
+
+    /// How often a guide to what there is was made: once for those who see the same, and again when that changed.
+    pub fn guides_made(&self) -> u64 {
+        self.guides.made()
     }
 
     /// How it was made.
@@ -156,7 +172,8 @@ fn info(options: &McpOptions) -> Info {
 fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
         // A list that was begun on one node is finished on another.
-        seal_key: Some(service.key_for("spexus mcp cursors v1")),
+        signing_key: Some(service.key_for("spexus mcp cursors v1")),
+        versions: options.versions.clone(),
         version_mismatch: options.version_mismatch,
         chunk_key: "spexus/chunk".to_owned(),
         offers: Offers {
@@ -165,28 +182,31 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
         },
         limits: Limits {
             serve_timeout_ms: options.serve_timeout_ms,
+            ask_timeout_ms: options.ask_timeout_ms,
+            max_sessions_per_owner: options.max_sessions_per_token,
+            max_sessions_per_account: options.max_sessions_per_user,
+            max_streams_per_account: options.max_streams_per_user,
+            max_subscriptions_per_session: options.max_subscriptions_per_session,
+            max_subscription_bytes_per_session: options.max_subscription_bytes_per_session,
+            max_batch_running_per_account: options.max_array_running_per_user,
             drain_timeout_ms: options.drain_timeout_ms,
             elicit_timeout_ms: options.elicitation_timeout_ms,
             max_elicit_attempts: options.elicitation_attempts,
             ..Limits::default()
         },
-        experimental: experimental(options),
+        experimental: experimental(),
         ..Settings::default()
     }
 }
 
-/// The families outside of MCP, each with its version.
-fn experimental(options: &McpOptions) -> Vec<(String, String)> {
-    [
-        (execute::METHOD, execute::VERSION),
-        roots::FAMILY,
-        predict::FAMILY,
-    ]
-    .into_iter()
-    .chain(ask::FAMILIES)
-    .chain(options.apps.then_some(("apps", "1.0.0")))
-    .map(|(family, version)| (family.to_owned(), version.to_owned()))
-    .collect()
+/// The families outside of MCP that are always there, each with its version. Roots and apps declare themselves when
+/// they are served.
+fn experimental() -> Vec<(String, String)> {
+    let families = [(execute::METHOD, execute::VERSION), predict::FAMILY];
+    let families = families.into_iter().chain(ask::FAMILIES);
+    families
+        .map(|(family, version)| (family.to_owned(), version.to_owned()))
+        .collect()
 }
 
 /// What is said to a client that says hello.
@@ -194,7 +214,9 @@ struct Greeting {
     service: Service,
     gate: Gate,
     prompt: Arc<ActivePrompt>,
-    guide: bool,
+    folders: roots::OpenFolders,
+    /// None when the operator wants no guide.
+    guides: Option<Arc<Guides>>,
 }
 
 impl Greeting {
@@ -214,15 +236,34 @@ impl Greeting {
         //= specs/spexus-mcp.md#audit
         //# The versions of the protocol in use MUST be counted.
         metrics::counter!("spexus_mcp_greetings_total", "version" => version).increment(1);
-        let mut text = self.prompt.words(&self.service, &caller).await.to_string();
-        if self.guide {
+        let stored = self.prompt.prompts(&self.service, &caller).await;
+        let mut text = stored.words(&self.service, &caller).await;
+        if let Some(guides) = &self.guides {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            let tools = self.gate.listed(Visit::of(cx)?, cx.server().tool_names());
-            text.push_str(&instructions::guide(&tools, &prompts::names()));
+            let stock = Stock {
+                generation: cx.server().registry_generation(),
+                stored,
+                has_files: self.folders.has_files() && !self.gate.is_shut_out(Visit::of(cx)?),
+            };
+            text.push_str(&self.guide(guides, cx, stock)?);
         }
         watch.stop(Ok(()));
         Ok(text)
+    }
+    fn guide(&self, guides: &Guides, cx: &Context, stock: Stock) -> Ruled<Arc<str>> {
+        let (visit, server) = (Visit::of(cx)?, cx.server());
+        let make = |stock: &Stock| {
+            let tools = self.gate.listed(visit, server.tool_names());
+            let mut of_apps = server.template_patterns();
+            // Whoever may not use what belongs to the installation is not told of it.
+            let is_shut_out = self.gate.is_shut_out(visit);
+            of_apps.retain(|pattern| pattern.starts_with("app://") && !is_shut_out);
+            let mut prompts = server.prompt_names();
+            prompts.retain(|name| prompts::is_own(name) || !is_shut_out);
+            instructions::guide(&tools, &prompts, &of_apps, stock)
+        };
+        Ok(guides.of(&guard::audience(visit), stock, make))
     }
 }

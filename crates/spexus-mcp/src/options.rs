@@ -1,7 +1,8 @@
 //! What the MCP surface can be told.
 
 use crate::predict::CompletionOptions;
-use mcp_runtime::{SamplingSettings, VersionMismatch};
+use mcp_protocol::OfferedVersions;
+use mcp_server::{SamplingSettings, VersionMismatch};
 use spexus_domain::{Ruled, nearest};
 use std::path::PathBuf;
 
@@ -14,6 +15,8 @@ pub struct McpOptions {
     pub title: String,
     /// Its version.
     pub version: String,
+    /// The revisions of the protocol it offers.
+    pub versions: OfferedVersions,
     /// Whether the instructions end with a guide to tools, resources and prompts.
     pub guide: bool,
     /// What to do when a client asks for a version nobody knows.
@@ -28,14 +31,32 @@ pub struct McpOptions {
     pub roots_allow: Vec<PathBuf>,
     /// How texts are completed.
     pub completion: CompletionOptions,
+    /// Whether tokens bound to a project may see and use what belongs to no project: file roots and apps.
+    pub share_with_bound_tokens: bool,
     /// Whether whoever makes the server adds the methods `apps/*`.
     pub apps: bool,
+    /// Bytes of a list's answer; a page that would have more ends earlier.
+    pub max_answer_bytes: usize,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,
+    /// How long a client may take to answer what a program answers by itself, such as `roots/list`.
+    pub ask_timeout_ms: u64,
     /// How long running requests may finish when the server stops.
     pub drain_timeout_ms: u64,
     /// Where sessions of HTTP clients are kept.
     pub sessions: Sessions,
+    /// Sessions opened with one token that live at once.
+    pub max_sessions_per_token: usize,
+    /// Sessions of one user that live at once, whatever tokens they were opened with.
+    pub max_sessions_per_user: usize,
+    /// Streams of events one user may have open at once.
+    pub max_streams_per_user: usize,
+    /// Resources one session may watch.
+    pub max_subscriptions_per_session: usize,
+    /// What the addresses of those resources may have together.
+    pub max_subscription_bytes_per_session: usize,
+    /// Messages of a user's JSON-RPC arrays that are served at once.
+    pub max_array_running_per_user: usize,
     /// How long a person may take to answer a question an agent's work raised.
     pub elicitation_timeout_ms: u64,
     /// How often a person is asked again when the answer does not fit.
@@ -69,6 +90,7 @@ impl Default for McpOptions {
             name: "spexus mcp".to_owned(),
             title: "MCP server for requirements management system".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: OfferedVersions::default(),
             guide: true,
             version_mismatch: VersionMismatch::Reject,
             toolsets: vec![Toolset::Core],
@@ -76,10 +98,19 @@ impl Default for McpOptions {
             roots: Vec::new(),
             roots_allow: Vec::new(),
             completion: CompletionOptions::default(),
+            share_with_bound_tokens: false,
             apps: false,
+            max_answer_bytes: 48_000,
             serve_timeout_ms: 30_000,
+            ask_timeout_ms: 5_000,
             drain_timeout_ms: 10_000,
             sessions: Sessions::Database,
+            max_sessions_per_token: 1_000,
+            max_sessions_per_user: 2_000,
+            max_streams_per_user: 256,
+            max_subscriptions_per_session: 1_000,
+            max_subscription_bytes_per_session: 64 << 10,
+            max_array_running_per_user: 4,
             elicitation_timeout_ms: 120_000,
             elicitation_attempts: 3,
             sampling: SamplingSettings::default(),
@@ -139,6 +170,18 @@ impl Toolset {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Five seconds hold for what programs answer; people and models have more (ruling 35), and requests are served for
+    /// thirty.
+    // proves 002 Req-Proto-003, 003 R15.1
+    #[test]
+    fn programs_have_five_seconds_people_two_minutes_models_one_and_requests_thirty_seconds() {
+        let options = McpOptions::default();
+        assert_eq!(options.ask_timeout_ms, 5_000);
+        assert_eq!(options.elicitation_timeout_ms, 120_000);
+        assert_eq!(options.sampling.timeout_ms, 60_000);
+        assert_eq!(options.serve_timeout_ms, 30_000);
+    }
 
     #[test]
     fn groups_are_read_by_name_and_bring_the_core_along() {

@@ -27,7 +27,7 @@ pub struct PromptEntry {
     /// When one would pick it.
     pub scenario: &'static str,
     /// Name, meaning and whether it is required.
-    pub arguments: &'static [(&'static str, &'static str, bool)],
+    pub arguments: Vec<(&'static str, &'static str, bool)>,
 }
 
 // Fulfils 003 R17.3, 003 R17.4, 003 R17.5, 003 R17.6, 003 R17.7, 003 R17.8
@@ -61,7 +61,7 @@ pub fn prompts() -> Vec<PromptEntry> {
         name: row.name,
         description: row.description,
         scenario: row.scenario,
-        arguments: row.arguments,
+        arguments: prompts::arguments(row).collect(),
     };
     prompts::ROWS.iter().map(entry).collect()
 }

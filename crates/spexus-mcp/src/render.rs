@@ -5,10 +5,11 @@ use serde_json::{Map, Value, json};
 use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::link::Link;
-use spexus_domain::query::Page;
+use spexus_domain::query::{Page, Total};
 use spexus_domain::search::Hit;
 use spexus_domain::tree::Tree;
-use spexus_domain::{Ruled, nearest, text};
+use spexus_domain::visibility::Visibility;
+use spexus_domain::{Ruled, Uuid, nearest, text};
 
 /// Titles in one-line rows are cut here.
 const ROW_TITLE_CHARS: usize = 100;
@@ -26,6 +27,8 @@ const MAX_OUTLINE_BYTES: usize = 40_000;
 pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) value: Value,
+    /// The item it is about, for a batch that speaks of it again.
+    pub(crate) item: Option<Uuid>,
 }
 
 impl Answer {
@@ -34,6 +37,15 @@ impl Answer {
         Self {
             text: text.into(),
             value: serde_json::to_value(value).unwrap_or_default(),
+            item: None,
+        }
+    }
+
+    /// Says which item it is about.
+    pub(crate) fn about(self, item: Uuid) -> Self {
+        Self {
+            item: Some(item),
+            ..self
         }
     }
 }
@@ -146,22 +158,32 @@ pub(crate) fn page(noun: &str, page: &Page<Item>, detail: Detail, fields: &[Stri
         .iter()
         .map(|found| item(found, detail, fields))
         .collect();
-    rows_of(noun, rows, page.total_count, page.next_cursor.as_deref())
+    rows_of(noun, rows, page.total(), page.next_cursor.as_deref())
 }
 
 // Fulfils 003 R7.9
 /// Rows of any sort, with the total and the way on.
-pub(crate) fn rows_of(noun: &str, rows: Vec<Value>, total: i64, next_cursor: Option<&str>) -> Answer {
+pub(crate) fn rows_of(
+    noun: &str,
+    rows: Vec<Value>,
+    total: impl Into<Total>,
+    next_cursor: Option<&str>,
+) -> Answer {
+    let total = total.into();
     let text = match (rows.len(), next_cursor) {
         (0, _) => format!("No {noun} found."),
         (shown, None) => format!("{shown} of {total} {noun}."),
         (shown, Some(_)) => format!("{shown} of {total} {noun}; the rest with next_cursor as cursor."),
     };
-    let mut value = json!({ "rows": rows, "total_count": total, "truncated": next_cursor.is_some() });
+    let mut value = json!({ "rows": rows, "total_count": null, "truncated": next_cursor.is_some() });
+    match total {
+        Total::Exact(rows) => value["total_count"] = json!(rows),
+        Total::AtLeast(rows) => value["total_at_least"] = json!(rows),
+    }
     if let Some(cursor) = next_cursor {
         value["next_cursor"] = json!(cursor);
     }
-    Answer { text, value }
+    Answer::new(text, value)
 }
 
 /// `REQ-012 [Draft] P2: Title — where the words stand`.
@@ -187,13 +209,11 @@ pub(crate) fn hit_line(hit: &Hit) -> String {
     line
 }
 
-/// `REQ-001 depends_on REQ-002 (suspect)`.
+/// `REQ-001 depends_on REQ-002 (suspect)`, with the projects where it leads from one into another. Whoever is given a link
+/// may see both of its ends.
 pub(crate) fn link_line(link: &Link) -> String {
     let mark = if link.suspect { " (suspect)" } else { "" };
-    format!(
-        "{} {} {}{mark}",
-        link.source.reference_id, link.link_type, link.target.reference_id
-    )
+    format!("{}{mark}", link.label(Visibility::Every))
 }
 
 /// A change: who did what to what, and which fields.
@@ -238,6 +258,38 @@ fn known(item: &Item) -> Map<String, Value> {
         fields.remove(inner);
     }
     fields
+}
+
+/// The fields an item can be shown with.
+const FIELDS: [&str; 20] = [
+    "id",
+    "reference_id",
+    "project",
+    "kind",
+    "title",
+    "description",
+    "status",
+    "priority",
+    "type",
+    "parent",
+    "acceptance_criterion",
+    "assignee",
+    "creator",
+    "position",
+    "attributes",
+    "content_hash",
+    "rev",
+    "created_at",
+    "updated_at",
+    "deleted_at",
+];
+
+/// Refuses a field no item has.
+//= specs/spexus-mcp.md#tools
+//# An argument that is accepted MUST be used, and a value that means nothing MUST be refused with what is allowed.
+pub(crate) fn check_fields(wanted: &[String]) -> Ruled<()> {
+    let odd = wanted.iter().find(|name| !FIELDS.contains(&name.as_str()));
+    odd.map_or(Ok(()), |name| Err(nearest::miss("fields", name, FIELDS)))
 }
 
 fn chosen(item: &Item, wanted: &[String]) -> Value {

@@ -2,10 +2,10 @@
 
 use crate::McpOptions;
 use crate::audit::{self, Watch};
-use crate::visit::Visit;
+use crate::visit::{self, Visit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{Context, FileLimits, Files, Root, RootKeeper, RootSet, Server};
+use mcp_server::{Context, FileLimits, Files, Root, RootKeeper, RootSet, Server};
 use spexus_domain::permission::Operation;
 use spexus_domain::root::AddedRoot;
 use spexus_domain::{Code, Refusal, Ruled};
@@ -21,6 +21,8 @@ pub(crate) struct OpenFolders {
     service: Service,
     set: Arc<RootSet>,
     files: Files,
+    /// Whether tokens bound to a project may see them.
+    shares: bool,
 }
 
 impl OpenFolders {
@@ -31,6 +33,7 @@ impl OpenFolders {
             service: service.clone(),
             files: Files::new(set.clone(), FileLimits::default()),
             set,
+            shares: options.share_with_bound_tokens,
         })
     }
 
@@ -41,13 +44,19 @@ impl OpenFolders {
 
     /// Lets the server serve them. Without any, and without a folder where one may be added, there are no files.
     pub(crate) fn serve(&self, server: &Server) -> Ruled<()> {
-        server.serve_roots(&self.set, self.clone());
         //= specs/spexus-mcp.md#roots
-        //# Without a configured folder no file MUST be served.
+        //# Without a configured folder no file MUST be served, and the methods of roots MUST be neither declared nor served.
         if self.set.is_open() {
+            server.serve_roots(&self.set, self.clone());
             server.add_template(self.files.template())?;
+            server.declare(FAMILY.0, FAMILY.1);
         }
         Ok(())
+    }
+
+    /// Whether there are files to read now.
+    pub(crate) fn has_files(&self) -> bool {
+        !self.set.list().is_empty()
     }
 
     // Fulfils 002 Req-Root-003, 002 Req-Root-004
@@ -80,7 +89,11 @@ impl RootKeeper for OpenFolders {
     //= specs/spexus-mcp.md#roots
     //# Roots and their files MUST be shown to those who may read, and changed by administrators alone.
     fn may_list(&self, cx: &Context) -> Result<(), Refusal> {
-        Visit::of(cx)?.caller().may(Operation::Read)
+        let visit = Visit::of(cx)?;
+        if visit.is_shut_out(self.shares) {
+            return Err(visit::shut_out("file roots"));
+        }
+        visit.caller().may(Operation::Read)
     }
 
     fn may_change(&self, cx: &Context) -> Result<(), Refusal> {

@@ -67,7 +67,11 @@ pub(crate) fn object(fields: impl IntoIterator<Item = Field>) -> Value {
 pub(crate) fn answer(members: &[(&str, &str)]) -> Value {
     let properties: Map<String, Value> = members
         .iter()
-        .map(|(name, kind)| ((*name).to_owned(), json!({ "type": kind })))
+        .map(|(name, kind)| match *name {
+            // Null where nobody counted to the end.
+            "total_count" => ((*name).to_owned(), json!({ "type": [kind, "null"] })),
+            _ => ((*name).to_owned(), json!({ "type": kind })),
+        })
         .collect();
     json!({ "type": "object", "properties": properties })
 }

@@ -4,8 +4,9 @@ use crate::watch::{MAX_READ, gather};
 use crate::{McpOptions, Sessions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{
-    ClientCapabilities, Limits, News, Server, SessionEdit, SessionRecord, SessionStore, Unread,
+use mcp_protocol::ClientCapabilities;
+use mcp_server::{
+    ChangeSet, Limits, Server, SessionEdit, SessionRecord, SessionStore, Subscription, UnreadMessage,
 };
 use serde::{Deserialize, Serialize};
 use spexus_domain::{Refusal, Ruled, Timestamp, Uuid};
@@ -67,18 +68,18 @@ impl Kept {
         }
     }
 
-    async fn read_missed(&self, mark: u64, watches: bool) -> Ruled<News> {
+    async fn read_missed(&self, mark: u64, watches: bool) -> Ruled<ChangeSet> {
         let head = *self.service.follow().borrow();
         // A mark is whatever a client brings back; nothing comes after one that is not reached yet.
         let mut since = i64::try_from(mark).unwrap_or(i64::MAX).min(head);
         //= specs/spexus-mcp.md#sessions
         //# A client that was away for long MUST be told that everything it watches may have changed.
         if head.abs_diff(since) > MAX_MISSED {
-            return Ok(News {
+            return Ok(ChangeSet {
                 since: mark,
                 up_to: head.unsigned_abs(),
                 everything: true,
-                ..News::default()
+                ..ChangeSet::default()
             });
         }
         let mut all = Vec::new();
@@ -141,7 +142,7 @@ impl SessionStore for Kept {
         self.keeper.end(id).boxed()
     }
 
-    fn missed(&self, mark: u64, watches: bool) -> BoxFuture<'_, Result<News, Refusal>> {
+    fn missed(&self, mark: u64, watches: bool) -> BoxFuture<'_, Result<ChangeSet, Refusal>> {
         self.read_missed(mark, watches).boxed()
     }
 }
@@ -154,7 +155,10 @@ struct State {
     client_version: String,
     capabilities: String,
     log_level: u8,
-    watched: Vec<String>,
+    /// Addresses, each with the topic of its news.
+    watched: Vec<(String, String)>,
+    /// The project of the token, when it is bound to one; empty otherwise.
+    tenant: String,
 }
 
 /// A message that was not read, as it is written down: the message, its mark, whether the history can tell it again.
@@ -173,7 +177,12 @@ impl State {
             client_version: record.client_version.clone(),
             capabilities: record.capabilities.as_json().to_owned(),
             log_level: record.log_level,
-            watched: record.watched.clone(),
+            watched: record
+                .subscriptions
+                .iter()
+                .map(|one| (one.uri.clone(), one.topic.clone()))
+                .collect(),
+            tenant: record.tenant.clone().unwrap_or_default(),
         }
     }
 
@@ -186,7 +195,12 @@ impl State {
             client_version: self.client_version,
             capabilities: ClientCapabilities::from_json(&self.capabilities).unwrap_or_default(),
             log_level: self.log_level,
-            watched: self.watched,
+            subscriptions: self
+                .watched
+                .into_iter()
+                .map(|(uri, topic)| Subscription { uri, topic })
+                .collect(),
+            tenant: Some(self.tenant).filter(|tenant| !tenant.is_empty()),
             ..SessionRecord::default()
         }
     }
@@ -198,7 +212,7 @@ impl Kept {
         let state = written(&State::of(&record));
         let unread = record.unread.into_iter();
         let unread: Vec<_> = unread
-            .map(|unread| Waiting(unread.message, unread.mark, unread.again))
+            .map(|unread| Waiting(unread.message, unread.mark, unread.replayable))
             .collect();
         KeptSession {
             state,
@@ -221,7 +235,11 @@ fn record(kept: &KeptSession) -> Option<SessionRecord> {
     let unread: Vec<Waiting> = serde_json::from_str(&kept.unread).ok()?;
     let unread = unread
         .into_iter()
-        .map(|Waiting(message, mark, again)| Unread { message, mark, again });
+        .map(|Waiting(message, mark, replayable)| UnreadMessage {
+            message,
+            mark,
+            replayable,
+        });
     Some(SessionRecord {
         owner: Some(kept.owner.to_string()),
         unread: unread.collect(),

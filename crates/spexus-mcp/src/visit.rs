@@ -2,17 +2,21 @@
 
 use crate::{McpOptions, Toolset};
 use http::{Extensions, HeaderMap};
-use mcp_runtime::Context;
-use mcp_runtime::streamable_http::SessionOwner;
+use mcp_server::Context;
+use mcp_server::streamable_http::{Account, SessionOwner};
 use spexus_domain::account::Caller;
-use spexus_domain::{Code, Refusal, Ruled, text};
+use spexus_domain::{Code, Refusal, Ruled, hint, text};
 
 /// The header by which a request chooses its toolsets.
 pub(crate) const TOOLSETS_HEADER: &str = "x-spexus-toolsets";
 /// The header by which a request gives up writing.
 pub(crate) const READ_ONLY_HEADER: &str = "x-spexus-read-only";
 
-/// Who asks, and which part of the product is shown.
+/// Who asks, and which part of the product is shown. Every tool, resource, prompt and completion asks the service as this caller,
+/// and what is told of changes is filtered by what the caller sees.
+//= specs/spexus-mcp.md#rights
+//# A token bound to a project MUST be shown and told nothing of another project, by any tool, resource, prompt, completion or
+//# notification.
 #[derive(Clone, Debug)]
 pub struct Visit {
     caller: Caller,
@@ -48,18 +52,26 @@ impl Visit {
     pub fn attach(self, extensions: &mut Extensions) {
         let owner = self.caller.token_id.unwrap_or(self.caller.user_id);
         extensions.insert(SessionOwner(owner.to_string()));
+        // However many tokens a user has: what can be exhausted is counted for the user.
+        extensions.insert(Account(self.caller.user_id.to_string()));
         extensions.insert(self);
     }
 
     /// The visit a request belongs to.
     pub(crate) fn of(cx: &Context) -> Ruled<&Visit> {
         cx.extension::<Visit>()
-            .ok_or_else(|| Refusal::new(Code::AuthMissing, "this needs a token"))
+            .ok_or_else(|| Refusal::new(Code::AuthMissing, "this needs a token").hint(hint::NO_TOKEN))
     }
 
     /// Whose rights count.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// Whether what belongs to the installation and to no project is kept from this visit; `shares` is what the operator
+    /// said.
+    pub(crate) fn is_shut_out(&self, shares: bool) -> bool {
+        self.caller.bound_project.is_some() && !shares
     }
 
     pub(crate) fn toolsets(&self) -> &[Toolset] {
@@ -69,6 +81,14 @@ impl Visit {
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only
     }
+}
+
+/// The refusal for what belongs to no project, to a token that is bound to one.
+pub(crate) fn shut_out(what: &str) -> Refusal {
+    let message = format!("this token is bound to a project, and {what} belong to the installation");
+    Refusal::new(Code::AuthzForbidden, message).hint(
+        "Use a token that is not bound to a project, or ask the operator for `mcp.share_with_bound_tokens`.",
+    )
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &'static str) -> Ruled<Option<&'a str>> {

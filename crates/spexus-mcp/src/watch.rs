@@ -1,13 +1,12 @@
 //! Telling of changes: whoever made them — REST, another agent, another node — those who watch a resource hear of it.
 
 use crate::instructions::ActivePrompt;
-use crate::resources::scheme_of;
+use crate::resources::topic;
 use crate::roots::OpenFolders;
 use crate::sessions::Kept;
-use mcp_runtime::{Change as How, List, News as Told, Server};
+use mcp_server::{Change as How, ChangeSet, List, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
-use spexus_domain::{Reference, Uuid};
 use spexus_service::changes::{self, News};
 use spexus_service::{Service, root};
 use std::collections::BTreeSet;
@@ -34,7 +33,7 @@ impl Watcher {
     ) -> Self {
         let mut head = service.follow();
         let since = *head.borrow_and_update();
-        server.begin_news(since.unsigned_abs());
+        server.begin_at(since.unsigned_abs());
         let sessions = kept.map(|kept| (kept.follow(), kept));
         let following = Following {
             service,
@@ -78,7 +77,7 @@ impl Following {
     //= specs/spexus-mcp.md#changes
     //# A change by anyone MUST be told to those who watch a resource it concerns.
     async fn tell_next(&self, since: i64) -> i64 {
-        let read = changes::news(&self.service, since, MAX_READ, self.server.is_watched()).await;
+        let read = changes::news(&self.service, since, MAX_READ, self.server.has_subscribers()).await;
         let Ok(news) = read else {
             tokio::time::sleep(PAUSE).await;
             return since;
@@ -97,7 +96,7 @@ impl Following {
             self.take_over().await;
         }
         self.server
-            .tell(gather(since.unsigned_abs(), last.unsigned_abs(), &news));
+            .publish(gather(since.unsigned_abs(), last.unsigned_abs(), &news));
         let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
         self.prompt.passed(since, last, prompts);
         last
@@ -121,21 +120,22 @@ async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, Kept)>) 
     }
 }
 
-/// A stretch of changes as it is told: lists once, each address once.
-pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> Told {
+/// A stretch of changes as it is told: lists once, each topic once.
+//= specs/spexus-mcp.md#changes
+//# News MUST be matched by item and project, so that equal references of two projects are never taken for each other.
+pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> ChangeSet {
     let of = |entity: Entity| news.iter().filter(move |news| news.change.entity == entity);
     let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
-    for News { change, paths } in news {
+    for News { change, paths, left } in news {
         for path in paths {
-            concern(change, path, &mut gone, &mut changed);
+            concern(change, path, left.as_ref(), &mut gone, &mut changed);
         }
         if change.entity == Entity::Prompt {
             changed.extend([
                 "requirements://prompts".to_owned(),
                 "requirements://prompts/active".to_owned(),
+                topic::of_prompt(change.entity_id),
             ]);
-            changed.insert(format!("prompt://{}", change.entity_id));
-            changed.insert(format!("prompt://{}", change.label));
         }
         if change.entity == Entity::Setting {
             changed.extend(
@@ -143,23 +143,26 @@ pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> Told {
             );
         }
     }
-    changed.retain(|uri| !gone.contains(uri));
-    let gone = gone.into_iter().map(|uri| (uri, How::Deleted));
+    changed.retain(|topic| !gone.contains(topic));
+    let gone = gone.into_iter().map(|topic| (topic, How::Deleted));
     let resources = gone
-        .chain(changed.into_iter().map(|uri| (uri, How::Updated)))
+        .chain(changed.into_iter().map(|topic| (topic, How::Updated)))
         .collect();
-    let mut lists = Vec::new();
-    if of(Entity::Item).any(|news| news.change.action != Action::Updated) {
-        lists.push(List::Resources);
-    }
+    // Items that come or go change the list of their own project.
+    let moved = of(Entity::Item).filter(|news| news.change.action != Action::Updated);
+    let projects: BTreeSet<_> = moved.map(|news| news.change.project_id).collect();
+    let mut lists: Vec<_> = projects
+        .into_iter()
+        .map(|project| (List::Resources, project.map(|id| id.to_string())))
+        .collect();
     if of(Entity::Prompt).next().is_some() {
-        lists.push(List::Prompts);
+        lists.push((List::Prompts, None));
     }
     // A role decides which tools are listed.
     if of(Entity::User).next().is_some() {
-        lists.push(List::Tools);
+        lists.push((List::Tools, None));
     }
-    Told {
+    ChangeSet {
         since,
         up_to,
         resources,
@@ -168,47 +171,34 @@ pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> Told {
     }
 }
 
-/// The addresses a change concerns: the item's own, and those of all that contain it.
-fn concern(change: &Change, path: &[Item], gone: &mut BTreeSet<String>, changed: &mut BTreeSet<String>) {
+/// The topics a change concerns: the item's own, and those of all that contain it.
+fn concern(
+    change: &Change,
+    path: &[Item],
+    left: Option<&Item>,
+    gone: &mut BTreeSet<String>,
+    changed: &mut BTreeSet<String>,
+) {
     let Some((item, above)) = path.split_last() else {
         return;
     };
-    for base in addresses(item) {
-        changed.insert(format!("{base}/history"));
-        match change.entity {
-            Entity::Link => changed.insert(format!("{base}/relationships")),
-            Entity::Comment => changed.insert(format!("{base}/comments")),
-            _ if change.action == Action::Deleted => gone.insert(base),
-            _ => changed.insert(format!("{base}/hierarchy")) | changed.insert(base),
-        };
-    }
+    let of = |item: &Item, part: &str| topic::of_item(item.kind, item.id, part);
+    changed.insert(of(item, "history"));
+    match change.entity {
+        Entity::Link => changed.insert(of(item, "relationships")),
+        Entity::Comment => changed.insert(of(item, "comments")),
+        _ if change.action == Action::Deleted => gone.insert(of(item, "")),
+        _ => changed.insert(of(item, "hierarchy")) | changed.insert(of(item, "")),
+    };
     if change.entity != Entity::Item {
         return;
     }
     let collection = item.kind.rules().path;
-    changed.insert(format!("requirements://{collection}"));
-    for container in above {
-        changed.extend(addresses(container).map(|base| format!("{base}/hierarchy")));
-    }
-    if let Some(parent) = above.last() {
-        changed.extend(addresses(parent).map(|base| format!("{base}/{collection}")));
-    }
+    changed.insert(topic::of_list(item.kind, item.project_id));
+    changed.insert(topic::of_search(item.project_id));
+    changed.extend(above.iter().map(|container| of(container, "hierarchy")));
     // What was moved is missed where it came from.
-    let left = change.fields.iter().filter(|field| field.field == "parent");
-    for from in left.filter_map(|field| field.before.as_ref()?.as_str()) {
-        if let (Some(_), Some(kind)) = (Reference::parse(from), item.kind.rules().parent) {
-            let base = format!("{}://{from}", scheme_of(kind));
-            changed.extend([format!("{base}/hierarchy"), format!("{base}/{collection}")]);
-        }
+    for parent in above.last().into_iter().chain(left) {
+        changed.extend([of(parent, collection), of(parent, "hierarchy")]);
     }
-}
-
-/// An item by both of its ids.
-fn addresses(item: &Item) -> [String; 2] {
-    let scheme = scheme_of(item.kind);
-    let by_id: Uuid = item.id;
-    [
-        format!("{scheme}://{}", item.reference_id),
-        format!("{scheme}://{by_id}"),
-    ]
 }

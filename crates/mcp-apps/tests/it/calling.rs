@@ -74,6 +74,7 @@ async fn resources_and_prompts_are_reached_by_their_names_here() {
     assert_eq!(got["result"]["messages"][0]["content"]["text"], "Greet Anna.");
 }
 
+// proves 002 Req-Tool-005
 #[tokio::test]
 async fn progress_of_an_app_reaches_whoever_asked_for_it() {
     let host = Host::new().await;
@@ -129,6 +130,7 @@ async fn a_call_that_is_not_answered_is_given_up_with_the_name_of_the_app() {
     assert_eq!(mcp_apps::notices(&host.options).unwrap()[0].restarts, 0);
 }
 
+// proves 002 Resil-001
 //= specs/mcp-apps.md#calls
 //= type=test
 //# After five failures in a row an app's calls MUST be refused with 1086 and its name until one call succeeded.

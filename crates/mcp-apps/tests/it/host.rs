@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mcp_apps::{Act, AppOptions, Apps, House, Source, Wanted};
-use mcp_runtime::{Context, Info, Server, lines};
+use mcp_server::{Context, Info, Server, lines};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use tempfile::TempDir;

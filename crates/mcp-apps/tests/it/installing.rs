@@ -344,3 +344,86 @@ async fn secrets_of_an_installation_stay_on_the_shelf() {
         assert_eq!(mode(host.options.folder.join("trouble/app.json")), 0o600);
     }
 }
+
+//= specs/mcp-apps.md#installing
+//= type=test
+//# An app whose record cannot be read any more MUST be removable, and another of its name installable.
+#[tokio::test]
+async fn an_app_whose_record_was_torn_can_be_removed_or_installed_again() {
+    let host = Host::new().await;
+    let mut admin = host.admin().await;
+    for (name, half) in [("torn", &b"{\"name\":\"to"[..]), ("empty", b"")] {
+        host.install(name, &[]).await;
+        let record = host.options.folder.join(name).join("app.json");
+        std::fs::write(&record, half).unwrap();
+        let removed = admin.request("apps/uninstall", json!({ "name": name })).await;
+        assert_eq!(removed["result"]["removed"]["name"], name, "{removed}");
+        assert!(!host.options.folder.join(name).exists());
+        host.install(name, &[]).await;
+        std::fs::write(&record, half).unwrap();
+        host.install(name, &[]).await;
+        assert!(listed(&mut admin).await.iter().any(|app| app["name"] == name));
+        let again = admin
+            .request("apps/install", json!({ "manifest": manifest(name, &[]) }))
+            .await;
+        assert_eq!(
+            refusal(&again),
+            1052,
+            "one that can be read is not replaced: {again}"
+        );
+    }
+    let never = admin.request("apps/uninstall", json!({ "name": "never" })).await;
+    assert_eq!(refusal(&never), 1046, "{never}");
+}
+
+/// Notes what the apps say of their tools.
+#[derive(Clone, Default)]
+struct Admitted(std::sync::Arc<std::sync::Mutex<std::collections::BTreeMap<String, bool>>>);
+
+impl mcp_apps::House for Admitted {
+    fn check(&self, _: &mcp_server::Context, _: mcp_apps::Act) -> Result<(), refusal::Refusal> {
+        Ok(())
+    }
+
+    fn admit(&self, tool: &str, only_reads: bool) {
+        self.0.lock().unwrap().insert(tool.to_owned(), only_reads);
+    }
+}
+
+//= specs/mcp-apps.md#lists
+//= type=test
+//# What an app says of its own tools MUST NOT give anyone a right, unless the operator trusts the app for it.
+#[tokio::test]
+async fn an_app_does_not_open_its_tools_to_readers_by_its_own_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = mcp_apps::AppOptions::new(folder.path().join("apps"));
+    crate::host::quick(&mut options);
+    options.trusted_readers.insert("trusted".to_owned());
+    let server = mcp_server::Server::builder(mcp_server::Info::new("host", "1.0.0")).build();
+    let admitted = Admitted::default();
+    let apps = mcp_apps::Apps::start(&server, admitted.clone(), options)
+        .await
+        .unwrap();
+    for name in ["trusted", "other"] {
+        apps.install(wanted(Source::Manifest(manifest(name, &[]))))
+            .await
+            .unwrap();
+    }
+    let said = admitted.0.lock().unwrap().clone();
+    assert!(
+        said.iter()
+            .any(|(tool, reads)| tool.starts_with("trusted_") && *reads),
+        "{said:?}"
+    );
+    assert!(
+        said.iter()
+            .any(|(tool, reads)| tool.starts_with("trusted_") && !*reads),
+        "{said:?}"
+    );
+    assert!(
+        said.iter()
+            .all(|(tool, reads)| !tool.starts_with("other_") || !*reads),
+        "{said:?}"
+    );
+    apps.close().await;
+}

@@ -139,3 +139,28 @@ async fn an_app_sees_only_the_variables_it_is_given() {
     let seen = host.user().await.said("trouble_environment", json!({})).await;
     assert_eq!(seen, "LANG=C.UTF-8\n");
 }
+
+//= specs/mcp-apps.md#isolation
+//= type=test
+//# The memory of each process of an app MUST be limited as configured.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_an_app_starts_at_once_is_limited_as_well() {
+    let host = Host::with(|options| options.limits.max_memory_bytes = 512 << 20).await;
+    let noted = tempfile::NamedTempFile::new().unwrap();
+    // The very first thing the program does is to start another one that looks at its limit.
+    let script = format!("sh -c 'ulimit -d' >> {}; exec \"$0\"", noted.path().display());
+    let mut quick = crate::host::manifest("quick", &[]);
+    let config = &mut quick["server"]["mcp_config"];
+    *config = json!({ "command": "/bin/sh", "args": ["-c", script, crate::host::troublemaker()] });
+    host.apps
+        .install(crate::host::wanted(mcp_apps::Source::Manifest(quick)))
+        .await
+        .unwrap();
+    let limits = std::fs::read_to_string(noted.path()).unwrap();
+    assert!(!limits.is_empty());
+    assert!(
+        limits.lines().all(|limit| limit == (512 << 10).to_string()),
+        "{limits}"
+    );
+}

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use mcp_apps::Source;
-use mcp_runtime::streamable_http::{HttpSettings, McpService};
-use mcp_runtime::{Info, Server, Stop, Tool, ToolResult};
+use mcp_protocol::ToolResult;
+use mcp_server::streamable_http::{HttpSettings, McpService};
+use mcp_server::{Info, Server, Stop, Tool};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;

@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_runtime::envelope::Request;
-use mcp_runtime::lines::Ended;
-use mcp_runtime::{Era, RpcError, Version};
+use mcp_protocol::envelope::Request;
+use mcp_protocol::{RpcError, Version};
+use mcp_server::lines::Ended;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+use tokio::time::Instant;
 
 use super::Bridge;
 use crate::call::{Errand, Patience};
 use crate::catalogue::{KEY, Known, Tools};
 use crate::flights::{Flight, Sink};
-use crate::link::{Closed, Greeting, NAME};
-use crate::text::{Glance, META_CAPABILITIES, header_text, stateless_version};
+use crate::link::{Closed, Greeting};
+use crate::text::{Glance, META_CAPABILITIES, header_text, introduced, stateless_version};
 use crate::vitals::Vitals;
 use crate::{answer, listen};
 
@@ -55,6 +56,13 @@ impl Bridge {
         let is_stateless =
             stateless.is_some() || matches!(&*request.method, "server/discover" | "subscriptions/listen");
         //= specs/spexus-bridge.md#lifecycle
+        //# A version that is not among the configured ones MUST be treated like one nobody knows.
+        let named = stateless.as_deref().unwrap_or(Version::V2026_07_28.name());
+        if is_stateless && self.settings.versions.find(named).is_none() {
+            self.refuse(request.id, self.not_offered(named), &sink).await;
+            return None;
+        }
+        //= specs/spexus-bridge.md#lifecycle
         //# `initialize`, `ping` and `shutdown` MUST be answered by the bridge itself.
         match request.method.as_ref() {
             "ping" if !is_stateless => {
@@ -86,6 +94,14 @@ impl Bridge {
             tokio::spawn(job.run());
         }
         None
+    }
+
+    /// The error for a version that is not offered without a handshake.
+    fn not_offered(&self, version: &str) -> RpcError {
+        let message = format!("version {version:?} is not supported");
+        RpcError::numbered(-32022, Refusal::new(Code::InvalidProtocolVersion, message))
+            .with("supported", self.settings.versions.names())
+            .with("requested", version)
     }
 
     async fn refuse(&self, id: &str, error: RpcError, sink: &Sink) {
@@ -164,15 +180,20 @@ impl Bridge {
             self.refuse(request.id, refusal.into(), &sink).await;
             return None;
         };
-        let version = match Version::parse(asked) {
-            Some(version) if version.era() == Era::Handshake => version,
+        let versions = &self.settings.versions;
+        let agreed = match versions.find(asked) {
+            Some(version) if version.has_handshake() => Some(version),
             // A version without a handshake cannot be agreed on in one.
-            Some(_) => Version::NEWEST_HANDSHAKE,
+            Some(_) => versions.newest_handshake(),
+            None => None,
+        };
+        let version = match agreed {
+            Some(version) => version,
             //= specs/spexus-bridge.md#lifecycle
             //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, and the process MUST then exit with 76.
             None => {
                 tracing::error!(asked, "the host asks for a version nobody speaks");
-                self.refuse(request.id, RpcError::unknown_version(asked), &sink)
+                self.refuse(request.id, RpcError::unknown_version(asked, versions), &sink)
                     .await;
                 return Some(Ended::VersionRefused);
             }
@@ -232,7 +253,7 @@ impl Bridge {
         json!({
             "protocolVersion": version.name(),
             "capabilities": said.get("capabilities").unwrap_or(&ours),
-            "serverInfo": { "name": NAME, "title": "Requirements", "version": self.settings.version },
+            "serverInfo": self.settings.introduction(),
             "instructions": said.get("instructions").and_then(Value::as_str).unwrap_or(if said.is_null() { later } else { "" }),
         })
     }
@@ -258,15 +279,35 @@ enum Looked {
 impl Job {
     async fn run(self) {
         let (bridge, flight) = (&self.bridge, &self.flight);
+        let deadline = Instant::now() + bridge.settings.request_timeout;
+        let mut place = None;
+        let work = async {
+            // What only listens holds its connection beside the places.
+            if !flight.listens {
+                match bridge.place(deadline).await {
+                    Ok(found) => place = found,
+                    Err(refusal) => return Some(RpcError::from(refusal).answer(&flight.id, self.version())),
+                }
+            }
+            let answer = self.work(deadline).await;
+            //= specs/spexus-bridge.md#lifecycle
+            //# The bridge MUST introduce itself with the same configured name, title and version in both eras.
+            match self.stateless {
+                Some(_) => answer.map(|answer| introduced(answer, &bridge.introduction)),
+                None => answer,
+            }
+        };
         let answer = tokio::select! {
-            answer = self.work() => answer,
+            answer = work => answer,
             () = flight.cancelled() => return,
         };
         bridge.land(flight, answer.as_deref()).await;
+        drop(place);
     }
 
-    async fn work(&self) -> Option<Vec<u8>> {
-        let Ok(mcp_runtime::envelope::Message::Request(request)) = mcp_runtime::envelope::message(&self.text)
+    async fn work(&self, deadline: Instant) -> Option<Vec<u8>> {
+        let Ok(mcp_protocol::envelope::Message::Request(request)) =
+            mcp_protocol::envelope::message(&self.text)
         else {
             return None;
         };
@@ -304,7 +345,7 @@ impl Job {
         if self.flight.listens {
             return Some(listen::listen(&self.bridge, &errand, request.params).await);
         }
-        let carried = self.bridge.carry(&errand).await;
+        let carried = self.bridge.carry(&errand, deadline).await;
         match carried {
             Ok(answer) => {
                 self.learn(&request, &glance, answer.as_deref());
@@ -449,8 +490,8 @@ impl Job {
     fn learn(&self, request: &Request<'_>, glance: &Glance<'_>, answer: Option<&[u8]>) {
         let succeeded = |answer: &[u8]| {
             let text = std::str::from_utf8(answer).unwrap_or_default();
-            let message = mcp_runtime::envelope::message(text);
-            matches!(message, Ok(mcp_runtime::envelope::Message::Response(response)) if response.outcome.is_ok())
+            let message = mcp_protocol::envelope::message(text);
+            matches!(message, Ok(mcp_protocol::envelope::Message::Response(response)) if response.outcome.is_ok())
         };
         let link = &self.bridge.link;
         match (request.method.as_ref(), glance.uri.as_deref()) {

@@ -1,7 +1,8 @@
 //! Calls, and what the backend says by itself.
 
-use crate::place::{Backend, Host, eventually, settings};
-use mcp_runtime::{Change, Tool, ToolResult};
+use crate::place::{Backend, Host, MEETING, eventually, settings};
+use mcp_protocol::ToolResult;
+use mcp_server::{Change, Tool};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -97,6 +98,23 @@ async fn connections_are_used_again() {
 
 // proves 003 R15.4
 #[tokio::test]
+async fn calls_that_wait_for_each_other_all_end() {
+    let backend = Backend::start().await;
+    let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
+    let mut ids = Vec::new();
+    for _ in 0..MEETING {
+        ids.push(
+            host.ask("tools/call", json!({ "name": "meet", "arguments": {} }))
+                .await,
+        );
+    }
+    for id in ids {
+        let answer = host.answer_in_any_order(id).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "met", "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn calls_run_side_by_side_and_each_is_answered_once() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
@@ -165,10 +183,6 @@ async fn the_backend_asks_the_user_through_the_bridge() {
     );
 }
 
-// proves 003 R15.7
-//= specs/spexus-bridge.md#messages-in-both-directions
-//= type=test
-//# Streamed messages MUST be passed on one by one, so that a large answer is never held whole.
 #[tokio::test]
 async fn progress_comes_before_the_answer() {
     let backend = Backend::start().await;
@@ -230,7 +244,6 @@ async fn a_changed_resource_is_told_to_who_subscribed() {
     }
 }
 
-// proves 002 Req-Elicit-001
 //= specs/spexus-bridge.md#calling-the-backend
 //= type=test
 //# A call that only lacks arguments MUST be carried when the host can ask its person for them.
@@ -254,6 +267,7 @@ async fn what_a_call_lacks_is_asked_of_the_hosts_person() {
     let round = host.call("tools/call", able.clone()).await;
     assert_eq!(round["result"]["resultType"], "input_required", "{round}");
     able["inputResponses"] = json!({ "make.missing": said });
+    able["requestState"] = round["result"]["requestState"].clone();
     let done = host.call("tools/call", able).await;
     assert_eq!(done["result"]["content"][0]["text"], "by a person", "{done}");
     let wrong = host

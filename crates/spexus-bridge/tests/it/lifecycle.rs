@@ -1,8 +1,9 @@
 //! Saying hello, refusing, ending.
 
 use crate::place::{Backend, Host, PATIENCE, hello, settings};
-use mcp_runtime::lines::Ended;
+use mcp_server::lines::Ended;
 use serde_json::{Value, json};
+use spexus_bridge::Settings;
 use std::net::SocketAddr;
 
 /// An address nobody listens on.
@@ -32,6 +33,7 @@ async fn every_version_of_the_handshake_is_agreed_on() {
         assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
         let again = host.call("initialize", hello(version)).await;
         assert_eq!(again["error"]["code"], -32600, "{again}");
+        assert_eq!(backend.server.sessions(), 1);
         // proves 003 R1.8
         assert_eq!(host.call("shutdown", json!({})).await["result"], json!({}));
         assert!(host.line().await.is_none());
@@ -42,6 +44,42 @@ async fn every_version_of_the_handshake_is_agreed_on() {
                 .unwrap(),
             Ended::InPeace
         );
+        assert_eq!(
+            backend.server.sessions(),
+            0,
+            "the session at the backend ends with its host"
+        );
+    }
+}
+
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# The bridge MUST introduce itself with the same configured name, title and version in both eras.
+#[tokio::test]
+async fn the_bridge_says_one_name_in_both_eras() {
+    let backend = Backend::start().await;
+    let own = Settings {
+        name: "acme-requirements".to_owned(),
+        title: "Requirements of Acme".to_owned(),
+        version: "7.8.9".to_owned(),
+        ..settings(backend.address)
+    };
+    let expected =
+        json!({ "name": "acme-requirements", "title": "Requirements of Acme", "version": "7.8.9" });
+    let mut host = Host::start(own.clone());
+    let said = host.call("initialize", hello("2025-11-25")).await;
+    assert_eq!(said["result"]["serverInfo"], expected);
+    let mut modern = Host::start(own);
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
+    let echo = json!({ "name": "echo", "arguments": { "title": "x" }, "_meta": meta });
+    for (method, params) in [
+        ("server/discover", json!({ "_meta": meta })),
+        ("tools/list", json!({ "_meta": meta })),
+        ("tools/call", echo),
+    ] {
+        let said = modern.call(method, params).await;
+        let info = &said["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(info, &expected, "{method}: {said}");
     }
 }
 
@@ -54,6 +92,7 @@ async fn an_unknown_version_ends_the_conversation() {
     let mut host = Host::start(settings(nowhere()));
     let refused = host.call("initialize", hello("1999-01-01")).await["error"].clone();
     assert_eq!(refused["code"], -32602);
+    assert_eq!(refused["message"], "version \"1999-01-01\" is not supported");
     assert_eq!(refused["data"]["received_version"], "1999-01-01");
     assert!(
         refused["data"]["supported_versions"]
@@ -68,7 +107,7 @@ async fn an_unknown_version_ends_the_conversation() {
         .unwrap()
         .unwrap();
     assert_eq!(
-        (ended, mcp_runtime::stdio::exit_status(ended)),
+        (ended, mcp_server::stdio::exit_status(ended)),
         (Ended::VersionRefused, 76)
     );
 }
@@ -180,4 +219,30 @@ async fn a_batch_is_answered_as_one() {
     let of = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap().clone();
     assert_eq!(of("a")["result"]["content"][0]["text"], "one");
     assert_eq!(of("b")["result"]["content"][0]["text"], "two");
+}
+
+//= specs/spexus-bridge.md#lifecycle
+//= type=test
+//# A version that is not among the configured ones MUST be treated like one nobody knows.
+#[tokio::test]
+async fn a_version_that_is_not_offered_is_unknown_in_both_eras() {
+    let backend = Backend::start().await;
+    let some = Settings {
+        versions: mcp_protocol::OfferedVersions::parse("2025-03-26,2025-06-18").unwrap(),
+        ..settings(backend.address)
+    };
+    let mut host = Host::start(some.clone());
+    let refused = host.call("initialize", hello("2025-11-25")).await["error"].clone();
+    assert_eq!(refused["code"], -32602);
+    assert_eq!(
+        refused["data"]["supported_versions"],
+        json!(["2025-03-26", "2025-06-18"])
+    );
+    let mut host = Host::greeted(some, "2025-06-18").await;
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
+    for method in ["server/discover", "tools/list"] {
+        let refused = host.call(method, json!({ "_meta": meta })).await["error"].clone();
+        assert_eq!(refused["code"], -32022, "{refused}");
+        assert_eq!(refused["data"]["supported"], json!(["2025-03-26", "2025-06-18"]));
+    }
 }

@@ -6,3 +6,4 @@ mod both_ways;
 mod faults;
 mod lifecycle;
 mod place;
+mod slow;

@@ -1,7 +1,8 @@
 //! A backend with tools of every temper, and a host.
 
-use mcp_runtime::streamable_http::{HttpSettings, McpService};
-use mcp_runtime::{Ask, Info, Resource, ResourceContents, Server, Stop, Tool, ToolAnnotations, ToolResult};
+use mcp_protocol::{Ask, ResourceContents, ToolAnnotations, ToolResult};
+use mcp_server::streamable_http::{HttpSettings, McpService};
+use mcp_server::{Info, Resource, Server, Stop, Tool};
 use serde_json::{Value, json};
 use spexus_bridge::{Endpoint, Limits, Settings, Token};
 use std::net::SocketAddr;
@@ -18,6 +19,13 @@ use tower_service::Service as _;
 
 /// Nothing in these tests takes longer; what does is a failure with a name.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How much `large` says at once, and `pour` in each piece.
+pub(crate) const LARGE: usize = 100_000;
+/// How many pieces `pour` has.
+pub(crate) const PIECES: u32 = 1_000;
+/// How many calls of `meet` wait for each other.
+pub(crate) const MEETING: usize = 20;
 
 /// A server that can be killed and started again at the same address.
 pub(crate) struct Backend {
@@ -142,6 +150,32 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
             Ok::<_, Stop>(ToolResult::text("cancelled"))
         }
     });
+    let ran = runs.clone();
+    let large = Tool::new("large", "Says much.", move |_cx, _| {
+        ran.fetch_add(1, Ordering::SeqCst);
+        async { Ok::<_, Stop>(ToolResult::text("x".repeat(LARGE))) }
+    });
+    let ran = runs.clone();
+    let pour = Tool::new("pour", "Says much, piece by piece.", move |cx, _| {
+        let ran = ran.clone();
+        async move {
+            for at in 0..PIECES {
+                let piece = json!({ "piece": { "index": at, "text": "x".repeat(LARGE) } });
+                cx.progress_with(f64::from(at), Some(f64::from(PIECES)), None, Some(piece))
+                    .await;
+                ran.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok::<_, Stop>(ToolResult::text("poured"))
+        }
+    });
+    let all_there = Arc::new(tokio::sync::Barrier::new(MEETING));
+    let meet = Tool::new("meet", "Ends when all have come.", move |_cx, _| {
+        let all_there = all_there.clone();
+        async move {
+            all_there.wait().await;
+            Ok::<_, Stop>(ToolResult::text("met"))
+        }
+    });
     let mut make = Tool::new("make", "Asks for what is missing.", |_cx, arguments| async move {
         Ok::<_, Stop>(ToolResult::text(arguments.text("title").unwrap_or_default()))
     });
@@ -153,6 +187,9 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
         ask,
         count,
         hang,
+        large,
+        pour,
+        meet,
     ];
     server.add_tools(tools).unwrap();
     let note = Resource::new("note://one", "one", "A note.", "text/plain", |_, _| async {
@@ -166,7 +203,7 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
 pub(crate) struct Host {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: Option<WriteHalf<DuplexStream>>,
-    pub(crate) bridge: JoinHandle<mcp_runtime::lines::Ended>,
+    pub(crate) bridge: JoinHandle<mcp_server::lines::Ended>,
     next: u64,
     /// What was said that was not waited for.
     pub(crate) heard: Vec<Value>,
@@ -178,7 +215,10 @@ pub(crate) fn settings(address: SocketAddr) -> Settings {
         token: Token::parse("mcp_pat_for_these_tests"),
         request_timeout: Duration::from_secs(5),
         max_retries: 3,
+        name: spexus_bridge::NAME.to_owned(),
+        title: spexus_bridge::TITLE.to_owned(),
         version: "1.0.0".to_owned(),
+        versions: mcp_protocol::OfferedVersions::default(),
         headers: Vec::new(),
         limits: Limits {
             first_pause_ms: 20,
@@ -190,10 +230,14 @@ pub(crate) fn settings(address: SocketAddr) -> Settings {
 
 impl Host {
     pub(crate) fn start(settings: Settings) -> Self {
+        Self::stoppable(settings, std::future::pending())
+    }
+
+    pub(crate) fn stoppable(settings: Settings, stop: impl Future<Output = ()> + Send + 'static) -> Self {
         let (near, far) = duplex(1 << 20);
         let (reader, writer) = split(far);
         let bridge = tokio::spawn(async move {
-            spexus_bridge::serve(settings, reader, writer, std::future::pending())
+            spexus_bridge::serve(settings, reader, writer, stop)
                 .await
                 .unwrap()
         });
@@ -251,6 +295,15 @@ impl Host {
             .await
     }
 
+    /// The answer to a request, whatever was answered before it.
+    pub(crate) async fn answer_in_any_order(&mut self, id: u64) -> Value {
+        let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
+        match self.heard.iter().position(is_it) {
+            Some(at) => self.heard.swap_remove(at),
+            None => self.until(is_it).await,
+        }
+    }
+
     /// Waits for a notification or a request of the backend.
     pub(crate) async fn hear(&mut self, method: &str) -> Value {
         if let Some(at) = self.heard.iter().position(|message| message["method"] == method) {
@@ -289,6 +342,18 @@ impl Host {
 
 pub(crate) fn hello(version: &str) -> Value {
     json!({ "protocolVersion": version, "capabilities": { "elicitation": {} }, "clientInfo": { "name": "test", "version": "1" } })
+}
+
+/// Waits until a number stays what it is, and gives it.
+pub(crate) async fn settled(number: impl Fn() -> usize) -> usize {
+    let (mut last, mut same) = (number(), 0);
+    while same < 20 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = number();
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+    }
+    last
 }
 
 /// Waits for something to become true.

@@ -3,8 +3,10 @@
 
 use super::Asker;
 use crate::render::{self, Answer};
+use crate::resources::sees_several;
 use crate::tools::{Run, Work};
-use mcp_runtime::{Arguments, Elicitation, Elicited, Stop};
+use mcp_protocol::{Arguments, Elicited};
+use mcp_server::{Elicitation, Stop};
 use serde_json::{Value, json};
 use spexus_domain::item::Item;
 use spexus_domain::{Code, Kind, Refusal, text};
@@ -36,6 +38,8 @@ struct Lost {
     field: &'static str,
     wanted: String,
     near: Vec<Item>,
+    /// Whether a reference alone may mean items of several projects.
+    several: bool,
 }
 
 /// Runs a tool; a reference that leads nowhere is put to the person, where the client can ask, and told with what it may
@@ -79,8 +83,13 @@ async fn find(work: &Work, arguments: &Arguments) -> Option<Lost> {
             .await
             .ok()?;
         if let Some(near) = near.filter(|near| !near.is_empty()) {
-            let wanted = text::excerpt(wanted, 60);
-            return Some(Lost { field, wanted, near });
+            let several = project.is_none() && sees_several(&work.service, &work.caller).await.ok()?;
+            return Some(Lost {
+                field,
+                wanted: text::excerpt(wanted, 60),
+                several,
+                near,
+            });
         }
     }
     None
@@ -89,11 +98,7 @@ async fn find(work: &Work, arguments: &Arguments) -> Option<Lost> {
 impl Lost {
     /// Which of them it is; `None` when the person says none.
     async fn ask(&self, asker: &Asker) -> Result<Option<Value>, Stop> {
-        let ids: Vec<String> = self
-            .near
-            .iter()
-            .map(|item| item.reference_id.to_string())
-            .collect();
+        let ids = self.ids();
         let mut names: Vec<String> = self.near.iter().map(render::line).collect();
         names
             .iter_mut()
@@ -114,18 +119,20 @@ impl Lost {
         })
     }
 
+    /// Each of them by a name that means no other.
+    fn ids(&self) -> Vec<String> {
+        let id = |item: &Item| match self.several {
+            true => format!("{}/{}", item.project, item.reference_id),
+            false => item.reference_id.to_string(),
+        };
+        self.near.iter().map(id).collect()
+    }
+
     /// The refusal, with what may have been meant.
     fn told(&self, refusal: Refusal) -> Refusal {
-        let near: Vec<String> = self
-            .near
-            .iter()
-            .map(|item| format!("{} ({})", item.reference_id, text::excerpt(&item.heading(), 60)))
-            .collect();
-        let ids: Vec<String> = self
-            .near
-            .iter()
-            .map(|item| item.reference_id.to_string())
-            .collect();
+        let ids = self.ids();
+        let named = |(item, id): (&Item, &String)| format!("{id} ({})", text::excerpt(&item.heading(), 60));
+        let near: Vec<String> = self.near.iter().zip(&ids).map(named).collect();
         let hint = format!("Did you mean {}?", near.join(" or "));
         refusal.hint(hint).fact("candidates", ids.join(","))
     }

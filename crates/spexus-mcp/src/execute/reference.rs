@@ -1,12 +1,18 @@
 //! References between the calls of a batch: `@name`, `@name.field`, and `@@` for a text that begins with `@`.
 
 use serde_json::{Map, Value};
-use spexus_domain::{Code, Refusal, Ruled, nearest, text};
+use spexus_domain::{Code, Refusal, Ruled, Uuid, nearest, text};
 use std::collections::HashMap;
 
 /// What calls gave, by the names they gave it.
 #[derive(Default)]
-pub(super) struct Results(HashMap<String, Value>);
+pub(super) struct Results(HashMap<String, Named>);
+
+/// What a call gave, and the item it is about.
+struct Named {
+    value: Value,
+    item: Option<Uuid>,
+}
 
 /// A reference, taken apart.
 struct Reference<'a> {
@@ -65,8 +71,8 @@ pub(super) fn check(arguments: &Map<String, Value>, names: &[&str]) -> Ruled<()>
 }
 
 impl Results {
-    pub(super) fn keep(&mut self, name: String, value: Value) {
-        self.0.insert(name, value);
+    pub(super) fn keep(&mut self, name: String, value: Value, item: Option<Uuid>) {
+        self.0.insert(name, Named { value, item });
     }
 
     /// Arguments with what the references in them stand for.
@@ -116,23 +122,28 @@ impl Results {
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         let result = self.0.get(name).ok_or_else(|| unknown(place, text, &names))?;
         let found = match field {
-            Some(field) => member(result, field),
-            None => id(result),
+            Some(field) => member(&result.value, field).cloned(),
+            None => result.id(),
         };
         let missing = || {
             let problem = format!("{text:?} is not in the result of {name:?}");
             let allowed = "@name for its id, @name.field for a field of it";
             Refusal::field(Code::InvalidParams, place, problem, allowed)
         };
-        found.cloned().map(Some).ok_or_else(missing)
+        found.map(Some).ok_or_else(missing)
     }
 }
 
-/// The id of what a call made: its own, or that of the one thing it tells of.
-fn id(result: &Value) -> Option<&Value> {
-    ["id", "reference_id", "key", "name"]
-        .iter()
-        .find_map(|name| member(result, name))
+impl Named {
+    /// The id of what a call made: the item's, its own, or that of the one thing it tells of. An item is meant by its UUID,
+    /// for its reference may mean another one elsewhere.
+    //= specs/spexus-mcp.md#batches
+    //# A reference to a result MUST mean the very item the operation made or read, in whichever project it is.
+    fn id(&self) -> Option<Value> {
+        let own = |name: &&str| member(&self.value, name).cloned();
+        let item = self.item.map(|id| Value::String(id.to_string()));
+        item.or_else(|| ["id", "key", "name"].iter().find_map(own))
+    }
 }
 
 /// A field of a result, or of the one thing it tells of.
@@ -189,15 +200,16 @@ mod tests {
         let mut results = Results::default();
         let item =
             json!({ "item": { "reference_id": "EP-007", "rev": 3, "assignee": { "username": "ann" } } });
-        results.keep("e".into(), item);
-        results.keep("link".into(), json!({ "id": "42", "line": "a b c" }));
+        let id = Uuid::from_u128(7);
+        results.keep("e".into(), item, Some(id));
+        results.keep("link".into(), json!({ "id": "42", "line": "a b c" }), None);
         let given = json!({
-            "epic_id": "@e", "expect_rev": "@e.rev", "who": ["@e.assignee.username"], "link": { "id": "@link" },
+            "epic_id": "@e", "told": "@e.reference_id", "expect_rev": "@e.rev", "who": ["@e.assignee.username"], "link": { "id": "@link" },
             "content": "@@e", "mail": "@ann, please look", "title": "a@b", "operations": [{ "ref": "own" }, { "id": "@own" }],
         });
         let resolved = results.resolve(arguments(given)).unwrap();
         let wanted = json!({
-            "epic_id": "EP-007", "expect_rev": 3, "who": ["ann"], "link": { "id": "42" },
+            "epic_id": id.to_string(), "told": "EP-007", "expect_rev": 3, "who": ["ann"], "link": { "id": "42" },
             "content": "@e", "mail": "@ann, please look", "title": "a@b", "operations": [{ "ref": "own" }, { "id": "@own" }],
         });
         assert_eq!(Value::Object(resolved), wanted);

@@ -11,7 +11,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mcp_runtime::{Breaker, BreakerSettings, Context};
+use mcp_server::{Breaker, BreakerSettings, Context};
 use serde_json::{Value, json};
 use spexus_domain::{Code, Refusal, Ruled};
 use std::time::Duration;

@@ -16,7 +16,7 @@ pub use measure::{Accuracy, measure};
 use crate::McpOptions;
 use crate::audit::{self, Watch};
 use endpoint::Endpoint;
-use mcp_runtime::{Context, CustomMethod, Server, Stop};
+use mcp_server::{Context, CustomMethod, Server, Stop};
 use model::{Model, Prediction};
 use projects::Projects;
 use serde::Deserialize;
@@ -33,6 +33,8 @@ pub(crate) const FAMILY: (&str, &str) = ("completion/text", "1.0.0");
 const TOKEN: &str = "spexus/token";
 const MAX_TOKENS: usize = 256;
 const MAX_PREDICTIONS: usize = 20;
+/// Bytes of a text that a model counts as one token, at least.
+const PIECE_BYTES: usize = 4;
 /// Words a chance is drawn among.
 const DRAWN_AMONG: usize = 40;
 
@@ -135,6 +137,24 @@ impl<'a> Window<'a> {
         Self { tokens, total, limit }
     }
 
+    /// What a model elsewhere is sent: its window holds the answer, too, and it counts in pieces of words of its own, of
+    /// which none is shorter on average than [`PIECE_BYTES`].
+    //= specs/spexus-mcp.md#completion
+    //# What is sent to an endpoint MUST leave room in the window for the tokens that are asked for.
+    fn for_endpoint(text: &'a str, limit: usize, max_tokens: usize) -> Self {
+        let room = limit - max_tokens.min(limit / 2);
+        let mut window = Self::of(text, room);
+        let mut pieces = 0;
+        let fits = |token: &&&str| {
+            pieces += token.len().div_ceil(PIECE_BYTES).max(1);
+            pieces <= room
+        };
+        let kept = window.tokens.iter().rev().take_while(fits).count();
+        window.tokens.drain(..window.tokens.len() - kept);
+        window.limit = limit;
+        window
+    }
+
     fn told(&self) -> Value {
         json!({
             "used_tokens": self.tokens.len(),
@@ -177,13 +197,16 @@ impl Writer {
         //= specs/spexus-mcp.md#completion
         //# A text MUST be completed from the items of one project the caller may read, as they are now.
         let trained = self.projects.trained(&caller, wanted.project.as_deref()).await?;
-        let window = Window::of(&wanted.text, self.context_tokens);
-        let (written, fallback) = match self.ask_endpoint(cx, &wanted, &window).await {
-            Some(Ok(written)) => (written, None),
+        let limit = self.context_tokens;
+        let shown = Window::of(&wanted.text, limit);
+        let sent = Window::for_endpoint(&wanted.text, limit, wanted.max_tokens);
+        let (written, fallback, window) = match self.ask_endpoint(cx, &wanted, &sent).await {
+            Some(Ok(written)) => (written, None, sent),
             other => {
+                let window = shown;
                 let written = embedded(&trained.lock().await.model, &wanted, &window);
                 tell(cx, &written, wanted.max_tokens).await;
-                (written, other.and_then(Result::err))
+                (written, other.and_then(Result::err), window)
             }
         };
         let text: String = written.tokens.iter().map(|(token, _)| token.as_str()).collect();
@@ -315,6 +338,22 @@ mod tests {
             json!({ "used_tokens": 2, "total_tokens": 4, "limit": 2, "truncated": true })
         );
         assert_eq!(Window::of("one", 2).told()["truncated"], false);
+    }
+
+    #[test]
+    fn a_model_elsewhere_is_left_room_to_answer() {
+        let text = "one two three four five six seven eight";
+        let window = Window::for_endpoint(text, 8, 2);
+        assert_eq!(
+            window.tokens,
+            [" six", " seven", " eight"],
+            "two pieces for a word of more than four bytes"
+        );
+        assert_eq!(window.told()["limit"], 8);
+        assert_eq!(window.told()["truncated"], true);
+        let greedy = Window::for_endpoint(text, 8, 256);
+        assert_eq!(greedy.tokens, [" seven", " eight"], "at least half is the text's");
+        assert_eq!(Window::for_endpoint("one", 8, 2).told()["truncated"], false);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 //! its epic follows.
 
 use crate::render::{line, link_line, outline};
-use crate::resources::scheme_of;
+use crate::resources::{address_of, sees_several};
 use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::query::PageRequest;
-use spexus_domain::{Kind, Ruled, text};
+use spexus_domain::{Code, Kind, Ruled, text};
 use spexus_service::{Service, item, link};
 use std::fmt::Write;
 
@@ -31,8 +31,14 @@ pub(super) struct Gathered {
 // Fulfils 003 R8.4, 003 R8.8
 //= specs/spexus-mcp.md#prompts
 //# A prompt about an item MUST carry the item, what contains it, its siblings, what it contains, its links and the steering documents of its epic.
-pub(super) async fn gather(service: &Service, caller: &Caller, kind: Kind, id: &str) -> Ruled<Gathered> {
-    let subject = item::get(service, caller, None, Some(kind), id).await?;
+pub(super) async fn gather(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    kind: Kind,
+    id: &str,
+) -> Ruled<Gathered> {
+    let subject = item::get(service, caller, project, Some(kind), id).await?;
     let own_id = subject.id.to_string();
     let mut text = String::new();
     let path = item::path(service, caller, None, &own_id).await?.data;
@@ -67,7 +73,7 @@ pub(super) async fn gather(service: &Service, caller: &Caller, kind: Kind, id: &
     Ok(Gathered {
         subject: format!("{} {:?}", subject.reference_id, subject.heading()),
         text,
-        uri: format!("{}://{}", scheme_of(kind), subject.reference_id),
+        uri: address_of(&subject, sees_several(service, caller).await?),
         json: json!(subject).to_string(),
     })
 }
@@ -124,8 +130,12 @@ async fn guidance(text: &mut String, service: &Service, caller: &Caller, epic: &
         .data;
     for link in links.iter().take(MAX_DOCUMENTS) {
         let id = link.source.id.to_string();
-        let document = item::get(service, caller, None, None, &id).await?;
-        whole(text, "Steering document", &document);
+        match item::get(service, caller, None, None, &id).await {
+            Ok(document) => whole(text, "Steering document", &document),
+            // A document the caller may not see guides others.
+            Err(refusal) if refusal.code == Code::ResourceNotFound => {}
+            Err(refusal) => return Err(refusal),
+        }
     }
     Ok(())
 }

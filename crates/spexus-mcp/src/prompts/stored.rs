@@ -3,9 +3,8 @@
 use crate::audit::{self, Watch};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{
-    Content, Context, Listing, NewPrompt, Prompt, PromptArgument, PromptMessage, PromptSource, Role, Template,
-};
+use mcp_protocol::{Content, PromptArgument, PromptMessage, PromptTemplate, Role};
+use mcp_server::{Context, Listing, NewPrompt, Prompt, PromptSource};
 use spexus_domain::prompt::{self as domain, Argument, Message};
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::{Service, prompt};
@@ -124,7 +123,7 @@ fn understood(wanted: &NewPrompt) -> Ruled<domain::NewPrompt> {
 pub(crate) fn declare(input: &mut domain::NewPrompt) {
     for message in &input.messages {
         // A text that is no template is refused by the rules of prompts, with its place.
-        let Ok(template) = Template::parse(&message.text) else {
+        let Ok(template) = PromptTemplate::parse(&message.text) else {
             continue;
         };
         for name in template.variables() {

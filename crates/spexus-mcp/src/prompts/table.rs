@@ -7,18 +7,63 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) description: &'static str,
-    /// Name, meaning, required.
-    pub(crate) arguments: &'static [(&'static str, &'static str, bool)],
+    pub(crate) arguments: &'static [Argument],
     /// The argument that names the item it is about.
     pub(crate) subject: &'static str,
     /// What that item is.
     pub(crate) kind: Kind,
-    /// The task; `{subject}` and `{argument}` are filled in.
+    /// The task; `{subject}` and required arguments are filled in.
     pub(crate) task: &'static str,
     /// The form of the answer.
     pub(crate) form: &'static str,
     /// When one would pick it, for the reference.
     pub(crate) scenario: &'static str,
+}
+
+/// An argument of a prompt.
+pub(crate) struct Argument {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) required: bool,
+    /// What the task says of it when it is given; `{}` is its value. Required ones stand in the task by their names.
+    pub(crate) sentence: &'static str,
+}
+
+const fn required(name: &'static str, description: &'static str) -> Argument {
+    Argument {
+        name,
+        description,
+        required: true,
+        sentence: "",
+    }
+}
+
+const fn optional(name: &'static str, description: &'static str, sentence: &'static str) -> Argument {
+    Argument {
+        name,
+        description,
+        required: false,
+        sentence,
+    }
+}
+
+impl Row {
+    /// The task with its subject and its arguments; of what was left out nothing is said.
+    //= specs/spexus-mcp.md#prompts
+    //# A prompt MUST say nothing of an optional argument that was left out.
+    pub(crate) fn task<'a>(&self, subject: &str, value: impl Fn(&str) -> &'a str) -> String {
+        let mut task = self.task.replace("{subject}", subject);
+        for argument in self.arguments {
+            let given = value(argument.name).trim();
+            if argument.required {
+                task = task.replace(&format!("{{{}}}", argument.name), given);
+            } else if !given.is_empty() {
+                task.push(' ');
+                task.push_str(&argument.sentence.replace("{}", given));
+            }
+        }
+        task
+    }
 }
 
 // Fulfils 003 R8.5, 003 R8.6
@@ -28,7 +73,7 @@ pub(crate) const ROWS: [Row; 6] = [
         name: "analyze_requirement_quality",
         title: "Analyze a requirement",
         description: "Judges a requirement in its context: is it clear, single, testable, consistent with its neighbours and guided by the steering documents?",
-        arguments: &[("requirement_id", "The requirement: REQ-001 or UUID", true)],
+        arguments: &[required("requirement_id", "The requirement: REQ-001 or UUID")],
         subject: "requirement_id",
         kind: Kind::Requirement,
         task: "Review the quality of {subject}. Judge it against these questions: Is it one obligation, not several? Is every word clear, without vague quantities? Can a test decide whether it holds? Does it fit its story and its acceptance criterion? Does it contradict or repeat a sibling or a linked item? Does it follow the steering documents?",
@@ -40,12 +85,16 @@ pub(crate) const ROWS: [Row; 6] = [
         title: "Suggest acceptance criteria",
         description: "Proposes acceptance criteria a user story lacks, beside those it has.",
         arguments: &[
-            ("user_story_id", "The story: US-001 or UUID", true),
-            ("focus", "What to look at most, such as security or errors", false),
+            required("user_story_id", "The story: US-001 or UUID"),
+            optional(
+                "focus",
+                "What to look at most, such as security or errors",
+                "Pay most attention to: {}.",
+            ),
         ],
         subject: "user_story_id",
         kind: Kind::UserStory,
-        task: "Propose acceptance criteria for {subject} that its present ones do not cover. Look at the normal course, at limits, at errors and at rights. Pay most attention to: {focus}.",
+        task: "Propose acceptance criteria for {subject} that its present ones do not cover. Look at the normal course, at limits, at errors and at rights.",
         form: "A numbered list; each criterion as \"WHEN … THEN the system SHALL …\", followed by the gap it closes.\nThen one apply_changes call that creates them all.",
         scenario: "A story was written in a hurry and has a single criterion; find what nobody thought of.",
     },
@@ -53,7 +102,7 @@ pub(crate) const ROWS: [Row; 6] = [
         name: "identify_dependencies",
         title: "Identify dependencies",
         description: "Finds what a requirement depends on, blocks or conflicts with, beyond the links it has.",
-        arguments: &[("requirement_id", "The requirement: REQ-001 or UUID", true)],
+        arguments: &[required("requirement_id", "The requirement: REQ-001 or UUID")],
         subject: "requirement_id",
         kind: Kind::Requirement,
         task: "Find dependencies of {subject}: what must exist before it, what it makes possible, what it contradicts. Compare it with its siblings, its linked items and the rest of the epic shown below. Links it has already are listed; do not propose them again.",
@@ -65,13 +114,13 @@ pub(crate) const ROWS: [Row; 6] = [
         title: "Generate a user story",
         description: "Writes a user story for an epic from a need in plain words, without repeating stories the epic has.",
         arguments: &[
-            ("epic_id", "The epic: EP-001 or UUID", true),
-            ("need", "What somebody needs, in plain words", true),
-            ("role", "Who needs it", false),
+            required("epic_id", "The epic: EP-001 or UUID"),
+            required("need", "What somebody needs, in plain words"),
+            optional("role", "Who needs it", "It is needed by: {}."),
         ],
         subject: "epic_id",
         kind: Kind::Epic,
-        task: "Write a user story for {subject} that meets this need: {need}. It is needed by: {role}. Say so instead when a story of the epic covers it already.",
+        task: "Write a user story for {subject} that meets this need: {need}. Say so instead when a story of the epic covers it already.",
         form: "Title in at most ten words.\nDescription: \"As a …, I want …, so that …\".\nTwo to five acceptance criteria.\nThen one apply_changes call that creates story and criteria.",
         scenario: "A customer said in one sentence what is missing; turn it into a story with criteria.",
     },
@@ -80,12 +129,16 @@ pub(crate) const ROWS: [Row; 6] = [
         title: "Decompose an epic",
         description: "Proposes the user stories an epic still lacks, small enough to be built one by one.",
         arguments: &[
-            ("epic_id", "The epic: EP-001 or UUID", true),
-            ("max_stories", "How many stories at most", false),
+            required("epic_id", "The epic: EP-001 or UUID"),
+            optional(
+                "max_stories",
+                "How many stories at most",
+                "Propose at most this many: {}.",
+            ),
         ],
         subject: "epic_id",
         kind: Kind::Epic,
-        task: "Break {subject} down into user stories that can each be built and shown on their own. Keep the stories it has; propose what is missing, at most this many: {max_stories}. Put them in an order in which they can be built.",
+        task: "Break {subject} down into user stories that can each be built and shown on their own. Keep the stories it has; propose what is missing. Put them in an order in which they can be built.",
         form: "A numbered list: title, \"As a …, I want …, so that …\", what it needs from earlier ones.\nThen one apply_changes call that creates them, with dry_run first.",
         scenario: "An epic is a title and two paragraphs; make a first plan of it.",
     },
@@ -93,7 +146,7 @@ pub(crate) const ROWS: [Row; 6] = [
         name: "suggest_test_scenarios",
         title: "Suggest test scenarios",
         description: "Derives test scenarios from a user story, its criteria and its requirements.",
-        arguments: &[("user_story_id", "The story: US-001 or UUID", true)],
+        arguments: &[required("user_story_id", "The story: US-001 or UUID")],
         subject: "user_story_id",
         kind: Kind::UserStory,
         task: "Derive test scenarios for {subject} that together prove every acceptance criterion and every requirement listed. Include limits, wrong input, missing rights and things that happen at the same time.",

@@ -1,6 +1,6 @@
-//! Addresses, taken apart: `epic://EP-001/hierarchy`, `requirements://search?query=login`.
+//! Addresses, taken apart: `epic://EP-001/hierarchy`, `epic://web/EP-001`, `requirements://search?query=login`.
 
-use spexus_domain::{Kind, Refusal, Ruled, complaint};
+use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, complaint};
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
 
@@ -34,7 +34,7 @@ pub(crate) fn kind_of(scheme: &str) -> Option<Kind> {
 #[derive(Clone, Debug)]
 pub(super) enum Address {
     /// An item, or something about it.
-    Item(Kind, String, Part),
+    Item(ItemAddress),
     /// Items of a kind that fit filters.
     List(Kind, Box<ItemQuery>),
     /// What a search finds.
@@ -53,6 +53,16 @@ pub(super) enum Address {
     Workflows,
     /// Names of users.
     Users,
+}
+
+/// The address of an item.
+#[derive(Clone, Debug)]
+pub(super) struct ItemAddress {
+    pub(super) kind: Kind,
+    /// The project the reference is of, when the address says so.
+    pub(super) project: Option<String>,
+    pub(super) id: String,
+    pub(super) part: Part,
 }
 
 /// What about an item is read.
@@ -74,24 +84,25 @@ impl Address {
         };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         if let Some(kind) = kind_of(scheme) {
-            return Ok(item(kind, path).filter(|_| query.is_empty()));
+            return item(kind, path, query);
         }
+        let lone = |address: Address| nothing_asked(query).map(|()| Some(address));
         Ok(match (scheme, path) {
             ("epics", "list") => Some(list(Kind::Epic, query)?),
             ("user-stories", "list") => Some(list(Kind::UserStory, query)?),
             ("requirements", "list") => Some(list(Kind::Requirement, query)?),
             ("requirements", "search") => Some(search(query)?),
-            ("requirements", "types" | "requirements-types") => Some(Address::Types),
-            ("requirements", "relationship-types") => Some(Address::LinkTypes),
-            ("requirements", "workflows") => Some(Address::Workflows),
-            ("requirements", "users") => Some(Address::Users),
-            ("requirements", "prompts") => Some(Address::Prompts),
-            ("requirements", "prompts/active") => Some(Address::ActivePrompt),
+            ("requirements", "types" | "requirements-types") => lone(Address::Types)?,
+            ("requirements", "relationship-types") => lone(Address::LinkTypes)?,
+            ("requirements", "workflows") => lone(Address::Workflows)?,
+            ("requirements", "users") => lone(Address::Users)?,
+            ("requirements", "prompts") => lone(Address::Prompts)?,
+            ("requirements", "prompts/active") => lone(Address::ActivePrompt)?,
             ("requirements", path) => match Kind::ALL.into_iter().find(|kind| kind.rules().path == path) {
                 Some(kind) => Some(list(kind, query)?),
                 None => None,
             },
-            ("prompt", id) if !id.is_empty() && !id.contains('/') => Some(Address::Prompt(plain(id))),
+            ("prompt", id) if !id.is_empty() && !id.contains('/') => lone(Address::Prompt(plain(id)))?,
             _ => None,
         })
     }
@@ -99,12 +110,11 @@ impl Address {
     /// What kind of address it is, for logs: without the id.
     pub(super) fn form(&self) -> &'static str {
         match self {
-            Address::Item(kind, _, Part::Itself) => scheme_of(*kind),
-            Address::Item(_, _, Part::Hierarchy) => "hierarchy",
-            Address::Item(_, _, Part::Children(kind)) | Address::List(kind, _) => kind.rules().path,
-            Address::Item(_, _, Part::Relationships) => "relationships",
-            Address::Item(_, _, Part::Comments) => "comments",
-            Address::Item(_, _, Part::History) => "history",
+            Address::Item(item) => match item.part {
+                Part::Itself => scheme_of(item.kind),
+                part => part.name(),
+            },
+            Address::List(kind, _) => kind.rules().path,
             Address::Search(..) => "search",
             Address::Prompt(_) => "prompt",
             Address::Prompts => "prompts",
@@ -117,20 +127,92 @@ impl Address {
     }
 }
 
-fn item(kind: Kind, path: &str) -> Option<Address> {
-    let (id, part) = path.split_once('/').unwrap_or((path, ""));
-    if id.is_empty() {
-        return None;
+impl Part {
+    /// As it stands in addresses; empty for the item itself.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Part::Itself => "",
+            Part::Hierarchy => "hierarchy",
+            Part::Children(kind) => kind.rules().path,
+            Part::Relationships => "relationships",
+            Part::Comments => "comments",
+            Part::History => "history",
+        }
     }
-    let part = match part {
-        "" => Part::Itself,
-        "hierarchy" => Part::Hierarchy,
-        "relationships" => Part::Relationships,
-        "comments" => Part::Comments,
-        "history" => Part::History,
-        other => Part::Children(kind.children().find(|child| child.rules().path == other)?),
+
+    fn parse(kind: Kind, name: &str) -> Option<Self> {
+        let fixed = [
+            Part::Hierarchy,
+            Part::Relationships,
+            Part::Comments,
+            Part::History,
+        ];
+        let children = kind.children().map(Part::Children);
+        fixed.into_iter().chain(children).find(|part| part.name() == name)
+    }
+}
+
+/// `REF`, `REF/part`, `project/REF` or `project/REF/part`, with `?project=` where the path names none.
+//= specs/spexus-mcp.md#resources
+//# An address MUST take the project before the reference or as `project`, as lists do, and MUST mean that project's item.
+fn item(kind: Kind, path: &str, query: &str) -> Ruled<Option<Address>> {
+    let segments: Vec<String> = path.split('/').map(plain).collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let is_id = |text: &str| Reference::parse(text).is_some() || Uuid::try_parse(text).is_ok();
+    let named = |part: &str| Part::parse(kind, part);
+    let (project, id, part) = match segments[..] {
+        [id] => (None, id, Some(Part::Itself)),
+        [id, part] if named(part).is_some() => (None, id, named(part)),
+        [project, id] if is_id(id) => (Some(project), id, Some(Part::Itself)),
+        [project, id, part] if is_id(id) => (Some(project), id, named(part)),
+        _ => return Ok(None),
     };
-    Some(Address::Item(kind, plain(id), part))
+    let Some(part) = part.filter(|_| !id.is_empty() && project != Some("")) else {
+        return Ok(None);
+    };
+    Ok(Some(Address::Item(ItemAddress {
+        kind,
+        project: project_of(project, query)?,
+        id: id.to_owned(),
+        part,
+    })))
+}
+
+/// The project of the path or of the parameter; both must mean the same.
+fn project_of(in_path: Option<&str>, query: &str) -> Ruled<Option<String>> {
+    let mut project = in_path.map(str::to_owned);
+    for (name, value) in pairs(query) {
+        if name != "project" {
+            return Err(unknown(&name, "project"));
+        }
+        if project
+            .as_ref()
+            .is_some_and(|known| !known.eq_ignore_ascii_case(&value))
+        {
+            let problem = format!("{value:?} is not the project of the address");
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "project",
+                problem,
+                "one project",
+            ));
+        }
+        project = Some(value);
+    }
+    Ok(project)
+}
+
+/// Refuses parameters where none are taken.
+fn nothing_asked(query: &str) -> Ruled<()> {
+    match pairs(query).first() {
+        Some((name, _)) => Err(unknown(name, "no parameters")),
+        None => Ok(()),
+    }
+}
+
+fn unknown(name: &str, allowed: &str) -> Refusal {
+    let name = spexus_domain::text::excerpt(name, 60);
+    Refusal::field(Code::InvalidParams, name, "is not a parameter here", allowed)
 }
 
 // Fulfils 003 R5.3, 003 R5.4
@@ -219,6 +301,43 @@ mod tests {
         check("epic://", "nothing");
         check("mailto:someone", "nothing");
         check("file:///etc/passwd", "nothing");
+    }
+
+    //= specs/spexus-mcp.md#resources
+    //= type=test
+    //# An address MUST take the project before the reference or as `project`, as lists do, and MUST mean that project's item.
+    #[test]
+    fn an_address_names_its_project_in_the_path_or_as_a_parameter() {
+        let project = |uri: &str| match Address::parse(uri).unwrap() {
+            Some(Address::Item(item)) => (item.project.unwrap_or_default(), item.id, item.part),
+            other => panic!("{uri}: {other:?}"),
+        };
+        let web = |part| ("web".to_owned(), "REQ-001".to_owned(), part);
+        assert_eq!(project("requirement://web/REQ-001"), web(Part::Itself));
+        assert_eq!(project("requirement://web/REQ-001/history"), web(Part::History));
+        assert_eq!(project("requirement://REQ-001?project=web"), web(Part::Itself));
+        assert_eq!(
+            project("requirement://REQ-001/history?project=web"),
+            web(Part::History)
+        );
+        assert_eq!(
+            project("requirement://web/REQ-001?project=web"),
+            web(Part::Itself)
+        );
+        // A project may be called like a reference or like a part.
+        assert_eq!(project("epic://ep-1/EP-2").0, "ep-1");
+        assert_eq!(project("epic://history/EP-2/history").0, "history");
+        check("requirement:///REQ-001", "nothing");
+        check("requirement://web/REQ-001/nonsense", "nothing");
+        check("requirement://web/REQ-001/history/more", "nothing");
+        for (uri, field) in [
+            ("requirement://web/REQ-001?project=default", "project"),
+            ("requirement://REQ-001?colour=red", "colour"),
+            ("requirements://types?project=web", "project"),
+            ("prompt://PROMPT-001?project=web", "project"),
+        ] {
+            assert_eq!(Address::parse(uri).unwrap_err().faults[0].field, field, "{uri}");
+        }
     }
 
     #[test]

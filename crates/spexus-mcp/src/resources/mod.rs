@@ -3,22 +3,25 @@
 mod address;
 mod catalogue;
 mod read;
+mod served;
+pub(crate) mod topic;
 
 pub(crate) use address::{SCHEMES, scheme_of};
 pub(crate) use catalogue::{COLLECTIONS, Form, forms};
+pub(crate) use served::Served;
 
 use crate::audit::{self, Watch};
 use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{
-    Context, Listing, ReadRequest, Resource, ResourceContents, ResourceSource, ResourceTemplate, Stop,
-};
+use mcp_protocol::ResourceContents;
+use mcp_server::{Context, Listing, ReadRequest, Resource, ResourceSource, ResourceTemplate, Stop};
+use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::{Refusal, Ruled};
-use spexus_service::Service;
 use spexus_service::item::{self, ItemQuery};
+use spexus_service::{Service, project};
 
 const JSON: &str = "application/json";
 
@@ -86,10 +89,11 @@ impl ResourceSource for Items {
                 .and_then(|(scheme, _)| address::kind_of(scheme));
             let page = item::list(&self.0, &caller, kind, &query).await?;
             let inside = |one: &Resource| under.is_none_or(|under| one.uri.starts_with(under));
+            let several = sees_several(&self.0, &caller).await?;
             let entries = page
                 .data
                 .iter()
-                .map(|item| self.entry(item))
+                .map(|item| self.entry(item, several))
                 .filter(inside)
                 .collect();
             Ok(Listing {
@@ -107,16 +111,33 @@ impl ResourceSource for Items {
     ) -> BoxFuture<'a, Result<Option<Vec<ResourceContents>>, Stop>> {
         read(cx, &self.0, uri).boxed()
     }
+
+    fn subscribe<'a>(&'a self, cx: &'a Context, uri: &'a str) -> BoxFuture<'a, Result<Option<String>, Stop>> {
+        async move {
+            // What the address of an app stands for is for the app to say.
+            if uri.starts_with("app://") {
+                return Ok(None);
+            }
+            let caller = audit::caller(cx)?;
+            let form = Address::parse(uri).ok().flatten();
+            let form = form.as_ref().map_or("", Address::form);
+            let watch = Watch::start(&self.0, &caller, "resources/subscribe", form);
+            let found = topic::of(&self.0, &caller, uri).await;
+            watch.stop(found.as_ref().map(drop));
+            Ok(Some(found?))
+        }
+        .boxed()
+    }
 }
 
 impl Items {
-    fn entry(&self, item: &Item) -> Resource {
+    fn entry(&self, item: &Item, several: bool) -> Resource {
         let service = self.0.clone();
         let read = move |cx: Context, request: ReadRequest| {
             let service = service.clone();
             async move { existing(&cx, &service, &request.uri).await }
         };
-        let uri = format!("{}://{}", scheme_of(item.kind), item.reference_id);
+        let uri = address_of(item, several);
         let label = item.kind.rules().label;
         let description = match &item.status {
             Some(status) => format!("{label}, {status}"),
@@ -129,6 +150,20 @@ impl Items {
         );
         Resource::new(uri, name, description, JSON, read)
     }
+}
+
+/// Where an item is read: with its project, where a reference alone may mean several.
+pub(crate) fn address_of(item: &Item, several: bool) -> String {
+    let scheme = scheme_of(item.kind);
+    match several {
+        true => format!("{scheme}://{}/{}", item.project, item.reference_id),
+        false => format!("{scheme}://{}", item.reference_id),
+    }
+}
+
+/// Whether a caller sees more than one project.
+pub(crate) async fn sees_several(service: &Service, caller: &Caller) -> Ruled<bool> {
+    Ok(caller.bound_project.is_none() && project::list(service, caller).await?.data.len() > 1)
 }
 
 /// What stands at an address that must be one of ours.
@@ -156,12 +191,4 @@ async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<R
 fn missing(uri: &str) -> Refusal {
     let problem = format!("there is nothing at {:?}", spexus_domain::text::excerpt(uri, 100));
     Refusal::new(spexus_domain::Code::ResourceNotFound, problem)
-}
-
-/// Checks an address for those who only want to hear of it.
-pub(crate) fn check(uri: &str) -> Ruled<()> {
-    match Address::parse(uri)? {
-        Some(_) => Ok(()),
-        None => Err(missing(uri)),
-    }
 }

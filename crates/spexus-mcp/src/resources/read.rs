@@ -1,12 +1,12 @@
 //! Reading: each address calls one function of the service.
 
-use super::address::{Address, Part};
+use super::address::{Address, ItemAddress, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
 use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Code, Kind, Refusal, Ruled};
+use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::account::user;
 use spexus_service::{Service, comment, item, link, prompt, search, settings};
 
@@ -14,7 +14,7 @@ use spexus_service::{Service, comment, item, link, prompt, search, settings};
 /// What stands at an address.
 pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) -> Ruled<Value> {
     match address {
-        Address::Item(kind, id, part) => about(service, caller, *kind, id, *part).await,
+        Address::Item(item) => about(service, caller, item).await,
         Address::List(kind, query) => {
             let page = item::list(service, caller, Some(*kind), query).await?;
             Ok(list(kind.rules().path, &page))
@@ -45,43 +45,50 @@ pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) 
 }
 
 // Fulfils 003 R4.7
-async fn about(service: &Service, caller: &Caller, kind: Kind, id: &str, part: Part) -> Ruled<Value> {
+async fn about(service: &Service, caller: &Caller, address: &ItemAddress) -> Ruled<Value> {
     let page = PageRequest::new(Some(MAX_PAGE_ROWS), None)?;
-    let of_kind = Some(kind);
-    Ok(match part {
+    let (of_kind, project, id) = (
+        Some(address.kind),
+        address.project.as_deref(),
+        address.id.as_str(),
+    );
+    Ok(match address.part {
         Part::Itself => json!(
-            item::get(service, caller, None, of_kind, id)
+            item::get(service, caller, project, of_kind, id)
                 .await
                 .map_err(no_resource)?
         ),
         Part::Hierarchy => {
             // Of another kind means it does not stand here.
-            let root = item::get(service, caller, None, of_kind, id)
+            let root = item::get(service, caller, project, of_kind, id)
                 .await
                 .map_err(no_resource)?;
             json!(item::hierarchy(service, caller, None, &root.id.to_string(), None).await?)
         }
         Part::Children(child) => {
-            let found = item::children(service, caller, None, of_kind, id, vec![child], page)
+            let found = item::children(service, caller, project, of_kind, id, vec![child], page)
                 .await
                 .map_err(no_resource)?;
             list(child.rules().path, &found)
         }
-        Part::Relationships => list(
-            "relationships",
-            &link::list(service, caller, None, of_kind, id, None)
-                .await
-                .map_err(no_resource)?,
-        ),
+        Part::Relationships => {
+            let links = link::list(service, caller, project, of_kind, id, None).await;
+            let links = links.map_err(no_resource)?;
+            let mut value = json!(links);
+            if links.data.is_empty() {
+                value["message"] = json!("No relationships found.");
+            }
+            value
+        }
         Part::Comments => list(
             "comments",
-            &comment::list(service, caller, None, of_kind, id, None, page)
+            &comment::list(service, caller, project, of_kind, id, None, page)
                 .await
                 .map_err(no_resource)?,
         ),
         Part::History => list(
             "changes",
-            &item::history(service, caller, None, of_kind, id, page)
+            &item::history(service, caller, project, of_kind, id, page)
                 .await
                 .map_err(no_resource)?,
         ),
@@ -104,17 +111,22 @@ fn list<T: Serialize>(noun: &str, page: &Page<T>) -> Value {
 /// none names nothing either.
 //= specs/spexus-mcp.md#resources
 //# An address of nothing MUST be refused with -32002.
-fn no_resource(refusal: Refusal) -> Refusal {
+pub(super) fn no_resource(refusal: Refusal) -> Refusal {
     let of_id = refusal.faults.iter().any(|fault| fault.field == "id");
     match refusal.code {
         Code::PromptNotFound => Refusal {
             code: Code::ResourceNotFound,
             ..refusal
         },
-        Code::InvalidParams if of_id => Refusal {
+        // What may mean several things is there; its candidates say how to name it.
+        Code::InvalidParams if of_id && !is_ambiguous(&refusal) => Refusal {
             code: Code::ResourceNotFound,
             ..refusal
         },
         _ => refusal,
     }
+}
+
+fn is_ambiguous(refusal: &Refusal) -> bool {
+    refusal.facts.iter().any(|(name, _)| *name == "candidates")
 }

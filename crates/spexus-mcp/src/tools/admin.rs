@@ -7,9 +7,10 @@ use super::structure::page_request;
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
 use crate::schema::{Field, answer, choice, field, flag, number, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::account::UserPatch;
+use spexus_domain::audit::EventFilter;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{NewProject, ProjectPatch};
 use spexus_domain::{Kind, Ruled};
@@ -218,12 +219,13 @@ async fn list_users(work: Work, _: Arguments) -> Ruled<Answer> {
     let found = user::names(&work.service, &work.caller).await?;
     let row = |one: &user::Profile| {
         let mark = if one.active { "" } else { " (disabled)" };
-        json!(format!("{} {}{mark}", one.username, one.role.name()))
+        let role = one.role.map_or(String::new(), |role| format!(" {}", role.name()));
+        json!(format!("{}{role}{mark}", one.username))
     };
     Ok(rows_of(
         "users",
         found.data.iter().map(row).collect(),
-        found.total_count,
+        found.total(),
         None,
     ))
 }
@@ -244,7 +246,7 @@ async fn list_tokens(work: Work, arguments: Arguments) -> Ruled<Answer> {
     Ok(rows_of(
         "tokens",
         found.data.iter().map(|one| json!(one)).collect(),
-        found.total_count,
+        found.total(),
         None,
     ))
 }
@@ -264,7 +266,7 @@ async fn list_projects(work: Work, _: Arguments) -> Ruled<Answer> {
         .data
         .iter()
         .map(|one| json!(format!("{}: {}", one.key, one.name)));
-    Ok(rows_of("projects", rows.collect(), found.total_count, None))
+    Ok(rows_of("projects", rows.collect(), found.total(), None))
 }
 
 async fn create_project(work: Work, arguments: Arguments) -> Ruled<Answer> {
@@ -332,12 +334,13 @@ async fn put_workflow(work: Work, arguments: Arguments) -> Ruled<Answer> {
 }
 
 async fn list_events(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let found = audit::list(&work.service, &work.caller, page_request(&arguments)?).await?;
+    let (filter, page) = (EventFilter::default(), page_request(&arguments)?);
+    let found = audit::list(&work.service, &work.caller, &filter, page).await?;
     let rows = found.data.iter().map(|one| json!(one)).collect();
     Ok(rows_of(
         "events",
         rows,
-        found.total_count,
+        found.total(),
         found.next_cursor.as_deref(),
     ))
 }

@@ -1,16 +1,14 @@
 //! Reports: how far the work has come, and where the tree has gaps.
 
 use super::items::project;
-use super::spec::{Spec, Work};
+use super::spec::{Spec, Work, read};
 use crate::render::Answer;
-use crate::schema::{answer, object, text};
-use mcp_runtime::Arguments;
-use serde_json::{Value, json};
+use crate::schema::{answer, number, object, text};
+use mcp_protocol::Arguments;
+use serde_json::{Map, json};
 use spexus_domain::Ruled;
-use spexus_service::report;
-
-/// Entries shown of one finding; the count is always told.
-const MAX_SHOWN: usize = 50;
+use spexus_domain::text::grouped;
+use spexus_service::report::{self, GapQuery};
 
 // Fulfils 003 R7.6
 /// The tools of reports.
@@ -33,7 +31,7 @@ async fn run_status(work: Work, arguments: Arguments) -> Ruled<Answer> {
 }
 
 fn analyze_hierarchy() -> Spec {
-    let description = "Finds gaps in the project or below one item: epics without stories, stories without criteria or requirements, criteria nobody serves, requirements without links, suspect links and cycles.";
+    let description = "Finds gaps in the project or below one item: epics without stories, stories without criteria or requirements, criteria nobody serves, requirements without links, suspect links and cycles. Counts are whole; rows come in pages.";
     Spec::new(
         "analyze_hierarchy",
         "Analyze a hierarchy",
@@ -41,33 +39,35 @@ fn analyze_hierarchy() -> Spec {
         run_analysis,
     )
     .takes(
-        object([text("under", "any id"), project()]),
+        object([
+            text("under", "any id"),
+            text("section", "one finding, by name"),
+            number("limit", "rows of each finding, 1-200, default 50"),
+            text("cursor", "next_cursor of a finding"),
+            project(),
+        ]),
         answer(&[("total_count", "integer"), ("findings", "object")]),
     )
 }
 
 // Fulfils 003 R7.7
 async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (under, project) = (arguments.text("under"), arguments.text("project"));
-    let found = report::analysis(&work.service, &work.caller, project, under).await?;
-    let mut total = 0;
-    let mut findings = json!(found);
-    for finding in findings
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|all| all.values_mut())
-    {
-        let list = finding.as_array_mut().map(std::mem::take).unwrap_or_default();
-        total += list.len();
-        let shown: Vec<Value> = list.iter().take(MAX_SHOWN).cloned().collect();
-        *finding = json!({ "count": list.len(), "items": shown });
+    let query: GapQuery = read(arguments.0)?;
+    let found = report::gaps(&work.service, &work.caller, &query).await?;
+    let mut findings = Map::new();
+    for (section, rows) in &found.sections {
+        let mut finding = json!({ "total_count": rows.total_count, "items": rows.data });
+        if let Some(cursor) = &rows.next_cursor {
+            finding["next_cursor"] = json!(cursor);
+        }
+        findings.insert(section.name().to_owned(), finding);
     }
-    let text = match total {
+    let text = match found.total_count {
         0 => "No gaps found.".to_owned(),
-        total => format!("{total} findings."),
+        total => format!("{} findings.", grouped(total)),
     };
     Ok(Answer::new(
         text,
-        json!({ "total_count": total, "findings": findings }),
+        json!({ "total_count": found.total_count, "findings": findings }),
     ))
 }

@@ -4,16 +4,13 @@ use super::items::{project, rows};
 use super::spec::{Effect, Spec, Work, read};
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
-use crate::schema::{answer, object, text};
-use mcp_runtime::Arguments;
+use crate::schema::{answer, number, object, text};
+use mcp_protocol::Arguments;
 use serde_json::json;
 use spexus_domain::Ruled;
 use spexus_domain::baseline::{ItemDifference, NewBaseline};
 use spexus_domain::permission::Operation;
-use spexus_service::baseline;
-
-/// Differences shown in one answer; the count is always told.
-const MAX_SHOWN: usize = 200;
+use spexus_service::baseline::{self, DiffQuery};
 
 /// The tools of baselines.
 pub(super) fn tools() -> Vec<Spec> {
@@ -49,6 +46,9 @@ pub(super) fn tools() -> Vec<Spec> {
             object([
                 text("from", "name").required(),
                 text("to", "name; now when left out"),
+                number("limit", "1-200, default 50"),
+                text("cursor", ""),
+                text("count", "exact: count all"),
                 project(),
             ]),
             rows(),
@@ -64,7 +64,7 @@ async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
             one.name, one.created_at, one.created_by
         ))
     });
-    Ok(rows_of("baselines", rows.collect(), found.total_count, None))
+    Ok(rows_of("baselines", rows.collect(), found.total(), None))
 }
 
 async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
@@ -77,22 +77,17 @@ async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
 }
 
 async fn run_diff(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let (from, to) = (
-        arguments.text("from").unwrap_or_default(),
-        arguments.text("to").unwrap_or("now"),
-    );
-    let found =
-        baseline::difference(&work.service, &work.caller, arguments.text("project"), from, to).await?;
+    let query: DiffQuery = read(arguments.0)?;
+    let found = baseline::difference(&work.service, &work.caller, &query).await?;
     let row = |one: &ItemDifference| {
         let fields: Vec<&str> = one.fields.iter().map(|field| field.field.as_str()).collect();
         json!({ "item": one.reference_id, "title": one.title, "difference": one.difference, "fields": fields })
     };
-    let mut answer = rows_of(
+    let rows = found.data.iter().map(row).collect();
+    Ok(rows_of(
         "differences",
-        found.data.iter().take(MAX_SHOWN).map(row).collect(),
-        found.total_count,
-        None,
-    );
-    answer.value["truncated"] = json!(found.data.len() > MAX_SHOWN);
-    Ok(answer)
+        rows,
+        found.total(),
+        found.next_cursor.as_deref(),
+    ))
 }

@@ -1,15 +1,17 @@
 //! Many changes at once, and what changed since.
 
-use super::items::project;
+use super::items::project as project_field;
 use super::spec::{Effect, Spec, Work, read, take};
+use super::structure::limit;
 use crate::render::{Answer, change};
 use crate::schema::{answer, field, flag, number, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::Ruled;
 use spexus_domain::batch::BatchInput;
+use spexus_domain::limits::MAX_BATCH_OPERATIONS;
 use spexus_domain::permission::Operation;
-use spexus_service::{batch, changes};
+use spexus_service::{batch, changes, project};
 
 /// The tools of batches and the feed.
 pub(super) fn tools() -> Vec<Spec> {
@@ -17,9 +19,8 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 fn apply_changes() -> Spec {
-    let description = "Does many operations in one transaction, all or nothing. Each is {op: create|update|move|delete|restore|link|unlink|comment, …fields}; `ref` names what it makes, and later operations use it as \"@name\" wherever an id goes. Example: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,epic_id:@e,title:With a passkey}].";
-    let operations =
-        json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": 1000 });
+    let description = "Does many operations in one transaction, all or nothing. Each is {op: create|update|move|delete|restore|link|unlink|comment, …fields, project}; `ref` names what it makes, and later operations use it as \"@name\" wherever an id goes. Example: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,epic_id:@e,title:With a passkey}].";
+    let operations = json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": MAX_BATCH_OPERATIONS });
     Spec::new("apply_changes", "Apply many changes", description, run_batch)
         .does(Effect::Remove, Operation::CreateItem)
         .takes(
@@ -27,7 +28,7 @@ fn apply_changes() -> Spec {
                 field("operations", operations).required(),
                 flag("dry_run", "try and report, keep nothing"),
                 text("idempotency_key", "the same key applies once"),
-                project(),
+                project_field(),
             ]),
             answer(&[("results", "array"), ("dry_run", "boolean")]),
         )
@@ -56,7 +57,7 @@ async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
             fields.remove("id");
         }
     }
-    Ok(Answer { text, value })
+    Ok(Answer::new(text, value))
 }
 
 fn changes_since() -> Spec {
@@ -65,14 +66,17 @@ fn changes_since() -> Spec {
         object([
             number("since", "next_since of the last answer"),
             number("limit", "1-200, default 50"),
-            project(),
+            project_field(),
         ]),
         answer(&[("changes", "array"), ("next_since", "integer")]),
     )
 }
 
 async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
+    let project = arguments.text("project");
     let Some(since) = arguments.get("since").and_then(Value::as_i64) else {
+        // Also where nothing is read yet, a project that is not there is told so.
+        project::of_request(&work.service, &work.caller, project).await?;
         let head = changes::head(&work.service, &work.caller).await?;
         let value = json!({ "changes": [], "next_since": head });
         return Ok(Answer::new(
@@ -80,9 +84,7 @@ async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
             value,
         ));
     };
-    let limit = arguments.get("limit").and_then(Value::as_u64);
-    let limit = limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
-    let project = arguments.text("project");
+    let limit = limit(&arguments);
     let found = changes::since(&work.service, &work.caller, project, since, limit).await?;
     let next = found.last().map_or(since, |last| last.seq);
     let rows: Vec<Value> = found.iter().map(change).collect();

@@ -7,7 +7,7 @@ use super::structure::page_request;
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
 use crate::schema::{answer, flag, number, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::Ruled;
 use spexus_domain::comment::{Comment, CommentPatch, NewAnchor, NewComment};
@@ -45,7 +45,7 @@ async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
     Ok(rows_of(
         "comments",
         rows,
-        found.total_count,
+        found.total(),
         found.next_cursor.as_deref(),
     ))
 }

@@ -4,7 +4,7 @@ use super::spec::{Effect, Spec, Work, read};
 use crate::Toolset;
 use crate::render::{self, Answer, Detail};
 use crate::schema::{Field, answer, choice, field, number, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::item::{Item, ItemPatch, NewItem};
 use spexus_domain::permission::Operation;
@@ -179,8 +179,9 @@ async fn list_page(work: Work, words: &Words, arguments: Arguments) -> Ruled<Ans
         None => Detail::default(),
     };
     let query: ItemQuery = read(arguments)?;
-    let page = item::list(&work.service, &work.caller, Some(words.kind), &query).await?;
     let fields = query.fields.as_deref().map(names).unwrap_or_default();
+    render::check_fields(&fields)?;
+    let page = item::list(&work.service, &work.caller, Some(words.kind), &query).await?;
     Ok(render::page(words.many, &page, detail, &fields))
 }
 
@@ -291,12 +292,13 @@ pub(super) fn one(item: &Item, detail: Detail) -> Answer {
         format!("{} (rev {})", render::line(item), item.rev),
         json!({ "item": render::item(item, detail, &[]) }),
     )
+    .about(item.id)
 }
 
 /// What was done to an item: enough to go on with, without its text.
 pub(super) fn told(verb: &str, item: &Item) -> Answer {
     let value = json!({ "item": render::item(item, Detail::Summary, &[]) });
-    Answer::new(format!("{verb} {} (rev {}).", item.reference_id, item.rev), value)
+    Answer::new(format!("{verb} {} (rev {}).", item.reference_id, item.rev), value).about(item.id)
 }
 
 fn id(words: &Words) -> Field {
@@ -304,6 +306,8 @@ fn id(words: &Words) -> Field {
 }
 
 /// The project, when it is not the caller's usual one.
+//= specs/spexus-mcp.md#tools
+//# A `project` that a tool takes MUST be the only one it reads or changes.
 pub(super) fn project() -> Field {
     text("project", "")
 }
@@ -319,6 +323,7 @@ pub(super) fn paging() -> Vec<Field> {
         text("fields", "only these, by commas"),
         number("limit", "1-200, default 50"),
         text("cursor", ""),
+        text("count", "exact: count all"),
         project(),
     ]
 }

@@ -5,7 +5,7 @@ use super::spec::{Effect, Spec, Work, read, take};
 use crate::Toolset;
 use crate::render::{Answer, link_line, rows_of};
 use crate::schema::{answer, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::link::{Link, NewLink};
 use spexus_domain::permission::Operation;

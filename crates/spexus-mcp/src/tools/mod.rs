@@ -19,6 +19,8 @@ pub(crate) use spec::{Call, Effect, Run, Spec, Work};
 // Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools
 //# The core MUST have at most 25 tools, and its list at most 24 KB.
+//= specs/spexus-mcp.md#tools
+//# Without a choice of toolsets every tool the source documents name MUST be listed to those who may use it; `all` MUST list every tool.
 /// Every tool, in the order they are listed.
 pub(crate) fn all() -> Vec<Spec> {
     let families = [

@@ -5,7 +5,7 @@ use crate::Toolset;
 use crate::prompts::declare;
 use crate::render::{Answer, rows_of};
 use crate::schema::{answer, field, number, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Map, Value, json};
 use spexus_domain::permission::Operation;
 use spexus_domain::prompt::{NewPrompt, Prompt, PromptPatch};
@@ -25,7 +25,7 @@ fn list() -> Spec {
         |work, _| async move {
             let found = prompt::list(&work.service, &work.caller).await?;
             let rows = found.data.iter().map(|one| json!(line(one))).collect();
-            Ok(rows_of("prompts", rows, found.total_count, None))
+            Ok(rows_of("prompts", rows, found.total(), None))
         },
     )
     .takes(object([]), super::items::rows())

@@ -4,7 +4,7 @@ use super::items::{paging, rows};
 use super::spec::{Spec, Work, read, take};
 use crate::render::{Answer, hit_line, rows_of};
 use crate::schema::{Field, object, text};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::search::Hit;
 use spexus_domain::{Code, Kind, Refusal, Ruled};
@@ -82,12 +82,14 @@ async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answ
         kinds: only.map(|kind| kind.name().to_owned()).or(kinds),
     };
     let filters: ItemQuery = read(arguments)?;
+    //= specs/spexus-mcp.md#tools
+    //# A search by a tool and the same search by REST MUST find the same things in the same order.
     let found = search(&work.service, &work.caller, &wanted, &filters).await?;
     let rows = found.data.iter().map(row).collect();
     Ok(rows_of(
         "matches",
         rows,
-        found.total_count,
+        found.total(),
         found.next_cursor.as_deref(),
     ))
 }

@@ -1,12 +1,15 @@
 //! A tool as a row: its words, what it needs, and the one function it calls.
 
+mod fit;
+
 use crate::ask::{self, Asker};
 use crate::complete::Uses;
 use crate::render::{Answer, visible};
 use crate::{Toolset, audit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_runtime::{Arguments, Context, Sampler, Stop, Tool, ToolAnnotations, ToolResult};
+use mcp_protocol::{Arguments, ToolAnnotations, ToolResult};
+use mcp_server::{Context, Sampler, Stop, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
@@ -206,6 +209,6 @@ pub(super) fn take(arguments: &mut Map<String, Value>, name: &str) -> Option<Str
 
 /// Reads checked arguments into a type; what a schema cannot say is told by field all the same.
 pub(super) fn read<T: DeserializeOwned>(arguments: impl Into<Map<String, Value>>) -> Ruled<T> {
-    serde_json::from_value(Value::Object(arguments.into()))
-        .map_err(|error| complaint::refusal("", &error.to_string()))
+    serde_path_to_error::deserialize(Value::Object(arguments.into()))
+        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
 }

@@ -5,13 +5,15 @@ use super::spec::{Effect, Spec, Work, read, take};
 use crate::render::{Answer, outline, rows_of};
 use crate::schema::{answer, flag, number, object, text};
 use crate::{Toolset, ask};
-use mcp_runtime::{Arguments, Stop};
+use mcp_protocol::Arguments;
+use mcp_server::Stop;
 use serde_json::{Value, json};
 use spexus_domain::deletion::DeletionPreview;
 use spexus_domain::item::Move;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
-use spexus_domain::{Kind, Ruled};
+use spexus_domain::text::grouped;
+use spexus_domain::{Code, Kind, Refusal, Ruled};
 use spexus_service::item;
 
 /// The tools of the tree.
@@ -45,19 +47,29 @@ fn hierarchy() -> Spec {
 }
 
 async fn run_hierarchy(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let depth = arguments
-        .get("depth")
-        .and_then(Value::as_u64)
-        .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX));
+    let depth = match arguments.get("depth").and_then(Value::as_i64) {
+        Some(depth) if depth < 0 => {
+            let problem = format!("{depth} is no number of levels");
+            return Err(Refusal::field(Code::InvalidParams, "depth", problem, "0 or more"));
+        }
+        depth => depth.map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+    };
     let (id, project) = (
         arguments.text("epic").unwrap_or_default(),
         arguments.text("project"),
     );
-    let tree = item::hierarchy(&work.service, &work.caller, project, id, depth).await?;
+    let tree = item::outline(&work.service, &work.caller, project, id, depth).await?;
     let (outline, cut) = outline(&tree.root);
-    let value =
+    let mut value =
         json!({ "outline": outline, "total_count": tree.total_count, "truncated": tree.truncated || cut });
-    Ok(Answer::new(format!("{} items.", tree.total_count), value))
+    if cut || tree.rest.is_some() {
+        value["rest"] =
+            json!("The outline was cut. Ask for the hierarchy of an item in it, or list a kind with under.");
+    }
+    Ok(Answer::new(
+        format!("{} items.", grouped(tree.total_count)),
+        value,
+    ))
 }
 
 fn story_requirements() -> Spec {
@@ -122,7 +134,7 @@ async fn run_history(work: Work, arguments: Arguments) -> Ruled<Answer> {
     Ok(rows_of(
         "changes",
         rows,
-        found.total_count,
+        found.total(),
         found.next_cursor.as_deref(),
     ))
 }
@@ -180,7 +192,7 @@ async fn run_preview(work: Work, arguments: Arguments) -> Ruled<Answer> {
             preview.reasons.join("; ")
         ),
     };
-    Ok(Answer::new(text, fallen(&preview)))
+    Ok(Answer::new(text, fallen(&preview)).about(preview.id))
 }
 
 fn delete_item() -> Spec {
@@ -226,7 +238,7 @@ async fn run_delete(work: Work, arguments: Arguments) -> Result<Answer, Stop> {
         gone.reference_id,
         gone.items.len()
     );
-    Ok(Answer::new(text, fallen(&gone)))
+    Ok(Answer::new(text, fallen(&gone)).about(gone.id))
 }
 
 fn restore_item() -> Spec {
@@ -248,9 +260,13 @@ async fn run_restore(work: Work, arguments: Arguments) -> Ruled<Answer> {
 
 /// The page a list was asked for.
 pub(super) fn page_request(arguments: &Arguments) -> Ruled<PageRequest> {
-    let limit = arguments.get("limit").and_then(Value::as_u64);
-    let limit = limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
-    PageRequest::new(limit, arguments.text("cursor").map(str::to_owned))
+    PageRequest::new(limit(arguments), arguments.text("cursor").map(str::to_owned))
+}
+
+/// The rows a list was asked for; what is below any limit is refused like none at all.
+pub(super) fn limit(arguments: &Arguments) -> Option<u32> {
+    let wanted = arguments.get("limit").and_then(Value::as_i64)?;
+    Some(u32::try_from(wanted.max(0)).unwrap_or(u32::MAX))
 }
 
 fn deletion() -> Value {
@@ -265,6 +281,9 @@ fn deletion() -> Value {
 fn fallen(preview: &DeletionPreview) -> Value {
     json!({
         "reference_id": preview.reference_id,
+        "project": preview.project,
+        "title": preview.title,
+        "rev": preview.rev,
         "can_delete": preview.can_delete,
         "forbidden": preview.forbidden,
         "reasons": preview.reasons,

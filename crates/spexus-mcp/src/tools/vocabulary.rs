@@ -3,7 +3,7 @@
 use super::spec::{Spec, Work};
 use crate::render::Answer;
 use crate::schema::{answer, object};
-use mcp_runtime::Arguments;
+use mcp_protocol::Arguments;
 use serde_json::{Map, Value, json};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Ruled, Uuid};

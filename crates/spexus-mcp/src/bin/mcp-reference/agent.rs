@@ -46,7 +46,7 @@ impl Agent {
         let (reader, writer) = tokio::io::split(theirs);
         tokio::spawn(async move {
             let visit = mcp.visit(caller);
-            mcp_runtime::lines::serve(mcp.server(), reader, writer, visit).await
+            mcp_server::lines::serve(mcp.server(), reader, writer, visit).await
         });
         let (reader, writer) = tokio::io::split(ours);
         let mut agent = Self {

@@ -118,16 +118,16 @@ fn prompts(text: &mut String) {
         );
         let mut arguments = json!({});
         for (name, meaning, required) in prompt.arguments {
-            let need = if *required { "required" } else { "optional" };
+            let need = if required { "required" } else { "optional" };
             let _ = writeln!(text, "- `{name}` ({need}): {meaning}");
-            let example = match *name {
+            let example = match name {
                 "requirement_id" => "REQ-001",
                 "user_story_id" => "US-001",
                 "epic_id" => "EP-001",
                 "need" => "sign in without a phone",
                 _ => continue,
             };
-            arguments[*name] = json!(example);
+            arguments[name] = json!(example);
         }
         let _ = writeln!(
             text,
