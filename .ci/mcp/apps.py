@@ -78,6 +78,12 @@ class Host:
                 return found
 
 
+def proved(*ids):
+    """Says what was shown, for `xtask results`."""
+    for one in ids:
+        print(f"proved {one} {os.path.basename(__file__)}", flush=True)
+
+
 def run(*arguments):
     command = [spexus, *arguments, "--database", database, "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
@@ -105,10 +111,11 @@ with tempfile.TemporaryDirectory() as home:
     listed = {app["name"]: app for app in run("app", "list")["data"]}
     assert sorted(listed) == ["duvet", "everything", "trouble"], listed
 
-    host = Host([spexus, "mcp", "--database", database], environment)
+    host = Host([spexus, "mcp", "--scope", "admin", "--database", database], environment)
     # proves 002 Req-App-001, 002 Req-App-002: each with its name, version, description and capabilities
     for app in host.request("apps/list")["apps"]:
         assert app["version"] == "1.0.0" and app["description"] and app["capabilities"]["tools"], app
+    proved("002 Req-App-001", "002 Req-App-002")
     tools = host.all("tools/list", "tools", "name")
     for name in ["create_epic", "duvet_search_requirements", "everything_echo", "trouble_echo"]:
         assert name in tools, (name, tools)
@@ -148,6 +155,7 @@ with tempfile.TemporaryDirectory() as home:
     assert status["everything"]["restarts"] == 0 and status["duvet"]["restarts"] == 0, status
     assert status["trouble"]["restarts"] > 0, status
     print(f"ok: {status['trouble']['restarts']} crashes of one app, 200 calls to the others")
+    proved("002 Req-App-005")
 
     # proves 002 Req-App-004
     host.heard.clear()
@@ -160,3 +168,4 @@ with tempfile.TemporaryDirectory() as home:
     left = [number for number in processes if os.path.exists(f"/proc/{number}")]
     assert not left, left
     print("ok: removed while it ran, and nothing is left behind")
+    proved("002 Req-App-004")

@@ -8,12 +8,12 @@ import sys
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-CITATION = "//= specs/duvet.md#fix\n//# A dry run MUST NOT write any file."
+CITATION = "//= specs/duvet.md#fix\n//# Unless told to write, the command MUST show the difference and not write any file."
 
 
 async def main(duvet):
     async with Client(StdioTransport(command=duvet, args=["mcp"])) as client:
-        assert len(await client.list_tools()) == 8
+        assert len(await client.list_tools()) == 10
         assert "duvet" in [prompt.name for prompt in await client.list_prompts()]
 
         async def call(tool, **arguments):
@@ -25,7 +25,7 @@ async def main(duvet):
         work = await call("get_prioritized_requirements", limit=3)
         assert len(work["requirements"]) == 3 and work["total"] > 50, work
         assert (await call("validate_citation", citation=CITATION))["valid"]
-        found = await call("search_requirements", query="dry run")
+        found = await call("search_requirements", query="show the difference")
         identifier = found["requirements"][0]["identifier"]
         status = await call("get_requirement_status", req_identifier=identifier)
         assert status["status"] == "done", status
@@ -50,7 +50,7 @@ async def main(duvet):
             "duvet:///citations",
         ]:
             assert await read(uri), uri
-    print("ok: FastMCP, eight tools and the whole tree")
+    print("ok: FastMCP, ten tools and the whole tree")
     await inside_its_roots(duvet)
 
 

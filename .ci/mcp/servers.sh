@@ -57,7 +57,7 @@ build_servers() {
   fi
   local profile=${MCP_PROFILE:-release} flag=()
   [ "$profile" = debug ] || flag=(--release)
-  (cd "$root" && cargo build -q -p mcp-runtime "${flag[@]}" --example echo --example conformance)
+  (cd "$root" && cargo build -q -p mcp-server "${flag[@]}" --example echo --example conformance)
   servers="${CARGO_TARGET_DIR:-$root/target}/$profile/examples"
 }
 

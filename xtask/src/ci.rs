@@ -41,7 +41,10 @@ mod tests {
             pretence.program("tools/cargo-deny-0.20.2/bin/cargo-deny", "#!/bin/sh\n");
             pretence.program("target/debug/xtask", "#!/bin/sh\necho xtask $1 >> calls\n");
             pretence.program("target/debug/with-postgres", "#!/bin/sh\nexec \"$@\"\n");
-            pretence.program(".ci/steps/90-deploy", "#!/bin/sh\necho deploy >> calls\n");
+            pretence.program(
+                ".ci/steps/90-deploy",
+                "#!/bin/sh\necho deploy >> calls\necho proved 000 R1.1 90-deploy\n",
+            );
             pretence
         }
 
@@ -85,6 +88,15 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_fails_fails_the_run_though_its_words_are_kept() {
+        let pretence = Pretence::new("");
+        pretence.program(".ci/steps/80-broken", "#!/bin/sh\necho proved nothing\nexit 3\n");
+        let ended = pretence.run();
+        assert!(!ended.status.success());
+        assert!(!pretence.calls().contains("deploy"), "{}", pretence.calls());
+    }
+
+    #[test]
     fn a_run_without_a_fault_reaches_its_last_step() {
         let pretence = Pretence::new("");
         let ended = pretence.run();
@@ -95,8 +107,10 @@ mod tests {
         );
         let calls = pretence.calls();
         assert!(
-            calls.contains("\ntest\nxtask results\n") && calls.ends_with("deploy\n"),
+            calls.contains("\ntest\nxtask results\n") && calls.ends_with("deploy\nxtask results\n"),
             "{calls}"
         );
+        let steps = fs::read_to_string(pretence.path("target/steps.log")).unwrap();
+        assert_eq!(steps, "proved 000 R1.1 90-deploy\n", "what a step says is kept");
     }
 }

@@ -1,13 +1,13 @@
 //! The criteria the product is built to, and the marks that say where each is proven.
 //!
 //! The list is `docs/criteria.tsv`. A test that proves a criterion says so in a comment of its own, directly above the
-//! test or inside it: `// proves 003 R4.8, 002 Req-Tool-009` (`# proves …` in scripts). Other comments that name an id
+//! test or inside it: `// proves ID, ID` (`# proves …` in scripts). Other comments that name an id
 //! are citations: places that fulfil it.
 
 use crate::rust::Source;
 use crate::tree::Tree;
 
-const LIST: &str = "docs/criteria.tsv";
+pub(crate) const LIST: &str = "docs/criteria.tsv";
 
 /// One line of the list.
 pub(crate) struct Criterion {
@@ -40,11 +40,7 @@ pub(crate) fn marks(tree: &Tree) -> Vec<Mark> {
     let mut marks: Vec<Mark> = tree.sources().iter().flat_map(marks_in_rust).collect();
     for (path, text) in tree.files().filter(|(path, _)| is_script(path)) {
         for (line, text) in text.lines().enumerate() {
-            let ids = text
-                .trim_start()
-                .strip_prefix("# proves ")
-                .into_iter()
-                .flat_map(ids);
+            let ids = after_proves_in_script(text).into_iter().flat_map(ids);
             marks.extend(ids.map(|id| mark(id, path, line, None)));
         }
     }
@@ -88,6 +84,11 @@ fn after_proves(comment: &str) -> Option<&str> {
     comment.trim_start().strip_prefix("// proves ")
 }
 
+fn after_proves_in_script(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("# proves ").or(line.strip_prefix("// proves "))
+}
+
 /// Ids between commas; what follows a colon is for people.
 fn ids(list: &str) -> impl Iterator<Item = &str> {
     let list = list.split_once(':').map_or(list, |(ids, _)| ids);
@@ -95,7 +96,10 @@ fn ids(list: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_script(path: &str) -> bool {
-    path.starts_with(".ci/") || [".py", ".sh", ".toml"].iter().any(|end| path.ends_with(end))
+    path.starts_with(".ci/")
+        || [".py", ".sh", ".mjs", ".toml"]
+            .iter()
+            .any(|end| path.ends_with(end))
 }
 
 /// Whether a comment names exactly this id: `R1.1` is not named by `R1.10`.

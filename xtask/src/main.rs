@@ -1,7 +1,7 @@
 //! Repository chores, as `cargo xtask COMMAND`.
 //!
 //! What a reviewer would say twice is said by a program the third time: `tidy` holds the house rules, `gen` writes the
-//! references that can be derived from code, `bench` measures what we promise, `results` holds the
+//! references that can be derived from code, `bench` measures what we promise, `soak` breaks things and counts, `results` holds the
 //! catalogue against what the tests said, and `ci` runs what CI runs. The decision
 //! that shaped it: rules and generators look at a [`tree::Tree`], the repository as text in memory, so that each of them
 //! is a plain function and its test is three lines.
@@ -17,9 +17,13 @@
 mod bench;
 mod ci;
 mod criteria;
+mod duvet_diff;
 mod generate;
+mod http;
+mod instructions;
 mod results;
 mod rust;
+mod soak;
 mod tidy;
 mod tree;
 
@@ -33,7 +37,12 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                      check the house rules
   gen [--check] [NAME…]     write the generated references, or fail when one is out of date
   bench [--strict] [NAME…]  run the benchmark suites; --strict fails on a missed target
-  results LOG               check that every test the catalogue names ran and passed
+  soak --kills N --engine sqlite|postgres
+                            write while servers, databases, disks and clocks fail; count what was lost
+  instructions BEFORE [AFTER]
+                            what requests cost one or two builds of the product, counted by Callgrind
+  duvet-diff --public PATH  our duvet beside the public one on generated projects; --recorded in CI
+  results LOG [STEPS]       check that every test, and every script, the catalogue names ran and passed
   ci                        run what CI runs";
 
 fn main() -> ExitCode {
@@ -50,6 +59,15 @@ fn main() -> ExitCode {
 
 /// `Ok(false)` when the chore ran and found something to complain about, which it has printed.
 fn run(arguments: &[String]) -> Result<bool> {
+    match arguments
+        .split_first()
+        .map(|(first, rest)| (first.as_str(), rest))
+    {
+        Some(("soak", rest)) => return soak::run(&root(), rest),
+        Some(("instructions", rest)) => return instructions::run(rest),
+        Some(("duvet-diff", rest)) => return duvet_diff::run(&root(), rest),
+        _ => {}
+    }
     let (flags, names): (Vec<&str>, Vec<&str>) = arguments
         .iter()
         .skip(1)
@@ -61,7 +79,9 @@ fn run(arguments: &[String]) -> Result<bool> {
         (Some("gen"), ["--check"]) => generate::check(&root(), &names),
         (Some("bench"), []) => bench::run(&root(), &names, bench::Missed::Shown),
         (Some("bench"), ["--strict"]) => bench::run(&root(), &names, bench::Missed::Fails),
-        (Some("results"), []) if names.len() == 1 => results::run(&root(), names[0]),
+        (Some("results"), []) if (1..=2).contains(&names.len()) => {
+            results::run(&root(), names[0], names.get(1).copied())
+        }
         (Some("ci"), []) => ci::run(&root()),
         _ => {
             eprintln!("{USAGE}");

@@ -4,6 +4,7 @@
 //! and one test that provokes it. Files under `xtask/src/tidy/` quote what they forbid and are not read for it.
 
 mod arrows;
+mod cycles;
 mod manifests;
 mod marks;
 mod shape;
@@ -27,10 +28,12 @@ const RULES: &[Rule] = &[
     manifests::crates_open_with_an_essay,
     source::the_world_stays_at_the_rim,
     source::nothing_is_unfinished,
+    cycles::modules_import_one_way,
     shape::rooms_have_names,
     shape::files_are_short,
     text::no_word_of_this_machine,
     marks::proven_criteria_exist,
+    marks::criteria_are_proven,
 ];
 
 /// Where, and what to do about it.

@@ -50,7 +50,7 @@ async def check(transport):
             result = await client.call_tool(tool, arguments, raise_on_error=False)
             return result.structured_content
 
-        # proves 002 Req-Elicit-001, 002 Req-Elicit-003: what the model left out, the person adds
+        # What the model left out, the person adds.
         made = (await call("create_epic"))["item"]
         assert made["title"] == "Said by a person", made
         epic = made["reference_id"]
@@ -58,7 +58,7 @@ async def check(transport):
         # One digit too many: the person says which was meant.
         found = (await call("get_item", id=f"{epic}7"))["item"]
         assert found["reference_id"] == epic, found
-        # proves 002 Req-Sample-001: a prompt runs with the model of the client
+        # A prompt runs with the model of the client.
         said = await call("run_prompt", name="decompose_epic", arguments={"epic_id": epic})
         assert said["ran"] and said["text"] == "Split it in two.", said
         behind.agrees = False

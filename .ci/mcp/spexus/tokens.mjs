@@ -5,7 +5,7 @@ import { countTokens } from "gpt-tokenizer";
 
 const MAX_TOKENS_OF_A_ROW = 60;
 const [, , spexus, database] = process.argv;
-const child = spawn(spexus, ["mcp", "--database", database, "--toolsets", "all"], { stdio: ["pipe", "pipe", "inherit"] });
+const child = spawn(spexus, ["mcp", "--scope", "admin", "--database", database, "--toolsets", "all"], { stdio: ["pipe", "pipe", "inherit"] });
 const waiting = new Map();
 createInterface({ input: child.stdout }).on("line", (line) => {
   const message = JSON.parse(line);

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Sources};
 use mcp_apps::{Act, AppOptions, Apps, House};
-use mcp_runtime::Context;
+use mcp_server::Context;
 use spexus_domain::{Refusal, Ruled};
 use spexus_mcp::{Guests, Mcp, reference};
 use std::path::PathBuf;
@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// The variable by which a process learns that it is an app of ours.
 pub(crate) const INSIDE: &str = "SPEXUS_INSIDE_APP";
+/// The family of methods and its version.
+const FAMILY: (&str, &str) = ("apps", "1.0.0");
 
 /// How apps work, as the settings have it.
 pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
@@ -27,6 +29,11 @@ pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
     AppOptions {
         environment,
         install_over_mcp: settings.install_over_mcp,
+        trusted_readers: settings
+            .trusted_readers
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect(),
         reserved: tools.chain(prompts).collect(),
         host: ("spexus".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         limits: settings.limits.clone(),
@@ -41,13 +48,13 @@ pub(crate) async fn start(mcp: &Mcp, config: &Config, sources: &Sources) -> Rule
         return Ok(None);
     }
     let house = Product(mcp.guests().clone());
-    Apps::start(mcp.server(), house, options(config, sources))
-        .await
-        .map(Some)
+    let apps = Apps::start(mcp.server(), house, options(config, sources)).await?;
+    mcp.server().declare(FAMILY.0, FAMILY.1);
+    Ok(Some(apps))
 }
 
 /// Whether this process has apps.
-pub(crate) fn offered(sources: &Sources) -> bool {
+fn offered(sources: &Sources) -> bool {
     !sources.variables.contains_key(INSIDE)
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Global {
     /// The file with settings
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The project, when it is not the default one
+    /// The project. Without it new things go to the default one, and an id means the only project that has it; KEY/ID names both
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) project: Option<String>,
     /// Acts as this user instead of admin

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Whether a command may make the database it finds missing.
+/// Whether a command may make the database it finds missing. What works in one must not hide a misspelt name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// Make it.
@@ -30,13 +30,11 @@ pub(crate) struct Session {
 
 impl Session {
     /// Opens the configured database as the user named, or as the first administrator.
-    pub(crate) async fn open(
-        config: &Config,
-        user: Option<&str>,
-        project: Option<&str>,
-        missing: Missing,
-    ) -> Outcome<Self> {
-        let (service, first) = open(config, missing).await?;
+    //= specs/spexus.md#answers
+    //# Only `init`, `serve`, `migrate` in its target and `mcp --database` MUST make a database; every other command MUST
+    //# refuse one that is empty or not there, leave it as it is, and say how to make it.
+    pub(crate) async fn open(config: &Config, user: Option<&str>, project: Option<&str>) -> Outcome<Self> {
+        let (service, first) = open(config, Missing::Refuse).await?;
         if let Some(first) = first {
             eprintln!("{}", made_up(&first));
         }
@@ -65,7 +63,9 @@ pub(crate) async fn open(config: &Config, missing: Missing) -> Outcome<(Service,
     if let Location::File(path) = &location {
         prepare_file(path, missing)?;
     }
-    open_service(&location, config.settings.service.clone()).await
+    let mut options = config.settings.service.clone();
+    options.store.may_prepare = missing == Missing::Create;
+    open_service(&location, options).await
 }
 
 /// Opens the service on any database.

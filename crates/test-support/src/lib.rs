@@ -11,4 +11,6 @@
 
 mod postgres;
 
-pub use postgres::{ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, fresh_database, postgres};
+pub use postgres::{
+    ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, durable_postgres, fresh_database, postgres,
+};

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cluster::Cluster;
+use cluster::{Cluster, Durability};
 use programs::Programs;
 use sweeper::Sweeper;
 
@@ -52,12 +52,22 @@ pub fn postgres() -> Option<Server> {
         return Some(Server::lent(admin_url, programs));
     }
     match programs {
-        Some(programs) => Some(Server::own(programs)),
+        Some(programs) => Some(Server::own(programs, Durability::None)),
         None => {
             report_missing(std::env::var(REQUIRED_VARIABLE).is_ok_and(|v| v == "1"));
             None
         }
     }
+}
+
+/// A server of the caller's own that can be crashed and keeps every commit it acknowledged; `None` where the machine has no
+/// PostgreSQL.
+///
+/// # Panics
+///
+/// When PostgreSQL is there but does not start.
+pub fn durable_postgres() -> Option<Server> {
+    Programs::on_this_machine().map(|programs| Server::own(programs, Durability::Full))
 }
 
 /// A running server in which databases can be made.
@@ -67,18 +77,18 @@ pub struct Server {
     /// When the server is someone else's: drops our databases in it after us.
     sweeper: Option<Sweeper>,
     /// When the server is ours: held so that it ends with us.
-    _cluster: Option<Cluster>,
+    cluster: Option<Cluster>,
 }
 
 impl Server {
-    fn own(programs: Programs) -> Self {
-        let cluster =
-            Cluster::start(&programs).unwrap_or_else(|why| panic!("PostgreSQL did not start: {why}"));
+    fn own(programs: Programs, durability: Durability) -> Self {
+        let cluster = Cluster::start(&programs, durability)
+            .unwrap_or_else(|why| panic!("PostgreSQL did not start: {why}"));
         Self {
             admin_url: cluster.url().to_owned(),
             programs,
             sweeper: None,
-            _cluster: Some(cluster),
+            cluster: Some(cluster),
         }
     }
 
@@ -88,13 +98,38 @@ impl Server {
             admin_url,
             programs,
             sweeper: Some(sweeper),
-            _cluster: None,
+            cluster: None,
         }
     }
 
     /// The URL of the database from which others can be created; what `SPEXUS_TEST_POSTGRES` wants.
     pub fn admin_url(&self) -> &str {
         &self.admin_url
+    }
+
+    /// Ends the server as a power failure would: at once, with nothing said to its clients.
+    ///
+    /// # Errors
+    ///
+    /// When it is somebody else's server, or does not end.
+    pub fn crash(&mut self) -> std::io::Result<()> {
+        self.ask("crash")
+    }
+
+    /// Starts it again after [`Server::crash`]; it recovers what it had acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// When it is somebody else's server, or does not start.
+    pub fn recover(&mut self) -> std::io::Result<()> {
+        self.ask("recover")
+    }
+
+    fn ask(&mut self, wish: &str) -> std::io::Result<()> {
+        let cluster = self.cluster.as_mut();
+        cluster
+            .ok_or_else(|| std::io::Error::other("only a server of our own can be crashed"))?
+            .ask(wish)
     }
 
     /// A new, empty database, as a URL.

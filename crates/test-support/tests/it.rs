@@ -33,6 +33,27 @@ async fn every_caller_gets_an_empty_database_of_its_own() {
     }
 }
 
+#[tokio::test]
+async fn a_durable_server_keeps_what_it_committed_before_a_crash() {
+    let Some(mut server) = test_support::durable_postgres() else {
+        return;
+    };
+    let url = server.fresh_database();
+    let mut db = PgConnection::connect(&url).await.unwrap();
+    for statement in ["CREATE TABLE a (b text)", "INSERT INTO a VALUES ('kept')"] {
+        sqlx::raw_sql(statement).execute(&mut db).await.unwrap();
+    }
+    server.crash().unwrap();
+    assert!(
+        sqlx::raw_sql("SELECT 1").execute(&mut db).await.is_err(),
+        "it is down"
+    );
+    server.recover().unwrap();
+    let mut db = PgConnection::connect(&url).await.unwrap();
+    let row = sqlx::query("SELECT b FROM a").fetch_one(&mut db).await.unwrap();
+    assert_eq!(row.get::<String, _>(0), "kept");
+}
+
 #[test]
 fn nothing_is_left_after_a_kill() {
     let Some((mut runner, url)) = lend() else { return };

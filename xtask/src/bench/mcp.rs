@@ -1,5 +1,5 @@
 //! The MCP runtime from outside: a driver talks to example servers over real pipes and sockets, beside the official SDK
-//! and a bare axum route in the same round. The driver is `crates/mcp-runtime/examples/drive`.
+//! and a bare axum route in the same round. The driver is `crates/mcp-server/examples/drive`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,11 +23,11 @@ const MESSAGES: &str = "200000";
 /// The whole suite.
 pub(super) fn suite() -> Result<Vec<Row>> {
     let built = Command::new("cargo")
-        .args(["build", "--release", "--quiet", "--package", "mcp-runtime"])
+        .args(["build", "--release", "--quiet", "--package", "mcp-server"])
         .args(EXAMPLES.map(|name| format!("--example={name}")))
         .status()
         .context("cargo build")?;
-    ensure!(built.success(), "the examples of mcp-runtime do not build");
+    ensure!(built.success(), "the examples of mcp-server do not build");
     let target = target_folder()?;
     let drive = target.join("release/examples/drive");
     let mut figures = Figures::default();

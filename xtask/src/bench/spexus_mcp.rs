@@ -96,7 +96,7 @@ fn bridge(bench: &Bench, server: &Server) -> Command {
 fn embedded(bench: &Bench, server: &Server) -> Command {
     let mut command = bench.program();
     command
-        .args(["mcp", "--database", &server.database])
+        .args(["mcp", "--scope", "admin", "--database", &server.database])
         .env("LOG_LEVEL", "error");
     command
 }

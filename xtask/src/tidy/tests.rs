@@ -8,6 +8,7 @@ fn check(path: &str, text: &str, expect: &[&str]) {
     let tree = Tree::from([
         (path, text),
         ("docs/criteria.tsv", "id\tcriterion\n000 R1.1\tit works\n"),
+        (".ci/steps/10-works", "# proves 000 R1.1\n"),
     ]);
     let said: Vec<String> = findings(&tree).iter().map(line).collect();
     assert_eq!(said, expect, "{path}: {text}");
@@ -268,4 +269,86 @@ fn a_mark_without_a_criterion_is_found() {
         "// proves 000 R1.1, 000 R9.9\nfn a() {}\n",
         &[&format!("{file}:1: `000 R9.9` is not an id of docs/criteria.tsv")],
     );
+}
+
+#[test]
+fn a_criterion_nobody_proves_is_found() {
+    let tree = Tree::from([
+        (
+            "docs/criteria.tsv",
+            "id\tcriterion\n000 R1.1\tit works\n000 R1.2\tand lasts\n",
+        ),
+        ("crates/duvet/tests/it.rs", "// proves 000 R1.1\nfn a() {}\n"),
+    ]);
+    let said: Vec<String> = findings(&tree).iter().map(line).collect();
+    let sentence = "`000 R1.2` is proven by no test; mark one with `// proves 000 R1.2`";
+    assert_eq!(said, [format!("docs/criteria.tsv:3: {sentence}")]);
+}
+
+/// A crate whose modules import each other in a ring, and one more that only imports.
+fn ring(folder: &str, modules: usize) -> Tree {
+    let file = |n: usize, text: String| (format!("{folder}/src/m{n}.rs"), text);
+    let imports = |n: usize| format!("use crate::m{};\n", (n + 1) % modules);
+    let mut files: Vec<_> = (0..modules).map(|n| file(n, imports(n))).collect();
+    files.push(file(modules, "use crate::{m0, m1::Thing};\n".to_owned()));
+    files.into_iter().collect()
+}
+
+fn cycles_of(tree: &Tree) -> Vec<String> {
+    super::cycles::modules_import_one_way(tree)
+        .iter()
+        .map(line)
+        .collect()
+}
+
+#[test]
+fn more_than_five_modules_that_import_each_other_are_found() {
+    assert!(cycles_of(&ring("crates/x", 5)).is_empty());
+    let said = cycles_of(&ring("crates/x", 6));
+    let sentence = "6 modules import each other, 5 at most: m0, m1, m2, m3, m4, m5";
+    assert_eq!(said, [format!("crates/x/src/lib.rs:1: {sentence}")]);
+}
+
+#[test]
+fn a_cycle_through_a_reexport_or_super_is_a_cycle_and_one_of_tests_is_none() {
+    let tree = |last: &str| {
+        let mut files: Vec<(String, String)> = (0..5)
+            .map(|n| {
+                (
+                    format!("crates/x/src/m{n}.rs"),
+                    format!("use crate::m{};\n", n + 1),
+                )
+            })
+            .collect();
+        files.push(("crates/x/src/m5.rs".to_owned(), String::new()));
+        files.push(("crates/x/src/m5/inner.rs".to_owned(), last.to_owned()));
+        files.push((
+            "crates/x/src/lib.rs".to_owned(),
+            "pub use m0::{Other, Thing};\n".to_owned(),
+        ));
+        files.into_iter().collect::<Tree>()
+    };
+    for last in [
+        "use crate::Thing;\n",
+        "use super::super::m0;\n",
+        "fn f() { crate::m0::f() }\n",
+    ] {
+        assert_eq!(cycles_of(&tree(last)).len(), 1, "{last}");
+    }
+    for last in [
+        "use super::m0;\n",
+        "#[cfg(test)]\nmod tests {\n    use crate::m0;\n}\n",
+        "use crate::m4x;\n",
+    ] {
+        assert_eq!(cycles_of(&tree(last)), [""; 0], "{last}");
+    }
+}
+
+#[test]
+fn the_size_of_a_known_cycle_only_shrinks() {
+    let said = |modules| cycles_of(&ring("crates/spexus-mcp", modules));
+    assert!(said(6).is_empty());
+    let lower = "the largest import cycle has 5 modules now: lower the number in tidy/cycles.rs";
+    assert_eq!(said(5), [format!("crates/spexus-mcp/src/lib.rs:1: {lower}")]);
+    assert!(said(7)[0].contains("7 modules import each other, 6 at most"));
 }

@@ -4,7 +4,7 @@ use super::Place;
 use crate::apps;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
-use crate::session::{Missing, Session};
+use crate::session::Session;
 use clap::{Args, Subcommand};
 use mcp_apps::{AppOptions, Notice, Record, Source, Wanted};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(crate) struct Install {
 
 pub(super) async fn run(place: &Place, command: Command) -> Outcome {
     let options = apps::options(&place.config, &place.sources);
-    let session = place.open(Missing::Refuse).await?;
+    let session = place.open().await?;
     let outcome = in_session(&session, &options, place.output, command).await;
     session.close().await;
     outcome
@@ -73,7 +73,8 @@ async fn in_session(session: &Session, options: &AppOptions, output: Output, com
 
 fn list(options: &AppOptions, output: Output) -> Outcome {
     let installed = mcp_apps::installed(options)?;
-    let value = json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total": installed.len() });
+    let value =
+        json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total_count": installed.len() });
     output.show(&value, |_| table(&installed.iter().map(row).collect::<Vec<_>>()))
 }
 
@@ -122,7 +123,12 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
 fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
     let done = mcp_apps::remove(options, name);
     note(session, "apps/uninstall", name, &done);
-    output.show(&shown(&done?), |_| format!("Removed {name}."))
+    let value = match done? {
+        Some(record) => shown(&record),
+        // Nothing but its name was left of it.
+        None => json!({ "name": name }),
+    };
+    output.show(&value, |_| format!("Removed {name}."))
 }
 
 fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
@@ -162,7 +168,7 @@ fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
     })
 }
 
-fn note(session: &Session, method: &str, name: &str, done: &Result<Record, Refusal>) {
+fn note<T>(session: &Session, method: &str, name: &str, done: &Result<T, Refusal>) {
     let outcome = done.as_ref().map_or_else(|refusal| refusal.code.name(), |_| "ok");
     audit::note_operation(&session.service, &session.caller, method, name, outcome);
 }

@@ -32,7 +32,7 @@ pub(crate) struct Migrate {
 }
 
 pub(super) async fn backup(place: &Place, wanted: &Backup) -> Outcome {
-    let session = place.open(Missing::Refuse).await?;
+    let session = place.open().await?;
     let outcome = async {
         session.caller.may(Operation::Audit)?;
         let bar = progress::bar("backup", None);
@@ -100,7 +100,11 @@ async fn open(field: &str, url: &str, missing: Missing, options: &StoreOptions) 
     if let Location::File(path) = &location {
         prepare_file(path, missing)?;
     }
-    match Store::open(&location, options, clock()).await {
+    let options = StoreOptions {
+        may_prepare: missing == Missing::Create,
+        ..options.clone()
+    };
+    match Store::open(&location, &options, clock()).await {
         Ok((store, _)) => Ok(store),
         Err(error) => {
             if !matches!(error, spexus_store::Error::Refused(_)) {

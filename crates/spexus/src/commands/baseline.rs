@@ -1,11 +1,12 @@
 //! `spexus baseline …`
 
+use super::filters::footer;
 use crate::failure::Outcome;
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::Subcommand;
 use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline};
-use spexus_service::baseline;
+use spexus_service::baseline::{self, DiffQuery};
 
 /// What can be done with baselines.
 #[derive(Debug, Subcommand)]
@@ -27,6 +28,15 @@ pub(crate) enum Command {
         /// The later one
         #[arg(default_value = "now")]
         to: String,
+        /// Rows of the page, 1 to 200
+        #[arg(long, value_name = "ROWS")]
+        limit: Option<u32>,
+        /// Where the page before ended
+        #[arg(long)]
+        cursor: Option<String>,
+        /// Counts to the end, whatever it costs; else the total of a long difference may be a lower bound
+        #[arg(long)]
+        count: bool,
     },
 }
 
@@ -46,10 +56,26 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
             let all = baseline::list(service, caller, session.project()).await?;
             output.show(&all, |all| table(&all.data.iter().map(row).collect::<Vec<_>>()))
         }
-        Command::Diff { from, to } => {
-            let found = baseline::difference(service, caller, session.project(), &from, &to).await?;
+        Command::Diff {
+            from,
+            to,
+            limit,
+            cursor,
+            count,
+        } => {
+            let query = DiffQuery {
+                project: session.project.clone(),
+                from,
+                to: Some(to),
+                limit,
+                cursor,
+                count: count.then(|| "exact".to_owned()),
+            };
+            let found = baseline::difference(service, caller, &query).await?;
             output.show(&found, |found| {
-                found.data.iter().map(difference).collect::<Vec<_>>().join("\n")
+                let lines: Vec<String> = found.data.iter().map(difference).collect();
+                let footer = footer(lines.len(), found.total(), found.next_cursor.as_deref());
+                format!("{}{footer}", lines.join("\n"))
             })
         }
     }

@@ -1,7 +1,7 @@
 //! `spexus batch …`
 
 use super::input;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::Args;
@@ -31,7 +31,13 @@ pub(super) async fn run(session: &Session, output: Output, wanted: &Batch) -> Ou
     };
     let mut input: BatchInput = input::json("file", &value.to_string())?;
     input.dry_run |= wanted.dry_run;
-    input.project = session.project.clone().or(input.project);
+    input.project = match (session.project.clone(), input.project) {
+        (Some(flag), Some(file)) if !flag.eq_ignore_ascii_case(&file) => {
+            let problem = format!("is {flag:?}, but the file says {file:?}");
+            return Err(Failure::argument("project", problem, "one of the two"));
+        }
+        (flag, file) => flag.or(file),
+    };
     let key = wanted.idempotency_key.as_deref();
     let result = batch::run(&session.service, &session.caller, input, key).await?;
     output.show(&result, |result| {

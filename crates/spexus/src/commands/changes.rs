@@ -38,7 +38,7 @@ pub(super) async fn run(session: &Session, output: Output, wanted: &Changes) -> 
     )
     .await?;
     let next = found.last().map_or(wanted.since, |last| last.seq);
-    output.show(&json!({"data": found, "next": next}), |_| {
+    output.show(&json!({"data": found, "next_since": next}), |_| {
         let lines: Vec<String> = found.iter().map(change).collect();
         lines.join("\n")
     })

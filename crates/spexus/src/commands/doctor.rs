@@ -6,6 +6,8 @@ use crate::failure::{Failure, Outcome, explained};
 use crate::session::{self, Missing};
 use serde::Serialize;
 use spexus_service::Service;
+use spexus_store::server::{self, ServerFacts};
+use spexus_store::staging::{self, Waiting};
 use spexus_store::{Durability, Location, chain, transfer};
 use std::path::Path;
 
@@ -34,7 +36,7 @@ struct Check {
 }
 
 pub(super) async fn run(place: &Place) -> Outcome {
-    let mut checks = vec![configuration(place), durability(place)];
+    let mut checks = vec![configuration(place)];
     match session::open(&place.config, Missing::Refuse).await {
         Err(failure) => {
             let (message, advice) = explained(&failure);
@@ -80,7 +82,13 @@ fn configuration(place: &Place) -> Check {
     )
 }
 
-fn durability(place: &Place) -> Check {
+/// What an acknowledged write survives; on PostgreSQL that is for the server to say.
+//= specs/spexus.md#answers
+//# `doctor` MUST tell what an acknowledged write survives as the database itself says it.
+fn durability(place: &Place, server: Option<&ServerFacts>) -> Check {
+    if let Some(server) = server {
+        return durability_of_server(server);
+    }
     match place.config.settings.service.store.durability {
         Durability::PowerLoss => ok("durability", "acknowledged writes survive a power loss".into()),
         Durability::ProcessCrash => check(
@@ -90,6 +98,54 @@ fn durability(place: &Place) -> Check {
             "Set store.durability = \"full\" unless that is what you want.",
         ),
     }
+}
+
+fn durability_of_server(server: &ServerFacts) -> Check {
+    let lost = |what: &str, advice: &str| check("durability", State::Warn, what, advice);
+    match server {
+        ServerFacts { fsync: false, .. } => lost(
+            "a power loss may damage the whole database: the server has fsync = off",
+            "Set fsync = on in postgresql.conf.",
+        ),
+        ServerFacts {
+            full_page_writes: false,
+            ..
+        } => lost(
+            "a power loss may damage pages of the database: the server has full_page_writes = off",
+            "Set full_page_writes = on in postgresql.conf.",
+        ),
+        server if !server.survives_power_loss() => lost(
+            "the last writes before a power loss may be lost: the server has synchronous_commit = off",
+            "Set synchronous_commit = on for this database.",
+        ),
+        _ => ok(
+            "durability",
+            format!(
+                "acknowledged writes survive a power loss: the server has fsync = on, synchronous_commit = {}",
+                server.synchronous_commit
+            ),
+        ),
+    }
+}
+
+/// Whether others can read along on the way to the database.
+fn encryption(place: &Place, server: Option<&ServerFacts>) -> Option<Check> {
+    let is_remote =
+        Location::parse(&place.config.settings.database).is_ok_and(|location| location.is_remote());
+    let server = server?;
+    Some(match (server.encrypted, is_remote) {
+        (true, _) => ok("encryption", "the connection to the database is encrypted".into()),
+        (false, false) => ok(
+            "encryption",
+            "none, and the connection does not leave this machine".into(),
+        ),
+        (false, true) => check(
+            "encryption",
+            State::Warn,
+            "the connection to the database is not encrypted, and it leaves this machine",
+            "Add sslmode=verify-full (or require) to the URL of the database.",
+        ),
+    })
 }
 
 async fn database(place: &Place, service: &Service) -> Vec<Check> {
@@ -105,7 +161,13 @@ async fn database(place: &Place, service: &Service) -> Vec<Check> {
         Ok(conn) => conn,
         Err(error) => return vec![broken("database", error)],
     };
-    let mut checks = match transfer::facts(&mut conn).await {
+    let server = match server::facts(&mut conn).await {
+        Ok(facts) => facts,
+        Err(error) => return vec![broken("server", error)],
+    };
+    let mut checks = vec![durability(place, server.as_ref())];
+    checks.extend(encryption(place, server.as_ref()));
+    checks.extend(match transfer::facts(&mut conn).await {
         Err(error) => vec![broken("tables", error)],
         Ok(facts) => vec![
             ok("engine", facts.engine),
@@ -124,10 +186,30 @@ async fn database(place: &Place, service: &Service) -> Vec<Check> {
                 ),
             ),
         ],
-    };
+    });
+    checks.push(match staging::waiting(&mut conn).await {
+        Err(error) => broken("imports", error),
+        Ok(Waiting { imports: 0, .. }) => ok("imports", "none is under way".to_owned()),
+        Ok(Waiting { imports, changes }) => ok(
+            "imports",
+            format!("{imports} under way or to be swept, with {changes} changes that nobody sees yet"),
+        ),
+    });
     checks.push(match chain::verify(&mut conn).await {
         Err(error) => broken("history", error),
         Ok(verdict) => match verdict.fault {
+            None if verdict.earlier.count > 0 => check(
+                "history",
+                State::Warn,
+                format!(
+                    "whole: {} changes, head {}; {} of them are told to have happened before the one in front of them, the first is {}",
+                    verdict.changes,
+                    verdict.head,
+                    verdict.earlier.count,
+                    verdict.earlier.first_seq.unwrap_or_default(),
+                ),
+                "The clock of a node was wrong. Keep the clocks of all nodes right.",
+            ),
             None => ok(
                 "history",
                 format!("whole: {} changes, head {}", verdict.changes, verdict.head),

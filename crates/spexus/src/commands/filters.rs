@@ -2,6 +2,7 @@
 
 use crate::session::Session;
 use clap::Args;
+use spexus_domain::query::Total;
 use spexus_service::item::ItemQuery;
 
 /// Which items are meant. Several values of one filter are separated by commas.
@@ -55,6 +56,9 @@ pub(crate) struct Filters {
     /// Where the page before ended
     #[arg(long)]
     cursor: Option<String>,
+    /// Counts to the end, whatever it costs; else the total of a long list may be a lower bound
+    #[arg(long)]
+    count: bool,
 }
 
 impl Filters {
@@ -78,13 +82,14 @@ impl Filters {
             order_by: self.order_by,
             limit: self.limit,
             cursor: self.cursor,
+            count: self.count.then(|| "exact".to_owned()),
             fields: None,
         }
     }
 }
 
 /// The last line of a page of text: how much there is, and how to see more.
-pub(super) fn footer(shown: usize, total: i64, next: Option<&str>) -> String {
+pub(super) fn footer(shown: usize, total: Total, next: Option<&str>) -> String {
     match next {
         Some(cursor) => format!("\n{shown} of {total}; the next page: --cursor {cursor}"),
         None => format!("\n{total} in all"),

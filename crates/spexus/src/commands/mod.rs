@@ -23,16 +23,17 @@ pub(crate) mod transfer;
 pub(crate) mod user;
 pub(crate) mod workflow;
 
-use crate::arguments::{Arguments, Command, Global};
+use crate::arguments::{Arguments, Cli, Command, Global};
 use crate::config::{Config, Sources};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use crate::session::{Missing, Session};
+use crate::session::Session;
 use crate::telemetry;
 
 /// Runs one command to its end.
 pub(crate) fn run(arguments: Arguments, output: Output) -> Outcome {
     let Arguments { cli, sources } = arguments;
+    check_project(&cli)?;
     match &cli.command {
         Command::Completions(wanted) => return completions::run(wanted),
         Command::HelpMarkdown => return completions::reference(),
@@ -60,6 +61,33 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Outcome {
     runtime.block_on(Box::pin(place.run(cli.command)))
 }
 
+/// Refuses `--project` where nothing would heed it.
+//= specs/spexus.md#answers
+//# `--project` MUST be obeyed, or refused by commands that do not work in a project.
+fn check_project(cli: &Cli) -> Outcome {
+    let heeds = match &cli.command {
+        Command::Item(command) => command.is_in_a_project(),
+        Command::Token(command) => matches!(command, token::Command::Create(_)),
+        Command::Search(_)
+        | Command::Batch(_)
+        | Command::Changes(_)
+        | Command::Baseline(_)
+        | Command::Report(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::Demo(_) => true,
+        _ => false,
+    };
+    match &cli.global.project {
+        Some(_) if !heeds => Err(Failure::argument(
+            "project",
+            "is given, but this command does not work in a project",
+            "leave it out",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Where a command runs: its settings and how it answers.
 pub(crate) struct Place {
     global: Global,
@@ -83,7 +111,7 @@ impl Place {
             Command::App(command) => app::run(&self, command).await,
             Command::Mcp(_) | Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
-                let session = self.open(missing(&command)).await?;
+                let session = self.open().await?;
                 let outcome = Box::pin(in_session(&session, self.output, command)).await;
                 session.close().await;
                 outcome
@@ -91,9 +119,9 @@ impl Place {
         }
     }
 
-    async fn open(&self, missing: Missing) -> Outcome<Session> {
+    async fn open(&self) -> Outcome<Session> {
         let (user, project) = (self.global.as_user.as_deref(), self.global.project.as_deref());
-        Session::open(&self.config, user, project, missing).await
+        Session::open(&self.config, user, project).await
     }
 }
 
@@ -126,17 +154,4 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Completions(_)
         | Command::HelpMarkdown => Ok(()),
     }
-}
-
-/// What writes the first things into an installation may make it; what looks for things must not hide a misspelt name.
-fn missing(command: &Command) -> Missing {
-    //= specs/spexus.md#answers
-    //# A command that looks for things MUST NOT create a database.
-    let makes = matches!(
-        command,
-        Command::User(user::Command::Create(_))
-            | Command::Token(token::Command::Create(_))
-            | Command::Project(project::Command::Create(_))
-    );
-    if makes { Missing::Create } else { Missing::Refuse }
 }

@@ -4,9 +4,8 @@ use crate::failure::Outcome;
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use spexus_domain::Reference;
-use spexus_domain::report::Analysis;
-use spexus_service::report::{self, StatusReport};
+use spexus_domain::report::GapReport;
+use spexus_service::report::{self, GapQuery, StatusReport};
 use std::collections::BTreeMap;
 
 /// What can be reported.
@@ -15,7 +14,7 @@ pub(crate) enum Command {
     /// Counts items by kind, status, type and assignee
     Status(Part),
     /// Finds what lacks stories, criteria, requirements or links, suspect links and cycles
-    Gaps(Part),
+    Gaps(Gaps),
 }
 
 /// What a report is about.
@@ -26,6 +25,23 @@ pub(crate) struct Part {
     under: Option<String>,
 }
 
+/// Which gaps are shown.
+#[derive(Debug, Args)]
+pub(crate) struct Gaps {
+    /// Any id: only this item and what is below it
+    #[arg(long, value_name = "ID")]
+    under: Option<String>,
+    /// Only this section, by its name with underscores, such as suspect_links
+    #[arg(long)]
+    section: Option<String>,
+    /// Rows of each section, 1 to 200
+    #[arg(long, value_name = "ROWS")]
+    limit: Option<u32>,
+    /// Where the page of a section before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
 pub(super) async fn run(session: &Session, output: Output, command: &Command) -> Outcome {
     let (service, caller, project) = (&session.service, &session.caller, session.project());
     match command {
@@ -33,9 +49,15 @@ pub(super) async fn run(session: &Session, output: Output, command: &Command) ->
             let found = report::status(service, caller, project, part.under.as_deref()).await?;
             output.show(&found, counts)
         }
-        Command::Gaps(part) => {
-            let found = report::analysis(service, caller, project, part.under.as_deref()).await?;
-            output.show(&found, gaps)
+        Command::Gaps(wanted) => {
+            let query = GapQuery {
+                project: session.project.clone(),
+                under: wanted.under.clone(),
+                section: wanted.section.clone(),
+                limit: wanted.limit,
+                cursor: wanted.cursor.clone(),
+            };
+            output.show(&report::gaps(service, caller, &query).await?, gaps)
         }
     }
 }
@@ -65,34 +87,22 @@ fn counts(report: &StatusReport) -> String {
     table(&rows)
 }
 
-fn gaps(found: &Analysis) -> String {
-    let names = |list: &[Reference]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let rows: Vec<[String; 3]> = [
-        ("epics without stories", names(&found.epics_without_stories)),
-        ("stories without criteria", names(&found.stories_without_criteria)),
-        (
-            "stories without requirements",
-            names(&found.stories_without_requirements),
-        ),
-        (
-            "criteria without requirements",
-            names(&found.criteria_without_requirements),
-        ),
-        (
-            "requirements without criterion",
-            names(&found.requirements_without_criterion),
-        ),
-        (
-            "requirements without links",
-            names(&found.requirements_without_links),
-        ),
-        ("suspect links", found.suspect_links.clone()),
-        ("cycles", found.cycles.clone()),
-    ]
-    .into_iter()
-    .filter(|(_, list)| !list.is_empty())
-    .map(|(name, list)| [name.to_owned(), list.len().to_string(), list.join(", ")])
-    .collect();
+fn gaps(found: &GapReport) -> String {
+    let mut rows: Vec<[String; 3]> = Vec::new();
+    for (section, page) in &found.sections {
+        if page.total().at_least() == 0 {
+            continue;
+        }
+        rows.push([
+            section.name().replace('_', " "),
+            page.total().to_string(),
+            page.data.join(", "),
+        ]);
+        if let Some(cursor) = &page.next_cursor {
+            let more = format!("… {} shown; the next page: --cursor {cursor}", page.data.len());
+            rows.push([String::new(), String::new(), more]);
+        }
+    }
     match rows.is_empty() {
         true => "No gaps found.".to_owned(),
         false => table(&rows),

@@ -42,7 +42,7 @@ pub(super) async fn run(session: &Session, output: Output, wanted: Search) -> Ou
         format!(
             "{}{}",
             table(&rows),
-            footer(rows.len(), found.total_count, found.next_cursor.as_deref())
+            footer(rows.len(), found.total(), found.next_cursor.as_deref())
         )
     })
 }

@@ -10,6 +10,8 @@ use crate::telemetry::{self, Metrics};
 use serde_json::json;
 use spexus_http::HttpOptions;
 use spexus_service::{FirstStart, Service};
+use spexus_store::search::Sweep;
+use spexus_store::staging;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,6 +20,9 @@ use tokio::sync::oneshot;
 
 /// How often what is kept in memory is written.
 const FLUSH_EVERY: Duration = Duration::from_secs(60);
+
+/// Steps through the words of search each time.
+const SWEEP_STEPS: usize = 20;
 
 /// How often measurements are put into their buckets, whether or not someone asks for them.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
@@ -28,16 +33,15 @@ pub(super) async fn run(place: &Place) -> Outcome {
     let listener = listen(&settings.listen).await?;
     let (service, first) = session::open(&place.config, Missing::Create).await?;
     let metrics = telemetry::install_metrics();
-    let mut options = HttpOptions {
+    let options = HttpOptions {
         metrics: metrics.writer(),
         ..settings.http.clone()
     };
-    options.mcp.apps = apps::offered(&place.sources);
     let mcp = spexus_http::mcp(&service, &options)?;
     let apps = apps::start(&mcp, &place.config, &place.sources).await?;
     let stop = stop_signals()?;
     let flushing = tokio::spawn(flush_often(service.clone()));
-    let tidying = tokio::spawn(tidy_often(metrics));
+    let tidying = tokio::spawn(tidy_often(metrics, mcp.server().clone()));
     announce(place, listener.local_addr()?, first.as_ref())?;
     //= specs/spexus.md#serving
     //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
@@ -80,6 +84,14 @@ fn announce(place: &Place, address: SocketAddr, first: Option<&FirstStart>) -> O
     //= specs/spexus.md#secrets
     //# Log lines MUST NOT contain a password or a token.
     tracing::info!(url, database, "serving");
+    //= specs/spexus.md#serving
+    //# A server that listens to other machines without HTTPS MUST warn of it when it starts.
+    if !address.ip().to_canonical().is_loopback() && !place.config.settings.http.secure_cookies {
+        tracing::warn!(
+            %address,
+            "passwords and tokens travel in clear; put an HTTPS proxy before the server (docs/operate.md)"
+        );
+    }
     if place.output.json {
         let username = first.map(|first| &first.username);
         let password = first.and_then(|first| first.password.as_ref());
@@ -105,7 +117,7 @@ fn welcome(url: &str, first: &FirstStart) -> String {
     format!(
         "\nUser:     {}\n{password}\n\nNext steps:\n  \
          spexus demo                                     fills a project to look around in\n  \
-         spexus token create --user {} --name laptop  makes a token for scripts and AI agents\n  \
+         spexus token create --user {} --name laptop  makes a token to read with; --scope write for more\n  \
          spexus mcp init                                 connects AI hosts; then: spexus mcp install claude-code\n  \
          curl -H \"Authorization: Bearer mcp_pat_…\" {url}/api/v1/epics",
         first.username, first.username
@@ -122,14 +134,39 @@ fn reachable(address: SocketAddr) -> String {
 }
 
 async fn flush_often(service: Service) {
+    let mut sweep = Sweep::default();
+    sweep_imports(&service).await;
     loop {
         tokio::time::sleep(FLUSH_EVERY).await;
         service.flush().await;
+        forget_words(&service, &mut sweep).await;
+        sweep_imports(&service).await;
     }
 }
 
-async fn tidy_often(metrics: Metrics) {
+/// Takes away what imports left behind that died.
+async fn sweep_imports(service: &Service) {
+    match staging::sweep(service.store()).await {
+        Ok(0) => {}
+        Ok(swept) => tracing::info!(swept, "what imports left behind was swept"),
+        Err(error) => tracing::warn!(%error, "what imports left behind could not be swept"),
+    }
+}
+
+/// Looks at some of the words search knows, and forgets those that nobody uses any more.
+async fn forget_words(service: &Service, sweep: &mut Sweep) {
+    for _ in 0..SWEEP_STEPS {
+        match sweep.step(service.store()).await {
+            Ok(_) if !sweep.is_at_start() => {}
+            Ok(_) => return,
+            Err(error) => return tracing::warn!(%error, "unused words could not be forgotten"),
+        }
+    }
+}
+
+async fn tidy_often(metrics: Metrics, server: mcp_server::Server) {
     loop {
+        telemetry::memory::measure(&server);
         tokio::time::sleep(TIDY_EVERY).await;
         metrics.tidy();
     }

@@ -38,10 +38,10 @@ pub(crate) struct Create {
     /// What its owner calls it
     #[arg(long, value_name = "LABEL")]
     name: String,
-    /// What it may be used for: read, comment, write, admin; everything when left out
+    /// What it may be used for: read, comment, write, admin; read when left out
     #[arg(long = "scope", value_delimiter = ',')]
     scopes: Vec<String>,
-    /// When it stops working: a time, or a length such as 90d
+    /// When it stops working: a time, a length such as 90d, or never; 90d when left out
     #[arg(long)]
     expires: Option<String>,
 }
@@ -62,6 +62,15 @@ async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
         expires: wanted.expires,
     };
     let made = token::create(&session.service, &session.caller, wanted.user.as_deref(), input).await?;
+    //= specs/spexus.md#secrets
+    //# `token create` MUST say what the new token may be used for and when it stops working, beside its secret.
+    if !output.json {
+        let [_, _, scopes, expires, _] = row(&made.info);
+        eprintln!(
+            "Token {} of {}: {scopes}, {expires}",
+            made.info.name, made.info.user
+        );
+    }
     output.show(&made, |made| made.token.clone())
 }
 

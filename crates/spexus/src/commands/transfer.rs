@@ -4,10 +4,11 @@ use super::Place;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::progress;
-use crate::session::{Missing, Session};
+use crate::session::Session;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use serde_json::json;
+use spexus_service::transfer::sheet::Layout;
 use spexus_service::transfer::{
     Exported, Imported, Input, Progress, RowAction, RowOutcome, demo, document, lines, sheet,
 };
@@ -53,9 +54,15 @@ pub(crate) struct Export {
     /// The columns of a CSV file, separated by commas; attributes.NAME for what the project adds
     #[arg(long)]
     columns: Option<String>,
-    /// Only this epic, for Markdown
+    /// Only this epic and what is below it, for CSV and Markdown
     #[arg(long, value_name = "ID")]
     epic: Option<String>,
+    /// Leaves cells of a CSV file that begin like formulas as they are, instead of making them text with an apostrophe
+    #[arg(long)]
+    formulas: bool,
+    /// Begins a CSV file with the mark that tells spreadsheets it is UTF-8
+    #[arg(long)]
+    bom: bool,
 }
 
 /// A project that is made up.
@@ -72,13 +79,7 @@ pub(crate) struct Demo {
 pub(super) async fn import(place: &Place, wanted: &Import) -> Outcome {
     let format = format(wanted.format, &wanted.file)?;
     let input = open_input(&wanted.file)?;
-    // A trial leaves nothing behind, not even a database.
-    let missing = if wanted.dry_run {
-        Missing::Refuse
-    } else {
-        Missing::Create
-    };
-    let session = place.open(missing).await?;
+    let session = place.open().await?;
     let (bar, progress) = counting("imported", None);
     let (service, caller, project, dry) = (
         &session.service,
@@ -101,7 +102,30 @@ pub(super) async fn export(place: &Place, wanted: &Export) -> Outcome {
         (None, "-") => Format::Jsonl,
         (given, file) => format(given, file)?,
     };
-    let session = place.open(Missing::Refuse).await?;
+    //= specs/spexus.md#transfer
+    //# An option of an export that its form cannot obey MUST be refused.
+    let csv_only = [
+        ("columns", wanted.columns.is_some()),
+        ("formulas", wanted.formulas),
+        ("bom", wanted.bom),
+    ];
+    let alien = csv_only.iter().find(|(_, given)| *given && format != Format::Csv);
+    if let Some((name, _)) = alien {
+        return Err(Failure::argument(
+            name,
+            "is for CSV files only",
+            "--format csv, or without it",
+        ));
+    }
+    if wanted.epic.is_some() && format == Format::Jsonl {
+        let problem = "JSON lines carry a whole project";
+        return Err(Failure::argument(
+            "epic",
+            problem,
+            "--format csv or markdown, or without it",
+        ));
+    }
+    let session = place.open().await?;
     let (bar, progress) = counting("exported", None);
     let exported = write_export(&session, wanted, format, &progress).await;
     bar.finish_and_clear();
@@ -110,7 +134,7 @@ pub(super) async fn export(place: &Place, wanted: &Export) -> Outcome {
 }
 
 pub(super) async fn demo(place: &Place, wanted: &Demo) -> Outcome {
-    let session = place.open(Missing::Create).await?;
+    let session = place.open().await?;
     let (bar, progress) = counting("items", Some(wanted.items));
     let begun = Instant::now();
     let filled = demo::fill(
@@ -148,7 +172,13 @@ async fn write_export(
     let exported = match format {
         Format::Jsonl => lines::export(service, caller, project, out, progress).await?,
         Format::Csv => {
-            sheet::export(service, caller, project, wanted.columns.as_deref(), out, progress).await?
+            let layout = Layout {
+                columns: wanted.columns.clone(),
+                epic: wanted.epic.clone(),
+                formulas: wanted.formulas,
+                mark: wanted.bom,
+            };
+            sheet::export(service, caller, project, &layout, out, progress).await?
         }
         Format::Markdown => {
             document::export(service, caller, project, wanted.epic.as_deref(), out, progress).await?
@@ -297,6 +327,9 @@ fn told(imported: &Imported) -> String {
             "\nDisabled accounts made for names nobody here had: {}",
             imported.new_users.join(", ")
         ));
+    }
+    for warning in &imported.warnings {
+        text.push_str(&format!("\nwarning: {warning}"));
     }
     text
 }

@@ -6,8 +6,8 @@ use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use spexus_domain::account::{NewUser, User, UserPatch};
-use spexus_service::account::user;
+use spexus_domain::account::{NewUser, Role, User, UserPatch};
+use spexus_service::account::user::{self, Tokens};
 
 /// What can be done with accounts.
 #[derive(Debug, Subcommand)]
@@ -32,6 +32,9 @@ pub(crate) enum Command {
     Password {
         /// The user's name or id
         user: String,
+        /// Revokes the user's tokens too
+        #[arg(long)]
+        revoke_tokens: bool,
         /// Reads the password from the first line of standard input
         #[arg(long)]
         password_stdin: bool,
@@ -83,7 +86,11 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
         Command::Show { user } => show(session, output, &user).await,
         Command::Update(wanted) => update(session, output, wanted).await,
         Command::Disable { user } => disable(session, output, &user).await,
-        Command::Password { user, password_stdin } => password(session, output, &user, password_stdin).await,
+        Command::Password {
+            user,
+            revoke_tokens,
+            password_stdin,
+        } => password(session, output, &user, revoke_tokens, password_stdin).await,
     }
 }
 
@@ -105,7 +112,7 @@ async fn list(session: &Session, output: Output) -> Outcome {
             let state = if user.active { "active" } else { "disabled" };
             [
                 user.username.clone(),
-                user.role.name().to_owned(),
+                user.role.map_or("", Role::name).to_owned(),
                 state.to_owned(),
             ]
         };
@@ -135,11 +142,26 @@ async fn disable(session: &Session, output: Output, wanted: &str) -> Outcome {
     output.show(&disabled, line)
 }
 
-async fn password(session: &Session, output: Output, wanted: &str, from_stdin: bool) -> Outcome {
+async fn password(
+    session: &Session,
+    output: Output,
+    wanted: &str,
+    revoke_tokens: bool,
+    from_stdin: bool,
+) -> Outcome {
     let password = input::password(from_stdin)?;
-    user::reset_password(&session.service, &session.caller, wanted, &password).await?;
-    output.show(&json!({"user": wanted, "password": "changed"}), |_| {
-        format!("The password of {wanted} is changed.")
+    let tokens = match revoke_tokens {
+        true => Tokens::Revoke,
+        false => Tokens::Keep,
+    };
+    let (service, caller) = (&session.service, &session.caller);
+    let kept = user::reset_password(service, caller, wanted, &password, tokens).await?;
+    let done = json!({"user": wanted, "password": "changed", "tokens_kept": kept});
+    output.show(&done, |_| match kept {
+        0 => format!("The password of {wanted} is changed."),
+        kept => format!(
+            "The password of {wanted} is changed. {kept} token(s) go on working; --revoke-tokens ends them."
+        ),
     })
 }
 

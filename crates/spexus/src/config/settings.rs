@@ -32,6 +32,8 @@ pub(crate) struct AppSettings {
     pub(crate) folder: String,
     /// Whether administrators may install them over MCP.
     pub(crate) install_over_mcp: bool,
+    /// Apps, separated by commas, that are believed when they say that a tool only reads.
+    pub(crate) trusted_readers: String,
     /// Where their limits are.
     pub(crate) limits: AppLimits,
 }

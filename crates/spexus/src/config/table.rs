@@ -1,9 +1,12 @@
 //! The table of settings: the name of each, what it is for, and how it is read and written.
 
 use super::settings::{LogFormat, Setting};
-use super::values::{folders, is_address, is_level, is_name, key, put_folders, put_if, put_parsed, take};
-use spexus_domain::text;
-use spexus_http::{Sessions, Toolset, VersionMismatch};
+use super::values::{
+    folders, is_address, is_level, is_name, is_semantic_version, key, put_folders, put_hosts, put_if,
+    put_parsed, take,
+};
+use spexus_domain::password;
+use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
 use spexus_store::{Durability, Location};
 
 /// A row whose value is a number in a range.
@@ -41,11 +44,11 @@ pub(crate) const TABLE: &[Setting] = &[
     Setting {
         name: "admin_password",
         doc: "The password of the first administrator; made up and printed once when not given.",
-        allowed: "8 to 1000 characters",
+        allowed: "8 to 1000 characters that are hard to guess",
         secret: true,
         put: |settings, text| {
             settings.service.admin_password = Some(text.to_owned());
-            text::password("admin_password", text).is_ok()
+            password::chosen("admin_password", text, "admin").is_ok()
         },
         get: |settings| settings.service.admin_password.clone().unwrap_or_default(),
     },
@@ -68,6 +71,18 @@ pub(crate) const TABLE: &[Setting] = &[
         "How long a web session lasts.",
         60..=31_536_000,
         service.session_seconds
+    ),
+    number!(
+        "tokens.max_per_user",
+        "Working tokens one user may have.",
+        1..=100_000,
+        service.max_tokens_per_user
+    ),
+    number!(
+        "audit.retention_days",
+        "How long audit events are kept; 0 means for ever.",
+        0..=36_500,
+        service.audit_retention_days
     ),
     Setting {
         name: "store.durability",
@@ -104,10 +119,46 @@ pub(crate) const TABLE: &[Setting] = &[
         service.store.acquire_timeout_ms
     ),
     number!(
+        "store.max_lookup_connections",
+        "Connections kept for looking up tokens, readiness and news, so that long reads never keep them waiting.",
+        1..=100,
+        service.store.max_lookup_connections
+    ),
+    number!(
+        "store.max_statement_ms",
+        "How long one statement may take before it is interrupted; 0 for as long as it takes.",
+        0..=86_400_000,
+        service.store.max_statement_ms
+    ),
+    number!(
         "store.max_queued_writes",
         "Writes that may wait; more are refused.",
         1..=1_000_000,
         service.store.max_queued_writes
+    ),
+    number!(
+        "store.max_write_wait_ms",
+        "How long a write waits for its turn, also for other nodes, before it is refused.",
+        10..=600_000,
+        service.store.max_write_wait_ms
+    ),
+    number!(
+        "store.max_write_ms",
+        "How long one write may hold the writer before it is undone and refused.",
+        100..=600_000,
+        service.store.max_write_ms
+    ),
+    number!(
+        "store.max_transaction_ms",
+        "How long a transaction of many steps, such as `batch/execute`, may hold the writer before it is undone and refused.",
+        100..=600_000,
+        service.store.max_transaction_ms
+    ),
+    number!(
+        "store.max_import_silence_ms",
+        "How long nothing may be heard of a large import before it counts as dead and what it left is swept.",
+        100..=86_400_000,
+        service.store.max_import_silence_ms
     ),
     number!(
         "http.max_body_bytes",
@@ -146,10 +197,34 @@ pub(crate) const TABLE: &[Setting] = &[
         http.max_connections
     ),
     number!(
+        "http.max_connections_per_address",
+        "Open connections of one address; more are closed at once. Trusted proxies have no such limit.",
+        1..=1_000_000,
+        http.max_connections_per_address
+    ),
+    number!(
+        "http.max_streams_per_user",
+        "Streams of events one user may have open, over REST and MCP.",
+        1..=1_000_000,
+        http.max_streams_per_user
+    ),
+    number!(
+        "http.write_timeout_ms",
+        "How long a peer may take nothing of an answer.",
+        100..=3_600_000,
+        http.write_timeout_ms
+    ),
+    number!(
         "http.max_requests_per_minute",
         "Requests a minute for one token or session.",
         1..=100_000_000,
         http.max_requests_per_minute
+    ),
+    number!(
+        "http.max_user_requests_per_minute",
+        "Requests a minute for all tokens and sessions of one user.",
+        1..=100_000_000,
+        http.max_user_requests_per_minute
     ),
     number!(
         "http.max_anonymous_requests_per_minute",
@@ -170,6 +245,22 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_parsed(&mut settings.http.secure_cookies, text),
         get: |settings| settings.http.secure_cookies.to_string(),
+    },
+    Setting {
+        name: "http.trusted_proxies",
+        doc: "Proxies that are believed when they say for whom they speak (Forwarded, X-Forwarded-For).",
+        allowed: "networks such as 10.0.0.0/8 and addresses; several separated by commas",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.http.trusted_proxies, text),
+        get: |settings| settings.http.trusted_proxies.to_string(),
+    },
+    Setting {
+        name: "http.public_hosts",
+        doc: "Names the server is reached by, beside localhost and its address. Requests to MCP under other names are refused.",
+        allowed: "names such as spexus.example.org; several separated by commas",
+        secret: false,
+        put: |settings, text| put_hosts(&mut settings.http.public_hosts, text),
+        get: |settings| settings.http.public_hosts.join(","),
     },
     Setting {
         name: "mcp.toolsets",
@@ -197,6 +288,14 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.http.mcp.read_only.to_string(),
     },
     Setting {
+        name: "mcp.share_with_bound_tokens",
+        doc: "Whether tokens bound to a project may see and use what belongs to no project: file roots and apps.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.http.mcp.share_with_bound_tokens, text),
+        get: |settings| settings.http.mcp.share_with_bound_tokens.to_string(),
+    },
+    Setting {
         name: "mcp.roots",
         doc: "Folders of this machine whose files agents may read as file:// resources.",
         allowed: "absolute paths; several separated by commas",
@@ -212,6 +311,9 @@ pub(crate) const TABLE: &[Setting] = &[
         put: |settings, text| put_folders(&mut settings.http.mcp.roots_allow, text),
         get: |settings| folders(&settings.http.mcp.roots_allow),
     },
+    // Fulfils 001 D4
+    //= specs/spexus-mcp.md#saying-hello
+    //# Name, title, version and the offered versions of the protocol MUST be taken from the file or the environment.
     Setting {
         name: "mcp.name",
         doc: "How the MCP endpoint calls itself to programs.",
@@ -227,6 +329,28 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_if(&mut settings.http.mcp.title, text, is_name(text)),
         get: |settings| settings.http.mcp.title.clone(),
+    },
+    Setting {
+        name: "mcp.version",
+        doc: "Which version of itself the MCP endpoint names, for installations that count their own.",
+        allowed: "a semantic version such as 1.0.0",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.http.mcp.version, text, is_semantic_version(text)),
+        get: |settings| settings.http.mcp.version.clone(),
+    },
+    Setting {
+        name: "mcp.protocol_versions",
+        doc: "Which revisions of the protocol are offered; a client that asks for another one is told these.",
+        allowed: "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28; several separated by commas",
+        secret: false,
+        put: |settings, text| match OfferedVersions::parse(text) {
+            Some(versions) => {
+                settings.http.mcp.versions = versions;
+                true
+            }
+            None => false,
+        },
+        get: |settings| settings.http.mcp.versions.names().join(","),
     },
     Setting {
         name: "mcp.guide",
@@ -272,6 +396,60 @@ pub(crate) const TABLE: &[Setting] = &[
             .into()
         },
     },
+    number!(
+        "mcp.serve_timeout_ms",
+        "How long a request of an MCP client may be served; over HTTP not longer than nine tenths of `http.request_timeout_ms`.",
+        100..=3_600_000,
+        http.mcp.serve_timeout_ms
+    ),
+    number!(
+        "mcp.ask_timeout_ms",
+        "How long an MCP client may take to answer what a program answers by itself, such as `roots/list`.",
+        100..=600_000,
+        http.mcp.ask_timeout_ms
+    ),
+    number!(
+        "mcp.max_sessions_per_token",
+        "MCP sessions opened with one token that live at once; the one unheard of for longest ends.",
+        1..=100_000,
+        http.mcp.max_sessions_per_token
+    ),
+    number!(
+        "mcp.max_sessions_per_user",
+        "MCP sessions of one user that live at once, whatever tokens they were opened with.",
+        1..=100_000,
+        http.mcp.max_sessions_per_user
+    ),
+    number!(
+        "mcp.max_streams_per_user",
+        "MCP streams of events one user may have open at once.",
+        1..=100_000,
+        http.mcp.max_streams_per_user
+    ),
+    number!(
+        "mcp.max_subscriptions_per_session",
+        "Resources one MCP session may watch.",
+        1..=100_000,
+        http.mcp.max_subscriptions_per_session
+    ),
+    number!(
+        "mcp.max_subscription_bytes_per_session",
+        "What the addresses of the resources an MCP session watches may have together.",
+        1_024..=16_777_216,
+        http.mcp.max_subscription_bytes_per_session
+    ),
+    number!(
+        "mcp.max_array_running_per_user",
+        "Messages of a user's JSON-RPC arrays that are served at once; the others wait for their turn.",
+        1..=1_000,
+        http.mcp.max_array_running_per_user
+    ),
+    number!(
+        "mcp.max_answer_bytes",
+        "How many bytes the answer of a list to an agent may have; longer lists come in more pages.",
+        4_000..=16_000_000,
+        http.mcp.max_answer_bytes
+    ),
     number!(
         "mcp.elicitation_timeout_ms",
         "How long a person may take to answer a question an agent's work raised.",
@@ -360,6 +538,21 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_parsed(&mut settings.apps.install_over_mcp, text),
         get: |settings| settings.apps.install_over_mcp.to_string(),
+    },
+    Setting {
+        name: "apps.trusted_readers",
+        doc: "Apps that are believed when they say of a tool that it only reads, so that whoever may only read can call it; the tools of all others count as writing.",
+        allowed: "names of apps separated by commas, or nothing",
+        secret: false,
+        put: |settings, text| {
+            let fits = |name: &str| {
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            };
+            let fit = text.split(',').all(|name| fits(name.trim()));
+            put_if(&mut settings.apps.trusted_readers, text, fit)
+        },
+        get: |settings| settings.apps.trusted_readers.clone(),
     },
     number!(
         "apps.max_apps",
@@ -475,7 +668,16 @@ mod tests {
             ("http.max_body_bytes", "-1"),
             ("http.max_body_bytes", "1e9"),
             ("http.secure_cookies", "yes"),
+            ("http.trusted_proxies", "10.0.0.0/33"),
+            ("http.trusted_proxies", "proxy.example.org"),
+            ("http.public_hosts", "https://spexus.example.org"),
+            ("http.public_hosts", "a b"),
+            ("admin_password", "password1"),
             ("mcp.roots", "/srv/specs,docs"),
+            ("mcp.version", "one"),
+            ("mcp.version", "1.0"),
+            ("mcp.protocol_versions", ""),
+            ("mcp.protocol_versions", "2025-06-18,1999-01-01"),
             ("log.level", "loud"),
             ("log.format", "xml"),
             ("otlp.endpoint", "collector:4318"),

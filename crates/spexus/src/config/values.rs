@@ -32,6 +32,20 @@ pub(super) fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
     fits
 }
 
+/// Names of hosts, without scheme, port or path, separated by commas.
+pub(super) fn put_hosts(field: &mut Vec<String>, text: &str) -> bool {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let hosts: Vec<String> = parts.map(str::to_owned).collect();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let fits = hosts
+        .iter()
+        .all(|host| host.bytes().all(plain) || host.parse::<std::net::IpAddr>().is_ok());
+    if fits {
+        *field = hosts;
+    }
+    fits
+}
+
 pub(super) fn folders(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
     paths.join(",")
@@ -61,6 +75,10 @@ pub(super) fn is_address(text: &str) -> bool {
 
 pub(super) fn is_name(text: &str) -> bool {
     (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control)
+}
+
+pub(super) fn is_semantic_version(text: &str) -> bool {
+    semver::Version::parse(text).is_ok()
 }
 
 /// A level, or a list of levels for parts of the program.

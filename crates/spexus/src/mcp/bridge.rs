@@ -4,8 +4,8 @@ use super::{Choice, World, config};
 use crate::commands::serve::stop_signals;
 use crate::failure::{Failure, Outcome};
 use crate::telemetry;
-use mcp_runtime::lines::Ended;
-use mcp_runtime::stdio;
+use mcp_server::lines::Ended;
+use mcp_server::stdio;
 use spexus_bridge::Settings;
 use std::time::Duration;
 
@@ -40,6 +40,14 @@ async fn serve(settings: Settings) -> Outcome<Ended> {
         version = settings.version,
         "bridging"
     );
+    //= specs/spexus-bridge.md#connecting-a-host
+    //# `spexus mcp init` MUST refuse to send a password or a token over plain HTTP to another machine unless `--allow-http` is given, and `spexus mcp` MUST warn of it.
+    if settings.endpoint.is_exposed() {
+        tracing::warn!(
+            backend = settings.endpoint.base(),
+            "the token travels over plain HTTP, where others can read it; use https://"
+        );
+    }
     let stop = stop_signals()?;
     let ended = match stdio::pipes() {
         Ok((reader, writer)) => spexus_bridge::serve(settings, reader, writer, stop).await,

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::failure::{Failure, Outcome};
+use mcp_protocol::OfferedVersions;
 use serde_json::{Map, Value};
 use spexus_bridge::{Endpoint, Limits, Settings, Token};
 use spexus_domain::{Code, Refusal, nearest, text};
@@ -25,6 +26,10 @@ pub(super) struct Config {
     pub(super) request_timeout: Duration,
     pub(super) log_level: String,
     pub(super) max_retries: u32,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) version: String,
+    pub(super) versions: OfferedVersions,
 }
 
 impl Config {
@@ -35,7 +40,10 @@ impl Config {
             token: Some(self.token.clone()),
             request_timeout: self.request_timeout,
             max_retries: self.max_retries,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: self.name.clone(),
+            title: self.title.clone(),
+            version: self.version.clone(),
+            versions: self.versions.clone(),
             headers: Vec::new(),
             limits: Limits::default(),
         }
@@ -85,7 +93,37 @@ const RETRIES: Field = Field {
     allowed: "0 to 10",
     secret: false,
 };
-const FIELDS: [&Field; 5] = [&URL, &TOKEN, &TIMEOUT, &LEVEL, &RETRIES];
+// Fulfils 001 D4
+const NAME: Field = Field {
+    name: "server_name",
+    variable: "MCP_SERVER_NAME",
+    allowed: "1 to 120 characters",
+    secret: false,
+};
+// Fulfils 001 D4
+const TITLE: Field = Field {
+    name: "server_title",
+    variable: "MCP_SERVER_TITLE",
+    allowed: "1 to 120 characters",
+    secret: false,
+};
+// Fulfils 001 D4
+const VERSION: Field = Field {
+    name: "server_version",
+    variable: "MCP_SERVER_VERSION",
+    allowed: "1 to 120 characters",
+    secret: false,
+};
+// Fulfils 001 D4
+const PROTOCOLS: Field = Field {
+    name: "protocol_versions",
+    variable: "MCP_PROTOCOL_VERSIONS",
+    allowed: "versions of the protocol separated by commas, such as 2025-06-18,2025-11-25",
+    secret: false,
+};
+const FIELDS: [&Field; 9] = [
+    &URL, &TOKEN, &TIMEOUT, &LEVEL, &RETRIES, &NAME, &TITLE, &VERSION, &PROTOCOLS,
+];
 
 /// Where the configuration file is.
 pub(super) fn path(world: &World) -> PathBuf {
@@ -125,6 +163,18 @@ pub(super) fn read_if_any(world: &World) -> Outcome<Option<Config>> {
             .optional(&LEVEL, level)?
             .unwrap_or_else(|| "info".to_owned()),
         max_retries: given.optional(&RETRIES, retries)?.unwrap_or(3),
+        name: given
+            .optional(&NAME, called)?
+            .unwrap_or_else(|| spexus_bridge::NAME.to_owned()),
+        title: given
+            .optional(&TITLE, called)?
+            .unwrap_or_else(|| spexus_bridge::TITLE.to_owned()),
+        version: given
+            .optional(&VERSION, called)?
+            .unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
+        versions: given
+            .optional(&PROTOCOLS, OfferedVersions::parse)?
+            .unwrap_or_default(),
     }))
 }
 
@@ -245,6 +295,12 @@ fn level(text: &str) -> Option<String> {
         .then_some(level)
 }
 
+/// A name a host can show.
+fn called(text: &str) -> Option<String> {
+    let fits = (1..=120).contains(&text.chars().count()) && !text.contains(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
 fn retries(text: &str) -> Option<u32> {
     text.parse().ok().filter(|retries| *retries <= 10)
 }
@@ -253,7 +309,77 @@ fn retries(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    // proves 003 R14.4, 003 R14.5, 003 R14.6
+    /// What a person has, with these variables and this file.
+    fn configured(variables: &[(&str, &str)], file: Option<&str>) -> Config {
+        let home = tempfile::tempdir().unwrap();
+        if let Some(text) = file {
+            let path = home.path().join(FOLDER);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join(FILE), text).unwrap();
+        }
+        let needed = [
+            ("BACKEND_API_URL", "http://localhost:8080"),
+            ("MCP_PAT_TOKEN", "mcp_pat_for_these_tests"),
+        ];
+        let variables = needed.iter().chain(variables);
+        let world = World {
+            home: home.path().to_owned(),
+            variables: variables
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        };
+        read_if_any(&world).unwrap().unwrap()
+    }
+
+    // proves 003 R14.4, 003 R14.5, 003 R14.6, 003 R15.1
+    #[test]
+    fn what_nobody_says_is_thirty_seconds_info_and_three_retries() {
+        let plain = configured(&[], None);
+        assert_eq!(plain.request_timeout, Duration::from_secs(30));
+        assert_eq!((plain.log_level.as_str(), plain.max_retries), ("info", 3));
+        let settings = plain.settings();
+        assert_eq!(
+            (settings.request_timeout, settings.max_retries),
+            (Duration::from_secs(30), 3),
+            "and the bridge is told so"
+        );
+    }
+
+    // proves 003 R14.4, 003 R14.5, 003 R14.6, 001 D4
+    #[test]
+    fn a_variable_wins_over_the_file_and_the_file_over_what_is_usual() {
+        let file = r#"{ "request_timeout": "7s", "log_level": "warn", "max_retries": 5,
+            "server_name": "by-file", "server_title": "By file", "server_version": "2.0.0" }"#;
+        let by_file = configured(&[], Some(file));
+        assert_eq!(by_file.request_timeout, Duration::from_secs(7));
+        assert_eq!((by_file.log_level.as_str(), by_file.max_retries), ("warn", 5));
+        let settings = by_file.settings();
+        assert_eq!(
+            [&settings.name, &settings.title, &settings.version],
+            ["by-file", "By file", "2.0.0"]
+        );
+        let variables = [
+            ("MCP_REQUEST_TIMEOUT", "500ms"),
+            ("LOG_LEVEL", "DEBUG"),
+            ("MCP_MAX_RETRIES", "0"),
+            ("MCP_SERVER_NAME", "by-variable"),
+            ("MCP_SERVER_VERSION", "3.0.0"),
+            ("MCP_PROTOCOL_VERSIONS", "2025-11-25, 2025-06-18"),
+        ];
+        let by_variable = configured(&variables, Some(file));
+        assert_eq!(by_variable.request_timeout, Duration::from_millis(500));
+        assert_eq!(
+            (by_variable.log_level.as_str(), by_variable.max_retries),
+            ("debug", 0)
+        );
+        let settings = by_variable.settings();
+        assert_eq!(
+            [&settings.name, &settings.title, &settings.version],
+            ["by-variable", "By file", "3.0.0"]
+        );
+        assert_eq!(settings.versions.names(), ["2025-06-18", "2025-11-25"]);
+    }
+
     #[test]
     fn values_are_read_as_people_write_them() {
         assert_eq!(length("30s"), Some(Duration::from_secs(30)));

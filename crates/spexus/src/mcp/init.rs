@@ -7,6 +7,7 @@ use crate::output::Output;
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
+use mcp_protocol::OfferedVersions;
 use serde_json::{Map, Value, json};
 use spexus_bridge::{Backend, Endpoint, Fault, Limits, Reply, Settings, Token};
 use spexus_domain::{Code, Refusal, text};
@@ -36,12 +37,15 @@ pub(crate) struct Init {
     /// What the new token is called
     #[arg(long, value_name = "LABEL", default_value = "AI host")]
     token_name: String,
-    /// What the new token may be used for: read, comment, write, admin; everything when left out
+    /// What the new token may be used for: read, comment, write, admin; write when left out
     #[arg(long = "scope", value_delimiter = ',')]
     scopes: Vec<String>,
-    /// When the new token stops working: a time, or a length such as 90d
+    /// When the new token stops working: a time, a length such as 90d, or never; 90d when left out
     #[arg(long)]
     expires: Option<String>,
+    /// Sends the password and the token over plain HTTP to another machine, where others can read them
+    #[arg(long)]
+    allow_http: bool,
 }
 
 // Fulfils 003 R17.2
@@ -52,24 +56,42 @@ pub(super) fn run(world: &World, wanted: &Init, output: Output) -> Outcome {
     let done = runtime.block_on(Box::pin(wizard(world, wanted)))?;
     output.show(&done, |done| {
         format!(
-            "Connected to {} {} at {}: {} tools.\nWritten to ~/.requirements-mcp/config.json, readable by you only.\n\
+            "Connected to {} {} at {}: {} tools.\n{}Written to ~/.requirements-mcp/config.json, readable by you only.\n\
              Next: spexus mcp install claude-desktop|claude-code|cursor|vscode|codex|gemini",
             done["server"].as_str().unwrap_or_default(),
             done["version"].as_str().unwrap_or_default(),
             done["url"].as_str().unwrap_or_default(),
-            done["tools"]
+            done["tools"],
+            rights(done)
         )
     })
 }
 
+/// What the new token may be used for, in a line of its own.
+fn rights(done: &Value) -> String {
+    match (
+        done["user"].as_str(),
+        done["scopes"].as_str(),
+        done["expires_at"].as_str(),
+    ) {
+        (Some(user), Some(scopes), expires) => {
+            let until = expires.map_or_else(|| "until it is revoked".to_owned(), |at| format!("until {at}"));
+            format!("The host acts as {user} with the scope {scopes}, {until}.\n")
+        }
+        _ => String::new(),
+    }
+}
+
 async fn wizard(world: &World, wanted: &Init) -> Outcome<Value> {
     let endpoint = endpoint(wanted).await?;
+    let mut made = Value::Null;
     let token = if wanted.token_stdin {
         let given = input::first_line()?;
         Token::parse(&given).ok_or_else(|| Failure::argument("token", "is no token", "mcp_pat_…"))?;
         given.trim().to_owned()
     } else {
-        new_token(&endpoint, wanted).await?
+        made = new_token(&endpoint, wanted).await?;
+        made["token"].as_str().map(str::to_owned).ok_or_else(odd)?
     };
     // The trial comes first: a file that does not work would only hide what is wrong.
     let settings = settings(&endpoint, Token::parse(&token));
@@ -83,9 +105,15 @@ async fn wizard(world: &World, wanted: &Init) -> Outcome<Value> {
             )
         })?;
     save(&config::path(world), &endpoint, &token)?;
-    Ok(
-        json!({ "url": endpoint.base(), "server": server, "version": version, "tools": tools, "file": "~/.requirements-mcp/config.json" }),
-    )
+    let scopes = made["scopes"].as_array().map(|scopes| {
+        let names: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+        names.join(",")
+    });
+    Ok(json!({
+        "url": endpoint.base(), "server": server, "version": version, "tools": tools,
+        "file": "~/.requirements-mcp/config.json",
+        "user": made["user"], "scopes": scopes, "expires_at": made["expires_at"],
+    }))
 }
 
 /// Asks for the address until a Spexus server answers there.
@@ -102,6 +130,17 @@ async fn endpoint(wanted: &Init) -> Outcome<Endpoint> {
             allowed,
         )
     })?;
+    if endpoint.is_exposed() && !wanted.allow_http {
+        let problem = format!(
+            "{} is another machine, and plain HTTP can be read on the way",
+            endpoint.base()
+        );
+        return Err(Failure::argument(
+            "url",
+            problem,
+            "an https:// address, or --allow-http",
+        ));
+    }
     let (status, _) = send(&endpoint, None, Method::GET, "/health/live", &Value::Null).await?;
     if status != 200 {
         let problem = format!(
@@ -113,11 +152,25 @@ async fn endpoint(wanted: &Init) -> Outcome<Endpoint> {
     Ok(endpoint)
 }
 
+/// What an agent needs to work, and no more.
+const DEFAULT_SCOPE: &str = "write";
+const DEFAULT_EXPIRY: &str = "90d";
+
 /// Logs in, makes a token, and logs out.
-async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<String> {
+//= specs/spexus-bridge.md#connecting-a-host
+//# `spexus mcp init` MUST make a token with the scope `write` that lasts 90 days unless something else is asked for, and say so.
+async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<Value> {
     let username = match &wanted.username {
         Some(name) => name.clone(),
-        None => asked("--username", "User: ", "admin")?,
+        None => named("--username", "User (one who is no administrator is enough): ")?,
+    };
+    let scopes = match wanted.scopes.as_slice() {
+        [] => vec![chosen("Scope: read, comment, write or admin", DEFAULT_SCOPE)?],
+        given => given.to_vec(),
+    };
+    let expires = match &wanted.expires {
+        Some(given) => given.clone(),
+        None => chosen("The token works for", DEFAULT_EXPIRY)?,
     };
     let password = match wanted.password_stdin {
         true => input::first_line()?,
@@ -129,10 +182,7 @@ async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<String> {
     let login = json!({ "username": username, "password": password });
     let session = expect(send(endpoint, None, Method::POST, "/api/v1/auth/login", &login).await?)?;
     let session = session["token"].as_str().and_then(Token::parse).ok_or_else(odd)?;
-    let mut made = json!({ "name": wanted.token_name, "scopes": wanted.scopes });
-    if let Some(expires) = &wanted.expires {
-        made["expires"] = expires.as_str().into();
-    }
+    let made = json!({ "name": wanted.token_name, "scopes": scopes, "expires": expires });
     let made = send(endpoint, Some(&session), Method::POST, "/api/v1/tokens", &made).await;
     // The session was only for this; if it cannot be ended now it ends by itself.
     let _ = send(
@@ -143,8 +193,7 @@ async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<String> {
         &Value::Null,
     )
     .await;
-    let made = expect(made?)?;
-    made["token"].as_str().map(str::to_owned).ok_or_else(odd)
+    expect(made?)
 }
 
 fn odd() -> Failure {
@@ -160,7 +209,10 @@ fn settings(endpoint: &Endpoint, token: Option<Token>) -> Settings {
         token,
         request_timeout: STEP_TIMEOUT,
         max_retries: 0,
+        name: spexus_bridge::NAME.to_owned(),
+        title: spexus_bridge::TITLE.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        versions: OfferedVersions::default(),
         headers: Vec::new(),
         limits: Limits::default(),
     }
@@ -220,7 +272,14 @@ fn expect((status, body): (u16, Value)) -> Outcome<Value> {
         || format!("the server answered with status {status}"),
         str::to_owned,
     );
-    Err(Refusal::new(code, message).into())
+    let refusal = Refusal::new(code, message);
+    // Only the server knows where its tokens come from.
+    let hint = error["hint"].as_str().filter(|_| status == 401);
+    Err(match hint {
+        Some(hint) => refusal.hint(hint),
+        None => refusal,
+    }
+    .into())
 }
 
 fn need_terminal(flag: &str) -> Outcome {
@@ -232,6 +291,26 @@ fn need_terminal(flag: &str) -> Outcome {
         "is missing",
         format!("{flag}, or a terminal to ask on"),
     ))
+}
+
+/// Asks for something that has no default.
+fn named(flag: &str, question: &str) -> Outcome<String> {
+    match asked(flag, question, "")? {
+        empty if empty.is_empty() => Err(Failure::argument(
+            flag.trim_start_matches('-'),
+            "is missing",
+            "a name",
+        )),
+        given => Ok(given),
+    }
+}
+
+/// Asks with a default on a terminal; scripts get the default.
+fn chosen(question: &str, default: &str) -> Outcome<String> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(default.to_owned());
+    }
+    asked("", &format!("{question} [{default}]: "), default)
 }
 
 fn asked(flag: &str, question: &str, default: &str) -> Outcome<String> {

@@ -36,6 +36,9 @@ pub(crate) struct Choice {
     /// Lets the host change nothing
     #[arg(long)]
     read_only: bool,
+    /// With --database, what the host may do at most: read, comment, write, admin
+    #[arg(long, value_name = "SCOPE", default_value = "write")]
+    scope: String,
 }
 
 /// What can be done around the stdio server.

@@ -1,5 +1,6 @@
 //! What the program tells about itself: log lines, metrics, and spans for OpenTelemetry.
 
+pub(crate) mod memory;
 mod metrics;
 mod redact;
 mod spans;
@@ -123,6 +124,16 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    // proves 003 R13.8: a program that is shipped can name the frames of a trace
+    #[test]
+    fn the_release_keeps_the_names_of_its_functions() {
+        let manifest: toml::Value = toml::from_str(include_str!("../../../../Cargo.toml")).unwrap();
+        let strip = manifest["profile"]["release"]
+            .get("strip")
+            .and_then(toml::Value::as_str);
+        assert!(matches!(strip, None | Some("none" | "debuginfo")), "{strip:?}");
     }
 
     // proves 003 R13.8

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-const MARK: &[u8] = b"mcp_pat_";
+/// What secrets begin with: tokens, and those of web sessions.
+const MARKS: [&[u8]; 2] = [b"mcp_pat_", b"spexus_session_"];
 
 /// Standard error, without tokens.
 pub(super) fn stderr() -> Redacting<io::Stderr> {
@@ -17,7 +18,7 @@ impl<W: Write> Write for Redacting<W> {
     //= specs/spexus-bridge.md#logs
     //# A token MUST NOT be written to the log, wherever it came from.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !line.windows(MARK.len()).any(|piece| piece == MARK) {
+        if first_mark(line).is_none() {
             return self.0.write(line);
         }
         self.0.write_all(&redacted(line))?;
@@ -29,10 +30,22 @@ impl<W: Write> Write for Redacting<W> {
     }
 }
 
+/// A text without the secrets in it.
+pub(super) fn redacted_text(text: &str) -> Option<String> {
+    first_mark(text.as_bytes())?;
+    String::from_utf8(redacted(text.as_bytes())).ok()
+}
+
+/// Where the first secret begins.
+fn first_mark(line: &[u8]) -> Option<usize> {
+    let at = |mark: &[u8]| line.windows(mark.len()).position(|piece| piece == mark);
+    MARKS.into_iter().filter_map(at).min()
+}
+
 fn redacted(line: &[u8]) -> Vec<u8> {
     let mut clean = Vec::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.windows(MARK.len()).position(|piece| piece == MARK) {
+    while let Some(at) = first_mark(rest) {
         let (before, token) = rest.split_at(at);
         clean.extend_from_slice(before);
         clean.extend_from_slice(b"[token]");
@@ -61,6 +74,11 @@ mod tests {
                 "a [token], and \"[token]\"",
             ),
             ("at the end mcp_pat_", "at the end [token]"),
+            ("spexus_session_aB-_9; mcp_pat_x", "[token]; [token]"),
+            (
+                "a cookie spexus_session=spexus_session_x",
+                "a cookie spexus_session=[token]",
+            ),
         ];
         for (line, expect) in cases {
             let mut out = Redacting(Vec::new());

@@ -1,12 +1,15 @@
 //! Spans for OpenTelemetry, sent by OTLP over HTTP from a thread of their own. A collector that does not answer costs
 //! the spans and nothing else.
 
+use super::redact::redacted_text;
 use crate::config::refused;
 use crate::failure::{Failure, Outcome};
 use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{KeyValue, Value};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanData, SpanExporter as Exports};
 use std::time::Duration;
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
@@ -44,8 +47,65 @@ where
         })?;
     let provider = SdkTracerProvider::builder()
         .with_resource(Resource::builder().with_service_name("spexus").build())
-        .with_batch_exporter(exporter)
+        .with_batch_exporter(Redacted(exporter))
         .build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("spexus"));
     Ok((Export(provider), layer))
+}
+
+/// An exporter that lets no token through: spans leave the machine like log lines do.
+#[derive(Debug)]
+struct Redacted<E>(E);
+
+impl<E: Exports> Exports for Redacted<E> {
+    //= specs/spexus.md#secrets
+    //# Spans that are sent to a collector MUST NOT contain a token or the secret of a session.
+    async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
+        for span in &mut batch {
+            redact(&mut span.attributes);
+            for event in &mut span.events.events {
+                redact(&mut event.attributes);
+            }
+        }
+        self.0.export(batch).await
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.0.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.0.set_resource(resource);
+    }
+}
+
+fn redact(attributes: &mut [KeyValue]) {
+    for attribute in attributes {
+        if let Value::String(text) = &attribute.value
+            && let Some(clean) = redacted_text(text.as_str())
+        {
+            attribute.value = Value::String(clean.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= specs/spexus.md#secrets
+    //= type=test
+    //# Spans that are sent to a collector MUST NOT contain a token or the secret of a session.
+    #[test]
+    fn secrets_in_spans_are_replaced() {
+        let mut attributes = [
+            KeyValue::new("a", "Bearer mcp_pat_Ab-9_x"),
+            KeyValue::new("b", "spexus_session_x"),
+            KeyValue::new("c", 7_i64),
+            KeyValue::new("d", "plain"),
+        ];
+        redact(&mut attributes);
+        let values = attributes.map(|attribute| attribute.value.to_string());
+        assert_eq!(values, ["Bearer [token]", "[token]", "7", "plain"]);
+    }
 }

@@ -75,8 +75,12 @@ fn tokens_are_made_listed_and_revoked() {
     ]);
     assert!(made["token"].as_str().unwrap().starts_with("mcp_pat_"), "{made}");
     insta::assert_json_snapshot!("token_create", redacted(made));
-    let plain = world.run(&["token", "create", "--name", "other"]).ok();
-    assert_eq!(plain.trim().len(), "mcp_pat_".len() + 43);
+    //= specs/spexus.md#secrets
+    //= type=test
+    //# `token create` MUST say what the new token may be used for and when it stops working, beside its secret.
+    let plain = world.run(&["token", "create", "--name", "other"]);
+    assert!(plain.err.contains("read, expires 20"), "{plain:?}");
+    assert_eq!(plain.ok().trim().len(), "mcp_pat_".len() + 43);
     assert_eq!(world.json(&["token", "list"])["total_count"], 2);
     assert!(!world.run(&["token", "list"]).ok().contains("mcp_pat_"));
     world.json(&["token", "revoke", "ci"]);
@@ -85,7 +89,7 @@ fn tokens_are_made_listed_and_revoked() {
         "RESOURCE_NOT_FOUND"
     );
     assert_eq!(
-        world.refused(1, &["token", "create", "--name", "x", "--expires", "never"])["fields"][0]["field"],
+        world.refused(1, &["token", "create", "--name", "x", "--expires", "someday"])["fields"][0]["field"],
         "expires"
     );
 }
@@ -294,4 +298,163 @@ fn the_reference_of_the_command_line_is_current() {
         made == kept,
         "docs/cli.md is out of date: cargo run -- help-markdown > docs/cli.md"
     );
+}
+
+#[test]
+fn a_backup_into_a_folder_that_is_missing_is_refused_by_its_path() {
+    let world = World::new();
+    let refused = world.refused(1, &["backup", "/nonexistent/x.db"]);
+    assert_eq!(refused["fields"][0]["field"], "file", "{refused}");
+    assert!(
+        refused["message"].as_str().unwrap().contains("/nonexistent/x.db"),
+        "{refused}"
+    );
+}
+
+/// The same server, with another part of the URL wrong each time.
+//= specs/spexus-store.md#errors
+//= type=test
+//# A PostgreSQL server that does not let the program in MUST be told apart by reason: not reachable, password, user, database,
+//# rights, encryption.
+#[test]
+fn a_server_that_does_not_let_us_in_is_told_plainly() {
+    let Some(good) = World::postgres() else { return };
+    let url = good.database;
+    let (before, database) = url.rsplit_once('/').unwrap();
+    let (_, host) = before
+        .rsplit_once('@')
+        .unwrap_or(before.rsplit_once("//").unwrap());
+    let cases = [
+        (
+            format!("postgres://nobody-here@{host}/{database}"),
+            78,
+            "nobody-here",
+        ),
+        (
+            format!("postgres://spexus:wrong@{host}/{database}"),
+            78,
+            "password of user",
+        ),
+        (format!("{before}/no-such-database"), 78, "no-such-database"),
+        (
+            format!(
+                "{url}{}sslmode=require",
+                if url.contains('?') { '&' } else { '?' }
+            ),
+            78,
+            "encryption",
+        ),
+        (
+            "postgres://kim@127.0.0.1:1/none".to_owned(),
+            69,
+            "refused the connection",
+        ),
+    ];
+    for (database, code, word) in cases {
+        let world = World::at(&database);
+        let answer = world.run(&["item", "list"]).expect(code);
+        assert!(answer.err.contains(word), "{database}: {}", answer.err);
+        assert!(!answer.err.contains("internal"), "{}", answer.err);
+        let report = world.run(&["doctor"]).expect(1).out;
+        assert!(
+            report.contains("FAIL  database") && report.contains(word),
+            "{report}"
+        );
+    }
+}
+
+//= specs/spexus.md#answers
+//= type=test
+//# Only `init`, `serve`, `migrate` in its target and `mcp --database` MUST make a database; every other command MUST
+//# refuse one that is empty or not there, leave it as it is, and say how to make it.
+#[test]
+fn a_command_that_is_not_to_make_tables_leaves_an_empty_server_empty() {
+    let Some(empty) = test_support::fresh_database() else {
+        return;
+    };
+    let world = World::at(&empty);
+    for command in [
+        &["item", "list"][..],
+        &["export"],
+        &["audit", "verify"],
+        &["doctor"],
+        &["demo"],
+        &["import", "a.csv"],
+        &["user", "create", "kim", "--password-stdin"],
+        &["token", "create", "--name", "t"],
+        &["project", "create", "web", "--name", "Web"],
+    ] {
+        world.file("a.csv", "kind,title\nepic,x\n");
+        let answer = world.run_with_input(command, "a long password");
+        assert_ne!(answer.code, 0, "{command:?}");
+        let told = format!("{}{}", answer.out, answer.err);
+        assert!(told.contains("spexus init"), "{command:?}: {told}");
+    }
+    let made = world.json(&["init"]);
+    assert_eq!(made["created"], true, "nothing was there before: {made}");
+    assert_eq!(world.json(&["item", "list"])["total_count"], 0);
+}
+
+//= specs/spexus.md#answers
+//= type=test
+//# `doctor` MUST tell what an acknowledged write survives as the database itself says it.
+/// The server of the tests flushes nothing, because it is thrown away; that must not be called safe.
+#[test]
+fn the_doctor_tells_the_truth_about_a_server_that_does_not_flush() {
+    let Some(world) = World::postgres() else { return };
+    let report = world.json(&["doctor"]);
+    let check = |name: &str| {
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap().clone()
+    };
+    let durability = check("durability");
+    assert_eq!(durability["state"], "warn", "{durability}");
+    assert!(
+        durability["message"].as_str().unwrap().contains("fsync = off"),
+        "{durability}"
+    );
+    assert_eq!(
+        check("encryption")["state"],
+        "ok",
+        "it does not leave the machine"
+    );
+    let world = World::new();
+    let report = world.json(&["doctor"]);
+    let named = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["name"] == "durability");
+    assert_eq!(named.unwrap()["state"], "ok", "{report}");
+}
+
+#[test]
+fn the_audit_trail_is_searched_and_pruned() {
+    for world in World::both() {
+        world
+            .run_with_input(&["user", "create", "kim", "--password-stdin"], "a long password")
+            .ok();
+        let about = |arguments: &[&str]| {
+            let found = world.json(&[&["audit", "log"], arguments].concat());
+            found["total_count"].as_u64().unwrap()
+        };
+        assert_eq!(about(&["--event", "account_created", "--user", "kim"]), 1);
+        assert_eq!(about(&["--event", "account_created", "--user", "ann"]), 0);
+        assert_eq!(about(&["--event", "account_created", "--since", "1h"]), 1);
+        assert_eq!(about(&["--event", "account_created", "--until", "1h"]), 0);
+        assert_eq!(
+            world.refused(1, &["audit", "log", "--since", "soon"])["fields"][0]["field"],
+            "since"
+        );
+        assert_eq!(world.json(&["audit", "prune", "--before", "1h"])["removed"], 0);
+        assert_eq!(about(&["--event", "trail_pruned"]), 1);
+        let far = "2999-01-01";
+        assert!(
+            world.json(&["audit", "prune", "--before", far])["removed"]
+                .as_u64()
+                .unwrap()
+                >= 2
+        );
+        assert_eq!(about(&[]), 1, "that it was pruned is still there");
+    }
 }

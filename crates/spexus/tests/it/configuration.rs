@@ -27,7 +27,7 @@ fn each_value_tells_where_it_comes_from() {
     assert_eq!(source("log.level"), "warn environment");
     assert_eq!(source("store.durability"), "full default");
     assert!(source("database").ends_with("flag"));
-    assert_eq!(shown["settings"].as_object().unwrap().len(), 50);
+    assert_eq!(shown["settings"].as_object().unwrap().len(), 77);
 }
 
 #[test]
@@ -129,10 +129,11 @@ fn secrets_are_never_shown() {
 }
 
 #[test]
-fn looking_for_things_makes_no_database() {
+fn only_what_is_meant_to_makes_a_database() {
     //= specs/spexus.md#answers
     //= type=test
-    //# A command that looks for things MUST NOT create a database.
+    //# Only `init`, `serve`, `migrate` in its target and `mcp --database` MUST make a database; every other command MUST
+    //# refuse one that is empty or not there, leave it as it is, and say how to make it.
     let world = World::empty();
     for arguments in [
         ["item", "list"].as_slice(),
@@ -140,17 +141,31 @@ fn looking_for_things_makes_no_database() {
         &["export"],
         &["backup", "b.db"],
         &["doctor"],
+        &["demo"],
+        &["import", "a.csv"],
+        &["user", "create", "kim", "--password-stdin"],
+        &["token", "create", "--name", "t"],
+        &["project", "create", "web", "--name", "Web"],
+        &["item", "create", "epic", "--title", "x"],
+        &["prompt", "create", "p", "--text", "x"],
     ] {
-        assert_ne!(world.run(arguments).code, 0);
+        world.file("a.csv", "kind,title\nepic,x\n");
+        let answer = world.run_with_input(arguments, "a long password");
+        assert_ne!(answer.code, 0);
         assert!(!world.path("test.db").exists(), "{arguments:?}");
+        let told = format!("{}{}", answer.out, answer.err);
+        assert!(
+            told.contains("Make it with `spexus init`"),
+            "{arguments:?}: {told}"
+        );
     }
-    assert!(
-        world
-            .run(&["item", "list"])
-            .expect(78)
-            .err
-            .contains("Make it with `spexus init`")
-    );
+    world.run(&["demo"]).expect(78);
+    world.run(&["init"]).ok();
+    let copy = format!("sqlite:{}", world.path("copy.db").display());
+    world
+        .run(&["migrate", "--from", &world.database, "--to", &copy])
+        .ok();
+    assert!(world.path("copy.db").exists(), "a copy needs somewhere to go");
 }
 
 #[test]
@@ -175,7 +190,7 @@ fn what_is_no_database_of_ours_is_refused() {
             .run(&["item", "list"])
             .expect(69)
             .err
-            .contains("the database does not answer")
+            .contains("127.0.0.1:1 refused the connection")
     );
     if let Some(database) = test_support::fresh_database() {
         world.database = database;

@@ -115,7 +115,7 @@ fn a_value_that_is_not_allowed_is_named_with_what_is() {
     assert!(refused(&world, &[]).contains("line 1"));
 }
 
-// proves 003 R1.2, 003 R14.1, 003 R14.2
+// proves 003 R1.2, 003 R14.1
 //= specs/spexus-bridge.md#configuration
 //= type=test
 //# A value MUST be taken from its environment variable, else from the file, else from its default.
@@ -156,7 +156,7 @@ fn installed(world: &World, host: &str, variables: &[(&str, &str)], more: &[&str
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-// proves 003 R14.7, 003 R17.1
+// proves 003 R14.7
 #[test]
 fn every_host_gets_its_own_file_and_shape() {
     let world = configured(&json!({ "backend_api_url": "http://127.0.0.1:9", "pat_token": TOKEN }));

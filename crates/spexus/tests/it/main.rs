@@ -5,10 +5,15 @@
 mod administration;
 mod configuration;
 mod connect;
+mod documentation;
 mod items;
+mod large_imports;
+mod metadata;
+mod projects;
 mod sampling;
 mod serving;
 mod sessions;
+mod sheets;
 mod stdio;
 mod transfer;
 mod world;

@@ -56,7 +56,9 @@ fn take(stream: TcpStream, told: &Sender<Vec<u8>>) {
 fn what_the_sampler_decides_is_traced_and_counted() {
     let world = World::new();
     let (endpoint, bodies) = collector();
-    let token = world.json(&["token", "create", "--user", "admin", "--name", "host"]);
+    let token = world.json(&[
+        "token", "create", "--user", "admin", "--name", "host", "--scope", "admin",
+    ]);
     let token = token["token"].as_str().unwrap();
     let server =
         Server::start(world.command(&["serve", "--listen", "127.0.0.1:0", "--otlp-endpoint", &endpoint]));

@@ -137,7 +137,9 @@ fn commands_work_beside_a_running_server_and_logs_hold_no_secret() {
     //# Log lines MUST NOT contain a password or a token.
     for world in World::both() {
         let server = Server::start(world.command(&["serve", "--listen", "127.0.0.1:0"]));
-        let token = world.json(&["token", "create", "--user", "admin", "--name", "t"])["token"]
+        let token = world.json(&[
+            "token", "create", "--user", "admin", "--name", "t", "--scope", "admin",
+        ])["token"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -223,4 +225,25 @@ fn spans_are_sent_and_a_missing_collector_does_no_harm() {
         Server::start(world.command(&["serve", "--listen", "127.0.0.1:0", "--otlp-endpoint", nobody]));
     assert!(server.get("/health/live", "").starts_with("HTTP/1.1 200"));
     assert_eq!(server.stop().0, Some(0));
+}
+
+// Found by review (S-H8): a server that listened to everybody said nothing of passwords in clear.
+//= specs/spexus.md#serving
+//= type=test
+//# A server that listens to other machines without HTTPS MUST warn of it when it starts.
+#[test]
+fn a_server_for_others_warns_when_it_speaks_in_clear() {
+    let world = World::new();
+    let said = |arguments: &[&str]| {
+        let server = Server::start(world.command(&[&["serve", "--listen"], arguments].concat()));
+        let (code, log) = server.stop();
+        assert_eq!(code, Some(0), "{log}");
+        log.contains("travel in clear")
+    };
+    assert!(said(&["0.0.0.0:0"]));
+    assert!(!said(&["127.0.0.1:0"]));
+    assert!(
+        !said(&["0.0.0.0:0", "--http-secure-cookies", "true"]),
+        "a proxy speaks HTTPS"
+    );
 }

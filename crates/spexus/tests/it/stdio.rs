@@ -5,6 +5,7 @@ mod criteria;
 mod everywhere;
 mod faults;
 pub(crate) mod host;
+mod methods;
 mod path;
 mod tls;
 mod wizard;

@@ -5,12 +5,12 @@
 //! because an open superuser on a port is a door for every other account of the machine.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use nix::unistd::{User, geteuid};
 
@@ -21,17 +21,27 @@ const KEEPER: &str = include_str!("keeper.sh");
 /// Someone else may take the free port before the server does; then another is tried.
 const MAX_PORTS_TRIED: usize = 5;
 
+/// What a crash of the cluster may cost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Whatever was written last; nothing is flushed, so tests are quick.
+    None,
+    /// Nothing that was acknowledged.
+    Full,
+}
+
 pub(super) struct Cluster {
     url: String,
     keeper: Child,
+    answers: BufReader<ChildStdout>,
 }
 
 impl Cluster {
     /// Starts a cluster; the error is what the server's own log says.
-    pub(super) fn start(programs: &Programs) -> io::Result<Self> {
+    pub(super) fn start(programs: &Programs, durability: Durability) -> io::Result<Self> {
         let mut complaint = String::new();
         for _ in 0..MAX_PORTS_TRIED {
-            match Self::attempt(programs)? {
+            match Self::attempt(programs, durability)? {
                 Ok(cluster) => return Ok(cluster),
                 Err(log) => complaint = log,
             }
@@ -46,17 +56,38 @@ impl Cluster {
         &self.url
     }
 
-    fn attempt(programs: &Programs) -> io::Result<Result<Self, String>> {
+    /// Has the keeper do something to the server: `crash` or `recover`.
+    pub(super) fn ask(&mut self, wish: &str) -> io::Result<()> {
+        let input = self
+            .keeper
+            .stdin
+            .as_mut()
+            .ok_or_else(|| io::Error::other("the keeper has ended"))?;
+        writeln!(input, "{wish}")?;
+        let mut said = String::new();
+        self.answers.read_line(&mut said)?;
+        if said.trim() == wish {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("PostgreSQL did not {wish}: {said}")))
+    }
+
+    fn attempt(programs: &Programs, durability: Durability) -> io::Result<Result<Self, String>> {
         let port = free_port()?;
         let password = random_word()?;
-        let mut keeper = keeper(programs, port, &password)?;
+        let mut keeper = keeper(programs, port, &password, durability)?;
+        let Some(answers) = keeper.stdout.take() else {
+            return Err(io::Error::other("the keeper has no output"));
+        };
+        let mut answers = BufReader::new(answers);
         let mut said = String::new();
-        if let Some(mut answer) = keeper.stdout.take() {
-            answer.read_to_string(&mut said)?;
+        answers.read_line(&mut said)?;
+        if said != "ready\n" {
+            answers.read_to_string(&mut said)?;
+            return Ok(Err(said));
         }
         let url = format!("postgres://spexus:{password}@127.0.0.1:{port}/postgres");
-        let cluster = Self { url, keeper };
-        Ok(if said == "ready\n" { Ok(cluster) } else { Err(said) })
+        Ok(Ok(Self { url, keeper, answers }))
     }
 }
 
@@ -69,7 +100,7 @@ impl Drop for Cluster {
 }
 
 /// In a process group of its own, so that an interrupt at the terminal ends us and lets the keeper finish.
-fn keeper(programs: &Programs, port: u16, password: &str) -> io::Result<Child> {
+fn keeper(programs: &Programs, port: u16, password: &str, durability: Durability) -> io::Result<Child> {
     let (folder, owner) = folder()?;
     let mut command = Command::new("/bin/sh");
     command
@@ -80,6 +111,7 @@ fn keeper(programs: &Programs, port: u16, password: &str) -> io::Result<Child> {
         .env("DIR", &folder)
         .env("PORT", port.to_string())
         .env("PASSWORD", password)
+        .env("DURABLE", if durability == Durability::Full { "1" } else { "" })
         .current_dir(&folder)
         .process_group(0)
         .stdin(Stdio::piped())

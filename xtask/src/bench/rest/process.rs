@@ -138,7 +138,9 @@ impl Server {
         let label = format!("bench {:?}", Instant::now());
         let mut create = bench.spexus(database);
         let output = create
-            .args(["token", "create", "--user", "admin", "--name", &label, "--json"])
+            .args([
+                "token", "create", "--user", "admin", "--name", &label, "--scope", "admin", "--json",
+            ])
             .output()?;
         ensure!(
             output.status.success(),
@@ -158,15 +160,16 @@ impl Server {
 
     /// The same with believable content.
     pub(super) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
-        let output = bench
-            .spexus(&bench.sqlite(name))
-            .args(["demo", "--items", &items.to_string()])
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "demo: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let items = items.to_string();
+        for command in [&["init"][..], &["demo", "--items", &items]] {
+            let output = bench.spexus(&bench.sqlite(name)).args(command).output()?;
+            ensure!(
+                output.status.success(),
+                "{}: {}",
+                command[0],
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
         Self::start(bench, name)
     }
 

@@ -10,6 +10,7 @@ use spexus_domain::Uuid;
 use spexus_domain::comment::{Comment, CommentPatch, NewAnchor, NewComment};
 use spexus_domain::link::{Link, NewLink};
 use spexus_domain::query::PageRequest;
+use spexus_domain::visibility::Visibility;
 use spexus_service::{comment, link};
 
 /// A new link.
@@ -128,7 +129,14 @@ pub(super) async fn links(session: &Session, output: Output, wanted: &Links) -> 
             let suspect = if link.suspect { "suspect" } else { "" };
             [link.id.to_string(), line(link), suspect.to_owned()]
         };
-        table(&found.data.iter().map(row).collect::<Vec<_>>())
+        let hidden = match found.hidden_count {
+            0 => String::new(),
+            count => format!("\n{count} more lead into projects you may not see"),
+        };
+        format!(
+            "{}{hidden}",
+            table(&found.data.iter().map(row).collect::<Vec<_>>())
+        )
     })
 }
 
@@ -162,7 +170,7 @@ pub(super) async fn comments(session: &Session, output: Output, wanted: Comments
         format!(
             "{}{}",
             lines.join("\n"),
-            footer(lines.len(), found.total_count, found.next_cursor.as_deref())
+            footer(lines.len(), found.total(), found.next_cursor.as_deref())
         )
     })
 }
@@ -182,10 +190,7 @@ fn uuid(field: &str, text: &str) -> Outcome<Uuid> {
 }
 
 fn line(link: &Link) -> String {
-    format!(
-        "{} {} {}",
-        link.source.reference_id, link.link_type, link.target.reference_id
-    )
+    link.label(Visibility::Every)
 }
 
 fn said(comment: &Comment) -> String {

@@ -49,6 +49,13 @@ pub(crate) enum Command {
     History(read::History),
 }
 
+impl Command {
+    /// Whether it looks for items in a project; links and comments are named by their own ids, wherever they are.
+    pub(super) fn is_in_a_project(&self) -> bool {
+        !matches!(self, Self::Unlink(_) | Self::Confirm(_) | Self::Resolve(_))
+    }
+}
+
 pub(super) async fn run(session: &Session, output: Output, command: Command) -> Outcome {
     match command {
         Command::Create(wanted) => write::create(session, output, wanted).await,

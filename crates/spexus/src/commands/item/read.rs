@@ -74,7 +74,7 @@ pub(super) async fn list(session: &Session, output: Output, wanted: List) -> Out
         format!(
             "{}{}",
             table(&rows),
-            footer(rows.len(), page.total_count, page.next_cursor.as_deref())
+            footer(rows.len(), page.total(), page.next_cursor.as_deref())
         )
     })
 }
@@ -92,7 +92,8 @@ pub(super) async fn tree(session: &Session, output: Output, wanted: &TreeOf) -> 
         let mut text = String::new();
         show::tree(&found.root, 0, &mut text);
         if found.truncated {
-            text.push_str("… there is more below\n");
+            let rest = found.rest.as_deref().unwrap_or("there is more below");
+            text.push_str(&format!("… {rest}\n"));
         }
         text
     })
@@ -114,7 +115,7 @@ pub(super) async fn history(session: &Session, output: Output, wanted: History) 
         format!(
             "{}{}",
             lines.join("\n"),
-            footer(lines.len(), found.total_count, found.next_cursor.as_deref())
+            footer(lines.len(), found.total(), found.next_cursor.as_deref())
         )
     })
 }

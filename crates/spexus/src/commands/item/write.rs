@@ -141,7 +141,9 @@ pub(super) async fn create(session: &Session, output: Output, wanted: Create) ->
         attributes: attributes(&wanted.attributes)?.unwrap_or_default(),
     };
     let key = wanted.idempotency_key.as_deref();
-    let made = item::create(&session.service, &session.caller, kind, input, key).await?;
+    let made = item::create(&session.service, &session.caller, kind, input, key)
+        .await
+        .map_err(|refusal| refusal.naming(kind.rules().parent_field, "parent"))?;
     output.show(&made, line)
 }
 
@@ -232,7 +234,8 @@ fn line(item: &Item) -> String {
 }
 
 fn consequences(preview: &DeletionPreview, done: &str) -> String {
-    let mut text = format!("{} {done}\n", preview.reference_id);
+    let (project, reference) = (&preview.project, &preview.reference_id);
+    let mut text = format!("{project}/{reference} {:?} {done}\n", preview.title);
     for reason in &preview.reasons {
         text.push_str(&format!("  {reason}\n"));
     }

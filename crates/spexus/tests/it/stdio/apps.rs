@@ -59,12 +59,12 @@ fn an_app_is_installed_by_command_served_and_removed() {
     assert!(!made.to_string().contains("sesame"), "{made}");
     let listed = world.json(&["app", "list"]);
     assert_eq!(
-        (&listed["total"], &listed["data"][0]["version"]),
+        (&listed["total_count"], &listed["data"][0]["version"]),
         (&json!(1), &json!("1.0.0"))
     );
     assert_eq!(state(&world), None, "nobody runs it");
 
-    let mut host = Host::start(world.command(&["mcp"]));
+    let mut host = Host::start(world.command(&["mcp", "--scope", "admin"]));
     let hello = host.greet("2025-11-25");
     assert_eq!(
         hello["capabilities"]["experimental"]["apps"]["version"], "1.0.0",
@@ -84,14 +84,14 @@ fn an_app_is_installed_by_command_served_and_removed() {
     let server = Server::start(world.command(&["serve", "--listen", "127.0.0.1:0"]));
     until(|| state(&world).as_deref() == Some("running"));
     world.json(&["app", "remove", "inner"]);
-    assert_eq!(world.json(&["app", "list"])["total"], 0);
+    assert_eq!(world.json(&["app", "list"])["total_count"], 0);
     assert_eq!(world.refused(4, &["app", "status", "inner"])["code"], 1046);
     drop(server);
 }
 
 //= specs/mcp-apps.md#lists
 //= type=test
-//# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it says of itself that it only reads.
+//# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it only reads and the operator trusts the app to say so.
 //= specs/mcp-apps.md#installing
 //= type=test
 //# Only administrators MUST be able to install or remove apps, over MCP and by command.
@@ -115,13 +115,15 @@ fn rights_hold_for_apps_too() {
             assert_eq!(refused["code"], 1014, "{refused}");
         }
     }
-    let open = |arguments: &[&str]| {
+    let open_trusting = |trusted: &str, arguments: &[&str]| {
         let mut command = world.command(arguments);
         command.env("SPEXUS_APPS_INSTALL_OVER_MCP", "true");
+        command.env("SPEXUS_APPS_TRUSTED_READERS", trusted);
         let mut host = Host::start(command);
         host.greet("2025-11-25");
         host
     };
+    let open = |arguments: &[&str]| open_trusting("inner", arguments);
     let writes = "inner_create_epic".to_owned();
     let reads = "inner_search_global".to_owned();
     let mut user = open(&["mcp", "--as", "ursula"]);
@@ -146,7 +148,15 @@ fn rights_hold_for_apps_too() {
             1014
         );
     }
-    let mut admin = open(&["mcp"]);
+    // An app nobody vouched for gives no rights by what it says of itself.
+    for arguments in [vec!["mcp", "--as", "carl"], vec!["mcp", "--read-only"]] {
+        let mut reader = open_trusting("another", &arguments);
+        let seen = tools(&mut reader);
+        assert!(!seen.contains(&writes) && !seen.contains(&reads), "{seen:?}");
+        let refused = reader.tool(&reads, json!({ "query": "epic" }));
+        assert_eq!(refused["error"]["code"], 1014, "{refused}");
+    }
+    let mut admin = open(&["mcp", "--scope", "admin"]);
     let removed = admin.call("apps/uninstall", json!({ "name": "inner" }));
     assert_eq!(removed["result"]["removed"]["name"], "inner", "{removed}");
     assert!(!tools(&mut admin).contains(&writes));
@@ -170,6 +180,6 @@ fn what_cannot_be_installed_is_refused_in_words_and_leaves_nothing() {
         let refused = answer.json()["error"].clone();
         assert_eq!(refused["code"], code, "{refused}");
         assert!(refused["message"].as_str().unwrap().contains(words), "{refused}");
-        assert_eq!(world.json(&["app", "list"])["total"], 0);
+        assert_eq!(world.json(&["app", "list"])["total_count"], 0);
     }
 }

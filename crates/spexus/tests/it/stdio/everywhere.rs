@@ -73,7 +73,7 @@ pub(super) fn everywhere(talk: impl Fn(&mut Place)) {
             let backend = (mode == "bridge").then(|| Backend::start(&world));
             let mut host = match &backend {
                 Some(backend) => backend.bridge(&world),
-                None => Host::start(world.command(&["mcp"])),
+                None => Host::start(world.command(&["mcp", "--scope", "admin"])),
             };
             host.greet("2025-06-18");
             let name = format!("{mode} on {engine}");

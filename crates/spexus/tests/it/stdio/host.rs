@@ -42,7 +42,9 @@ pub(crate) struct Backend {
 
 impl Backend {
     pub(crate) fn start(world: &World) -> Self {
-        let made = world.json(&["token", "create", "--user", "admin", "--name", "host"]);
+        let made = world.json(&[
+            "token", "create", "--user", "admin", "--name", "host", "--scope", "admin",
+        ]);
         let port = free_port();
         Self {
             server: serve(world, port),
@@ -97,7 +99,11 @@ pub(crate) fn both_modes(world: &World) -> Vec<(&'static str, Host, Option<Backe
     let bridge = backend.bridge(world);
     vec![
         ("bridge", bridge, Some(backend)),
-        ("embedded", Host::start(world.command(&["mcp"])), None),
+        (
+            "embedded",
+            Host::start(world.command(&["mcp", "--scope", "admin"])),
+            None,
+        ),
     ]
 }
 
@@ -201,6 +207,11 @@ impl Host {
     /// Closes the input and waits for the process.
     pub(crate) fn end(mut self) -> Ended {
         self.close();
+        self.ended()
+    }
+
+    /// Waits until it ends by itself.
+    pub(crate) fn ended(mut self) -> Ended {
         while self.line().is_some() {}
         let code = self.child.wait().unwrap().code();
         let log = self.log.take().unwrap().join().unwrap();

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 const FILE: &str = ".requirements-mcp/config.json";
 
-// proves 003 R17.2
+//= specs/spexus-bridge.md#connecting-a-host
+//= type=test
+//# `spexus mcp init` MUST make a token with the scope `write` that lasts 90 days unless something else is asked for, and say so.
 //= specs/spexus-bridge.md#connecting-a-host
 //= type=test
 //# `spexus mcp init` MUST write the configuration only after a handshake with it succeeded, readable by its owner only.
@@ -39,6 +41,12 @@ fn a_login_becomes_a_connection_that_works() {
     assert!(!world.path(FILE).exists(), "nothing is written before it works");
     let done = login(PASSWORD).expect(0).json();
     assert!(done["tools"].as_u64().unwrap() > 5, "{done}");
+    assert_eq!(
+        (&done["user"], &done["scopes"]),
+        (&json!("admin"), &json!("write")),
+        "{done}"
+    );
+    assert!(done["expires_at"].is_string(), "{done}");
     let config: Value = serde_json::from_str(&read(world.path(FILE))).unwrap();
     assert!(config["pat_token"].as_str().unwrap().starts_with("mcp_pat_"));
     assert!(
@@ -76,4 +84,35 @@ fn what_is_missing_or_wrong_is_named() {
         "{nobody:?}"
     );
     world.run(&["mcp", "init", "--url", "nonsense"]).expect(1);
+}
+
+// Found by review (S-L6): passwords and tokens went over plain HTTP to other machines without a word.
+//= specs/spexus-bridge.md#connecting-a-host
+//= type=test
+//# `spexus mcp init` MUST refuse to send a password or a token over plain HTTP to another machine unless `--allow-http` is given, and `spexus mcp` MUST warn of it.
+#[test]
+fn a_secret_is_not_sent_in_clear_to_another_machine() {
+    let mut world = World::empty();
+    world.database.clear();
+    // An address of the documentation's own network: nobody is there, and nobody is asked.
+    let arguments = [
+        "mcp",
+        "init",
+        "--url",
+        "http://192.0.2.1:8080",
+        "--username",
+        "x",
+        "--password-stdin",
+    ];
+    let refused = world.run_with_input(&arguments, "secret\n").expect(1);
+    assert!(
+        refused.err.contains("--allow-http") && refused.err.contains("https://"),
+        "{refused:?}"
+    );
+    let mut command = bare(&world);
+    command
+        .env("BACKEND_API_URL", "http://192.0.2.1:8080")
+        .env("MCP_PAT_TOKEN", "mcp_pat_secret_that_is_not_shown");
+    let ended = Host::start(command).end();
+    assert!(ended.log.contains("plain HTTP"), "{}", ended.log);
 }

@@ -1,0 +1,109 @@
+//! What the writers were told: the side of the story that the database is held against.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// Everything that was answered, shared by all writers.
+#[derive(Default)]
+pub(super) struct Ledger {
+    told: Mutex<Told>,
+    more: Condvar,
+}
+
+/// What was answered to whom.
+#[derive(Clone, Default)]
+pub(super) struct Told {
+    /// Titles whose creation was acknowledged.
+    pub(super) created: BTreeSet<String>,
+    /// Titles whose creation was refused for good: they must not exist.
+    pub(super) refused: BTreeSet<String>,
+    /// The last revision of an item that was acknowledged to have been written, by the item's id.
+    pub(super) revisions: BTreeMap<String, i64>,
+    /// Acknowledged writes of any kind.
+    pub(super) acknowledged: usize,
+    /// Refused writes of any kind.
+    pub(super) refusals: usize,
+    /// Writes whose connection broke before the answer.
+    pub(super) unanswered: usize,
+    /// The longest time in which nobody was acknowledged anything.
+    pub(super) longest_pause: Duration,
+    last: Option<Instant>,
+}
+
+impl Ledger {
+    pub(super) fn created(&self, title: &str) {
+        let mut told = self.lock();
+        told.created.insert(title.to_owned());
+        self.count(&mut told);
+    }
+
+    pub(super) fn updated(&self, id: &str, rev: i64) {
+        let mut told = self.lock();
+        told.revisions.insert(id.to_owned(), rev);
+        self.count(&mut told);
+    }
+
+    /// A creation that was refused and is not tried again.
+    pub(super) fn refused_for_good(&self, title: &str) {
+        let mut told = self.lock();
+        told.refused.insert(title.to_owned());
+        told.refusals += 1;
+    }
+
+    /// A refusal after which the same write is tried again.
+    pub(super) fn refused_for_now(&self) {
+        self.lock().refusals += 1;
+    }
+
+    pub(super) fn unanswered(&self) {
+        self.lock().unanswered += 1;
+    }
+
+    pub(super) fn acknowledged(&self) -> usize {
+        self.lock().acknowledged
+    }
+
+    pub(super) fn refused(&self) -> usize {
+        self.lock().refusals
+    }
+
+    pub(super) fn told(&self) -> Told {
+        self.lock().clone()
+    }
+
+    /// Waits until so many more writes were acknowledged.
+    pub(super) fn wait_for_more(&self, count: usize, patience: Duration) -> Result<()> {
+        let told = self.lock();
+        let wanted = told.acknowledged + count;
+        let (told, waited) = self
+            .more
+            .wait_timeout_while(told, patience, |told| told.acknowledged < wanted)
+            .unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            bail!(
+                "stuck: {} of {wanted} writes acknowledged, {} refused, {} unanswered, after {} s",
+                told.acknowledged,
+                told.refusals,
+                told.unanswered,
+                patience.as_secs()
+            );
+        }
+        Ok(())
+    }
+
+    fn count(&self, told: &mut Told) {
+        let now = Instant::now();
+        if let Some(last) = told.last.replace(now) {
+            told.longest_pause = told.longest_pause.max(now - last);
+        }
+        told.acknowledged += 1;
+        self.more.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
