@@ -201,14 +201,12 @@ def consent_deletes_what_was_shown(server):
 
 def reading_batches_stop_no_write(server):
     """A-D3"""
-    server.make("projects", key=f"big{time.time_ns()}"[:20], name="big")
-    epic = server.rest("GET", "/epics?limit=1")[1]["data"][0]
     reader = Client(server, server.token("read"))
-    operations = [{"tool": "status_report", "arguments": {}}, {"tool": "analyze_hierarchy", "arguments": {"epic_id": epic["id"]}}] * 100
+    operations = [{"tool": "status_report", "arguments": {}}] * 200
     batch = threading.Thread(target=reader.call, args=("batch/execute", {"operations": operations}, 120))
     batch.start()
     slowest = 0
-    while batch.is_alive() and slowest < 20:
+    while batch.is_alive():
         began = time.monotonic()
         status, answer, _ = server.rest("POST", "/epics", {"title": "written meanwhile"})
         slowest = max(slowest, time.monotonic() - began)
