@@ -10,7 +10,7 @@ use mcp_server::{
 };
 use serde::{Deserialize, Serialize};
 use spexus_domain::{Refusal, Ruled, Timestamp, Uuid};
-use spexus_service::mcp_session::{KeptSession, SessionKeeper};
+use spexus_service::mcp_session::{SessionKeeper, StoredSession};
 use spexus_service::{Service, changes};
 use tokio::sync::watch;
 
@@ -207,14 +207,14 @@ impl State {
 }
 
 impl Kept {
-    fn kept(&self, record: SessionRecord) -> KeptSession {
+    fn kept(&self, record: SessionRecord) -> StoredSession {
         let idle_micros = i64::try_from(record.idle_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         let state = written(&State::of(&record));
         let unread = record.unread.into_iter();
         let unread: Vec<_> = unread
             .map(|unread| Waiting(unread.message, unread.mark, unread.replayable))
             .collect();
-        KeptSession {
+        StoredSession {
             state,
             rev: 0,
             id: record.id,
@@ -231,7 +231,7 @@ impl Kept {
 }
 
 /// The record of a kept session; `None` when it cannot be understood, as if there were none.
-fn record(kept: &KeptSession) -> Option<SessionRecord> {
+fn record(kept: &StoredSession) -> Option<SessionRecord> {
     let unread: Vec<Waiting> = serde_json::from_str(&kept.unread).ok()?;
     let unread = unread
         .into_iter()

@@ -9,7 +9,7 @@ use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Count, Page, PageRequest, bad_cursor};
 use spexus_domain::{Code, Refusal, Ruled, Uuid, nearest, text};
-use spexus_store::differences::{self, Pace, Stretch};
+use spexus_store::differences::{self, DiffLimits, HistoryRange};
 use spexus_store::transfer::Snapshot;
 use spexus_store::{Conn, Error, Result, baselines, changes};
 use utoipa::IntoParams;
@@ -98,22 +98,22 @@ pub async fn difference(
     let mut snapshot = Snapshot::begin(&service.store).await?;
     let conn = snapshot.conn()?;
     let context = Context::of_read(service, conn, caller, query.project.as_deref()).await?;
-    let stretch = stretch(conn, context.project.id, query).await?;
-    let found = differences::page(conn, &stretch, &page, &Pace::default()).await?;
+    let range = range(conn, context.project.id, query).await?;
+    let found = differences::page(conn, &range, &page, &DiffLimits::default()).await?;
     snapshot.end().await?;
     Ok(found)
 }
 
-async fn stretch(conn: &mut Conn, project_id: Uuid, query: &DiffQuery) -> Result<Stretch> {
+async fn range(conn: &mut Conn, project_id: Uuid, query: &DiffQuery) -> Result<HistoryRange> {
     let (from, to) = (query.from.as_str(), query.to.as_deref().unwrap_or(NOW));
     let after = position(conn, project_id, "from", from).await?;
     let mut until = position(conn, project_id, "to", to).await?;
     if let Some(cursor) = &query.cursor {
-        let begun = differences::stretch_of(cursor)?;
+        let begun = differences::range_of(cursor)?;
         if to == NOW && begun.until <= until {
             until = begun.until;
         }
-        let wanted = Stretch {
+        let wanted = HistoryRange {
             project_id,
             after,
             until,
@@ -126,7 +126,7 @@ async fn stretch(conn: &mut Conn, project_id: Uuid, query: &DiffQuery) -> Result
         let problem = format!("{from:?} is later than {to:?}");
         return Err(Refusal::field(Code::InvalidParams, "from", problem, "the earlier one first").into());
     }
-    Ok(Stretch {
+    Ok(HistoryRange {
         project_id,
         after,
         until,

@@ -94,7 +94,7 @@ pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comme
                 let hint = "Delete the answers first, or edit the comment instead.";
                 return Err(Refusal::new(Code::RuleViolated, message).hint(hint).into());
             }
-            comments::bury(tx, id).await?;
+            comments::soft_delete(tx, id).await?;
             let gone = Comment {
                 rev: comment.rev + 1,
                 ..comment.clone()

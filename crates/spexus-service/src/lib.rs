@@ -194,7 +194,7 @@ impl Service {
 
     /// Whether everything happens in a transaction that may yet be undone.
     pub fn is_inside(&self) -> bool {
-        self.store.is_inside()
+        self.store.is_in_transaction()
     }
 
     /// A key for one purpose, the same on every node of this installation.

@@ -151,7 +151,7 @@ pub(crate) async fn create_in(
 /// Ends a link as part of a larger transaction.
 pub(crate) async fn delete_in(tx: &mut Tx, caller: &Caller, id: Uuid) -> Result<Link> {
     let link = find(&mut tx.conn, caller, id).await?;
-    links::bury(tx, id, None).await?;
+    links::soft_delete(tx, id, None).await?;
     record(tx, Action::Deleted, &link).await?;
     Ok(link)
 }

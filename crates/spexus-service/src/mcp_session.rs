@@ -6,14 +6,14 @@
 use crate::Service;
 use crate::setup::random_bytes;
 use spexus_domain::{Refusal, Ruled, Uuid};
-use spexus_store::mcp_sessions::{self, KeepLimits};
+use spexus_store::mcp_sessions::{self, SessionLimits};
 use spexus_store::{Actor, Result, Tx};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::watch;
 
-pub use spexus_store::mcp_sessions::{KeptSession, Written};
+pub use spexus_store::mcp_sessions::{SessionWrite, StoredSession};
 
 /// Writes of other nodes read at once.
 const MAX_READ: u32 = 200;
@@ -29,7 +29,7 @@ pub struct SessionKeeper {
     service: Service,
     /// Tells our own writes from those of others.
     node: Uuid,
-    limits: KeepLimits,
+    limits: SessionLimits,
     /// The number up to which writes are our own or were looked at.
     known: Arc<AtomicI64>,
 }
@@ -43,7 +43,7 @@ impl SessionKeeper {
         Ok(Self {
             service: service.clone(),
             node: Uuid::from_bytes(node),
-            limits: KeepLimits {
+            limits: SessionLimits {
                 max_idle_ms: i64::try_from(max_idle_ms).unwrap_or(i64::MAX),
                 max_per_owner: u32::try_from(max_per_owner).unwrap_or(u32::MAX),
             },
@@ -52,7 +52,7 @@ impl SessionKeeper {
     }
 
     /// Adds a session; gives the ids of those that had to end for it.
-    pub async fn add(&self, session: KeptSession) -> Ruled<Vec<String>> {
+    pub async fn add(&self, session: StoredSession) -> Ruled<Vec<String>> {
         let (node, limits) = (self.node, self.limits);
         self.write(move |tx| {
             Box::pin(async move { Ok(mcp_sessions::open(tx, &session, node, limits).await?.1) })
@@ -61,7 +61,7 @@ impl SessionKeeper {
     }
 
     /// Writes what was not read and when clients were heard of, in one transaction.
-    pub async fn save(&self, sessions: Vec<KeptSession>) -> Ruled<()> {
+    pub async fn save(&self, sessions: Vec<StoredSession>) -> Ruled<()> {
         let node = self.node;
         self.write(move |tx| {
             Box::pin(async move {
@@ -102,7 +102,7 @@ impl SessionKeeper {
     }
 
     /// A session that lives.
-    pub async fn get(&self, id: &str) -> Ruled<Option<KeptSession>> {
+    pub async fn get(&self, id: &str) -> Ruled<Option<StoredSession>> {
         let mut conn = self.service.store.look_up().await?;
         if self.known.load(Ordering::Acquire) == NOT_YET {
             let last = mcp_sessions::last_rev(&mut conn).await?;
@@ -126,7 +126,7 @@ impl SessionKeeper {
     }
 
     /// What other nodes wrote since this was last asked.
-    pub async fn written(&self) -> Ruled<Vec<Written>> {
+    pub async fn written(&self) -> Ruled<Vec<SessionWrite>> {
         let known = self.known.load(Ordering::Acquire);
         if known == NOT_YET {
             return Ok(Vec::new());
@@ -199,8 +199,8 @@ mod tests {
     use spexus_store::Location;
     use tokio::sync::Notify;
 
-    fn session(id: &str) -> KeptSession {
-        KeptSession {
+    fn session(id: &str) -> StoredSession {
+        StoredSession {
             id: id.into(),
             owner: Uuid::from_u128(7),
             state: "{}".into(),

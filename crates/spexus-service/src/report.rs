@@ -70,7 +70,7 @@ pub async fn gaps(service: &Service, caller: &Caller, query: &GapQuery) -> Ruled
     let conn = snapshot.conn()?;
     let (project, under) = (query.project.as_deref(), query.under.as_deref());
     let (project_id, under) = scope(service, conn, caller, project, under).await?;
-    let scope = store::Scope {
+    let scope = store::ReportScope {
         project_id,
         under,
         only_inside: caller.bound_project.is_some(),

@@ -194,7 +194,7 @@ async fn create(
     n: u32,
 ) -> Result<Pointer> {
     let above = parent.as_ref().map(|parent| parent.id);
-    let (number, position) = items::next_place(&mut tx.conn, project.id, kind, above).await?;
+    let (number, position) = items::next_number_and_position(&mut tx.conn, project.id, kind, above).await?;
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     let pick = |at: u32| words[(n.wrapping_mul(2_654_435_761) >> (at % 24)) as usize % words.len()];
     let title = format!("{} {} n{}", pick(1), pick(5), n % 5_000);

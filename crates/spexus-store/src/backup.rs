@@ -70,7 +70,7 @@ async fn verify(copy: &Pool) -> Result<Copied> {
 /// Copies a PostgreSQL database into a SQLite file.
 async fn copy_into(store: &Store, partial: &Path) -> Result<Copied> {
     let location = Location::File(partial.to_owned());
-    let (target, _) = Store::open(&location, &unhurried(), store.clock.clone()).await?;
+    let (target, _) = Store::open(&location, &unhurried(), store.shared.clock.clone()).await?;
     let copied = copy(store, &target, |_, _| {}).await;
     target.close().await;
     copied

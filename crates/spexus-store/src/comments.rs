@@ -133,8 +133,8 @@ pub async fn move_anchor(tx: &mut Tx, id: Uuid, moved: &Anchor) -> Result<()> {
         .map(drop)
 }
 
-/// Makes a comment a tombstone.
-pub async fn bury(tx: &mut Tx, id: Uuid) -> Result<()> {
+/// Soft delete: makes a comment a tombstone.
+pub async fn soft_delete(tx: &mut Tx, id: Uuid) -> Result<()> {
     let now = tx.now();
     tx.conn
         .run(

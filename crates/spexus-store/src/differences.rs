@@ -17,20 +17,20 @@ use spexus_domain::query::{Count, Page, PageRequest, Total};
 use spexus_domain::{Reference, Uuid};
 use std::collections::HashMap;
 
-/// How a difference is read.
+/// How much of a difference is read at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct DiffLimits {
     /// Items whose changes are folded at once.
     pub batch_items: u32,
     /// Changes read at once.
     pub batch_steps: u32,
-    /// A stretch no longer than this is looked through as it stands; a longer one is walked item by item.
+    /// A range no longer than this is looked through as it stands; a longer one is walked item by item.
     pub max_short_steps: i64,
-    /// A stretch no longer than this is counted to its end without being asked.
+    /// A range no longer than this is counted to its end without being asked.
     pub max_counted_steps: i64,
 }
 
-impl Default for Pace {
+impl Default for DiffLimits {
     fn default() -> Self {
         Self {
             batch_items: 100,
@@ -41,9 +41,9 @@ impl Default for Pace {
     }
 }
 
-/// A stretch of a project's history.
+/// A range of a project's history, from one change to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct HistoryRange {
     /// The project.
     pub project_id: Uuid,
     /// The position it begins behind.
@@ -52,10 +52,10 @@ pub struct Stretch {
     pub until: i64,
 }
 
-/// Where a page ended.
+/// The position of a page cursor: where a page ended.
 #[derive(Serialize, Deserialize)]
-struct Place {
-    stretch: Stretch,
+struct Position {
+    range: HistoryRange,
     behind: Uuid,
     shown: i64,
 }
@@ -63,34 +63,34 @@ struct Place {
 /// What became of an item: nothing, or how it differs.
 type Outcome = Option<(Difference, Vec<FieldChange>)>;
 
-/// The stretch a cursor was made for.
-pub fn stretch_of(cursor: &str) -> Result<Stretch> {
-    Ok(cursor::read::<Place>(cursor)?.stretch)
+/// The range a cursor was made for.
+pub fn range_of(cursor: &str) -> Result<HistoryRange> {
+    Ok(cursor::read::<Position>(cursor)?.range)
 }
 
 //= specs/spexus-service.md#baselines
 //# A difference MUST show every item that differs exactly once, over as many pages as it takes, whatever its size.
-/// One page of the items that differ between the ends of a stretch.
+/// One page of the items that differ between the ends of a range.
 pub async fn page(
     conn: &mut Conn,
-    stretch: &Stretch,
+    range: &HistoryRange,
     page: &PageRequest,
-    pace: &Pace,
+    limits: &DiffLimits,
 ) -> Result<Page<ItemDifference>> {
-    let mut walk = Walk { conn, stretch, pace };
-    let place: Option<Place> = page.cursor.as_deref().map(cursor::read).transpose()?;
-    let (begin, before) = place.map_or((Uuid::nil(), 0), |place| (place.behind, place.shown));
+    let mut walk = Walk { conn, range, limits };
+    let position: Option<Position> = page.cursor.as_deref().map(cursor::read).transpose()?;
+    let (begin, before) = position.map_or((Uuid::nil(), 0), |position| (position.behind, position.shown));
     let (found, more) = walk.fill(begin, page.limit as usize).await?;
     let shown = before + i64::try_from(found.len()).unwrap_or(0);
-    let short = stretch.until - stretch.after <= pace.max_counted_steps;
+    let short = range.until - range.after <= limits.max_counted_steps;
     let total = match more {
         false => Total::Exact(shown),
         true if short || page.count == Count::Exact => Total::Exact(walk.count().await?),
         true => Total::AtLeast(shown + 1),
     };
     let next = found.last().filter(|_| more).map(|(id, ..)| {
-        cursor::write(&Place {
-            stretch: *stretch,
+        cursor::write(&Position {
+            range: *range,
             behind: *id,
             shown,
         })
@@ -100,11 +100,11 @@ pub async fn page(
 
 type Found = (Uuid, Difference, Vec<FieldChange>);
 
-/// A walk along a stretch, item by item.
+/// A walk along a range, item by item.
 struct Walk<'a> {
     conn: &'a mut Conn,
-    stretch: &'a Stretch,
-    pace: &'a Pace,
+    range: &'a HistoryRange,
+    limits: &'a DiffLimits,
 }
 
 impl Walk<'_> {
@@ -168,16 +168,16 @@ impl Walk<'_> {
                             AND c.entity = 'item' AND c.seq > $2 AND c.seq <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
         const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.project_id = $1 AND c.seq > $2 AND c.seq <= $3 \
                              AND c.entity = 'item' AND c.item_id > $4 ORDER BY c.item_id LIMIT $5";
-        let sql = match self.stretch.until - self.stretch.after <= self.pace.max_short_steps {
+        let sql = match self.range.until - self.range.after <= self.limits.max_short_steps {
             true => SHORT,
             false => LONG,
         };
         let values = params![
-            self.stretch.project_id,
-            self.stretch.after,
-            self.stretch.until,
+            self.range.project_id,
+            self.range.after,
+            self.range.until,
             behind,
-            self.pace.batch_items
+            self.limits.batch_items
         ];
         self.conn
             .all(sql, values)
@@ -190,12 +190,12 @@ impl Walk<'_> {
     /// Reads changes of these items into their folds. Tells how far it came when there may be more: the place of the last
     /// item it read, which is complete then.
     async fn read_steps(&mut self, items: &[Uuid], folds: &mut HashMap<Uuid, Fold>) -> Result<Option<usize>> {
-        let rows = self.steps(items, self.stretch.after).await?;
+        let rows = self.steps(items, self.range.after).await?;
         let mut last = None;
         for row in &rows {
             last = Some(push(row, folds)?);
         }
-        let Some((id, mut seq)) = last.filter(|_| rows.len() == self.pace.batch_steps as usize) else {
+        let Some((id, mut seq)) = last.filter(|_| rows.len() == self.limits.batch_steps as usize) else {
             return Ok(None);
         };
         loop {
@@ -203,7 +203,7 @@ impl Walk<'_> {
             for row in &rows {
                 seq = push(row, folds)?.1;
             }
-            if rows.len() < self.pace.batch_steps as usize {
+            if rows.len() < self.limits.batch_steps as usize {
                 return Ok(items.iter().position(|item| *item == id));
             }
         }
@@ -214,8 +214,8 @@ impl Walk<'_> {
         query.any_of("c.item_id", items.iter().map(|id| Param::from(*id)));
         let (after, until, limit) = (
             query.bind(after),
-            query.bind(self.stretch.until),
-            query.bind(self.pace.batch_steps),
+            query.bind(self.range.until),
+            query.bind(self.limits.batch_steps),
         );
         let sql = format!(
             "SELECT c.item_id, c.seq, c.action, c.before, c.after FROM change c WHERE {} AND c.seq > {after} AND c.seq <= {until} \
@@ -242,10 +242,10 @@ fn push(row: &Row, folds: &mut HashMap<Uuid, Fold>) -> Result<(Uuid, i64)> {
 
 /// Asks for the changes of some items, to look at how they are found.
 #[cfg(test)]
-pub(crate) async fn steps_of(conn: &mut Conn, stretch: &Stretch, items: &[Uuid]) -> Result<()> {
-    let pace = &Pace::default();
-    let mut walk = Walk { conn, stretch, pace };
-    walk.steps(items, stretch.after).await.map(drop)
+pub(crate) async fn steps_of(conn: &mut Conn, range: &HistoryRange, items: &[Uuid]) -> Result<()> {
+    let limits = &DiffLimits::default();
+    let mut walk = Walk { conn, range, limits };
+    walk.steps(items, range.after).await.map(drop)
 }
 
 /// Puts names to what was found.

@@ -4,11 +4,10 @@
 //! types; UUIDs are 16 bytes in SQLite and `UUID` in PostgreSQL, times and flags are integers in both.
 
 use crate::error::{Error, Result};
-use crate::shelf::Loan;
-use crate::sqlite::{self, Effort, SqliteRow, here};
-use crate::sqlite::{Asked, Outcome};
-use crate::statement::{Limit, too_long};
-use rusqlite::types::Value as Held;
+use crate::sqlite::pool::PooledConnection;
+use crate::sqlite::{self, Cost, SqliteRow, StatementError, StatementResult, run_inline};
+use crate::statement::{StatementLimits, statement_timeout};
+use rusqlite::types::Value as SqliteValue;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
@@ -29,38 +28,40 @@ pub enum Engine {
     Postgres,
 }
 
-/// A connection, alone for its user.
+/// A database connection, alone for its user.
 #[derive(Debug)]
 pub struct Conn {
-    link: Link,
+    connection: Connection,
     /// Whether a statement has failed since someone last asked.
     failed: bool,
     /// Whether nobody knows what became of the last statement: the answer did not come, or was not waited for.
     lost: bool,
-    limit: Limit,
-    /// Answers that stay true from one transaction to the next; only the writer, who knows when they end, keeps any.
-    settled: Option<Settled>,
+    limit: StatementLimits,
+    /// Cache of settings and projects, true from one transaction to the next; only the writer, who knows when they change,
+    /// has one.
+    settings: Option<SettingsCache>,
     /// Where it is to be given back to, when it was lent.
-    home: Option<oneshot::Sender<Returned>>,
-    /// What was asked, for tests that look at how it is answered.
+    return_to: Option<oneshot::Sender<ReturnedConnection>>,
+    /// The statements that were run, for tests that look at their plans.
     #[cfg(test)]
-    pub(crate) asked: Vec<(String, Vec<Param>)>,
+    pub(crate) statements: Vec<(String, Vec<Param>)>,
 }
 
 /// A connection that was lent and comes back.
 #[derive(Debug)]
-pub(crate) struct Returned {
-    link: Link,
+pub(crate) struct ReturnedConnection {
+    connection: Connection,
     failed: bool,
     lost: bool,
 }
 
+/// The pooled connection of either engine.
 #[derive(Debug)]
-pub(crate) enum Link {
-    Sqlite(Loan),
+pub(crate) enum Connection {
+    Sqlite(PooledConnection),
     Postgres(PoolConnection<Postgres>),
     /// Lent to somebody else.
-    Away(Engine),
+    Lent(Engine),
 }
 
 /// A value bound to a statement.
@@ -85,48 +86,48 @@ pub(crate) enum Row {
     Postgres(sqlx::postgres::PgRow),
 }
 
-/// Answers by what was asked.
-type Settled = HashMap<(&'static str, Vec<Param>), Arc<[Row]>>;
+/// Rows of settings and projects by the statement that read them.
+type SettingsCache = HashMap<(&'static str, Vec<Param>), Arc<[Row]>>;
 
-/// Answers kept at most; more are asked again.
-const MAX_SETTLED: usize = 256;
+/// Answers cached at most; more are asked again.
+const MAX_CACHED_SETTINGS: usize = 256;
 
 /// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
 type Sql = Cow<'static, str>;
 
 impl Conn {
-    pub(crate) fn new(link: Link, limit: Limit) -> Self {
+    pub(crate) fn new(connection: Connection, limit: StatementLimits) -> Self {
         Self {
-            link,
+            connection,
             failed: false,
             lost: false,
             limit,
-            settled: None,
-            home: None,
+            settings: None,
+            return_to: None,
             #[cfg(test)]
-            asked: Vec::new(),
+            statements: Vec::new(),
         }
     }
 
     /// Lends the connection: the one that can be used now, and where it comes back when it is dropped.
-    pub(crate) fn lend(&mut self) -> (Self, oneshot::Receiver<Returned>) {
-        let (home, back) = oneshot::channel();
-        let away = Link::Away(self.engine());
-        let mut lent = Self::new(std::mem::replace(&mut self.link, away), self.limit);
-        lent.home = Some(home);
+    pub(crate) fn lend(&mut self) -> (Self, oneshot::Receiver<ReturnedConnection>) {
+        let (return_to, back) = oneshot::channel();
+        let lent_out = Connection::Lent(self.engine());
+        let mut lent = Self::new(std::mem::replace(&mut self.connection, lent_out), self.limit);
+        lent.return_to = Some(return_to);
         (lent, back)
     }
 
     /// Takes back what was lent.
-    pub(crate) fn take_back(&mut self, returned: Returned) {
-        self.link = returned.link;
+    pub(crate) fn take_back(&mut self, returned: ReturnedConnection) {
+        self.connection = returned.connection;
         self.failed |= returned.failed;
         self.lost |= returned.lost;
     }
 
-    /// When the last statement must have ended; `None` for no other limit than that of each statement.
-    pub(crate) fn end_by(&mut self, end: Option<Instant>) {
-        self.limit.end_by = end;
+    /// Sets the deadline of the last statement; `None` for no other limit than that of each statement.
+    pub(crate) fn set_deadline(&mut self, end: Option<Instant>) {
+        self.limit.deadline = end;
     }
 
     /// Lets statements take as long as they take: for copies and checks of a whole database, which an operator waits for.
@@ -136,77 +137,72 @@ impl Conn {
 
     /// Which engine it speaks to.
     pub fn engine(&self) -> Engine {
-        match &self.link {
-            Link::Sqlite(_) => Engine::Sqlite,
-            Link::Postgres(_) => Engine::Postgres,
-            Link::Away(engine) => *engine,
+        match &self.connection {
+            Connection::Sqlite(_) => Engine::Sqlite,
+            Connection::Postgres(_) => Engine::Postgres,
+            Connection::Lent(engine) => *engine,
         }
     }
 
     pub(crate) async fn all(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Row>> {
-        self.fetch(sql.into(), params, usize::MAX, Effort::Open).await
+        self.fetch(sql.into(), params, usize::MAX, Cost::Unbounded).await
     }
 
     pub(crate) async fn optional(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<Row>> {
-        let rows = self.fetch(sql.into(), params, 1, Effort::Small).await?;
+        let rows = self.fetch(sql.into(), params, 1, Cost::PointRead).await?;
         Ok(rows.into_iter().next())
     }
 
-    async fn fetch(
-        &mut self,
-        sql: Sql,
-        params: Vec<Param>,
-        limit: usize,
-        effort: Effort,
-    ) -> Result<Vec<Row>> {
+    async fn fetch(&mut self, sql: Sql, params: Vec<Param>, limit: usize, cost: Cost) -> Result<Vec<Row>> {
         #[cfg(test)]
-        self.asked.push((sql.to_string(), params.clone()));
+        self.statements.push((sql.to_string(), params.clone()));
         let rows = match self.engine() {
-            Engine::Sqlite => self.fetch_here(sql, params, limit, effort).await,
-            Engine::Postgres => self.fetch_there(sql, params, limit).await,
+            Engine::Sqlite => self.fetch_inline(sql, params, limit, cost).await,
+            Engine::Postgres => self.fetch_remote(sql, params, limit).await,
         };
-        self.noted(rows)
+        self.note_failure(rows)
     }
 
-    /// Asks the file on this thread. What turns out to take long is asked again on a thread of its own: there it holds
-    /// nobody up, and ends when nobody waits for it any more.
-    async fn fetch_here(
+    /// Runs a query on the file inline, on this thread. What turns out to take long is run again on a blocking thread: there
+    /// it holds nobody up, and is interrupted when nobody waits for it any more.
+    async fn fetch_inline(
         &mut self,
         sql: Sql,
         params: Vec<Param>,
         limit: usize,
-        effort: Effort,
+        cost: Cost,
     ) -> Result<Vec<Row>> {
-        let (until, is_last) = self.limit.here()?;
-        let Link::Sqlite(loan) = &self.link else {
-            return Err(away());
+        let (until, is_last) = self.limit.inline_deadline()?;
+        let Connection::Sqlite(conn) = &self.connection else {
+            return Err(lent_out());
         };
-        let asked = here(effort, || loan.rows(&sql, &params, limit, until));
+        let asked = run_inline(cost, || conn.rows(&sql, &params, limit, until));
         match asked {
-            Err(Asked::Interrupted) if is_last => Err(too_long()),
-            Err(Asked::Interrupted) => self.fetch_aside(sql, params, limit).await,
-            Err(Asked::Failed(error)) => Err(error),
+            Err(StatementError::Interrupted) if is_last => Err(statement_timeout()),
+            Err(StatementError::Interrupted) => self.fetch_blocking(sql, params, limit).await,
+            Err(StatementError::Failed(error)) => Err(error),
             Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
         }
     }
 
-    async fn fetch_aside(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
-        let until = self.limit.until(Instant::now())?;
-        let away_now = Link::Away(Engine::Sqlite);
-        let Link::Sqlite(loan) = std::mem::replace(&mut self.link, away_now) else {
-            return Err(away());
+    async fn fetch_blocking(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
+        let until = self.limit.deadline_of_statement(Instant::now())?;
+        let lent = Connection::Lent(Engine::Sqlite);
+        let Connection::Sqlite(conn) = std::mem::replace(&mut self.connection, lent) else {
+            return Err(lent_out());
         };
-        let (loan, asked) = sqlite::aside(loan, move |loan| loan.rows(&sql, &params, limit, until)).await?;
-        self.link = Link::Sqlite(loan);
+        let (conn, asked) =
+            sqlite::run_blocking(conn, move |conn| conn.rows(&sql, &params, limit, until)).await?;
+        self.connection = Connection::Sqlite(conn);
         match asked {
-            Err(Asked::Interrupted) => Err(too_long()),
-            Err(Asked::Failed(error)) => Err(error),
+            Err(StatementError::Interrupted) => Err(statement_timeout()),
+            Err(StatementError::Failed(error)) => Err(error),
             Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
         }
     }
 
-    async fn fetch_there(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
-        let rows = self.there(async move |conn| {
+    async fn fetch_remote(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
+        let rows = self.ask_server(async move |conn| {
             let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
             match limit {
                 1 => query.fetch_optional(conn).await.map(Vec::from_iter),
@@ -216,15 +212,15 @@ impl Conn {
         Ok(rows.await?.into_iter().map(Row::Postgres).collect())
     }
 
-    /// Asks the server, for as long as may be waited for its answer. A connection whose answer was not waited for is used
+    /// A round trip to the server, for as long as may be waited for its answer. A connection whose answer was not waited for is used
     /// no more.
-    async fn there<T>(
+    async fn ask_server<T>(
         &mut self,
         ask: impl AsyncFnOnce(&mut PgConnection) -> std::result::Result<T, sqlx::Error>,
     ) -> Result<T> {
-        let wait = self.limit.trip()?;
-        let Link::Postgres(conn) = &mut self.link else {
-            return Err(away());
+        let wait = self.limit.round_trip_timeout()?;
+        let Connection::Postgres(conn) = &mut self.connection else {
+            return Err(lent_out());
         };
         if std::mem::replace(&mut self.lost, true) {
             return Err(Error::Unavailable("the connection was given up".into()));
@@ -241,27 +237,27 @@ impl Conn {
         answer.map_err(Error::from)
     }
 
-    /// Begins to keep answers of `settled`. Whoever does so says when they are no longer true.
-    pub(crate) fn keep_settled(&mut self) {
-        self.settled = Some(HashMap::new());
+    /// Begins to cache the answers of `all_cached`. Whoever does so clears the cache when they are no longer true.
+    pub(crate) fn enable_settings_cache(&mut self) {
+        self.settings = Some(HashMap::new());
     }
 
-    /// Forgets what was kept: a setting or a project has changed, or may have.
-    pub(crate) fn forget_settled(&mut self) {
-        if let Some(kept) = &mut self.settled {
+    /// Empties the cache: a setting or a project has changed, or may have.
+    pub(crate) fn clear_settings_cache(&mut self) {
+        if let Some(kept) = &mut self.settings {
             kept.clear();
         }
     }
 
-    /// Like `all`, for settings and projects, which are read by every write and hardly ever change.
-    pub(crate) async fn settled(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
+    /// Like `all` through the cache, for settings and projects, which are read by every write and hardly ever change.
+    pub(crate) async fn all_cached(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
         let key = (sql, params);
-        if let Some(rows) = self.settled.as_ref().and_then(|kept| kept.get(&key)) {
+        if let Some(rows) = self.settings.as_ref().and_then(|kept| kept.get(&key)) {
             return Ok(rows.clone());
         }
         let rows: Arc<[Row]> = self.all(sql, key.1.clone()).await?.into();
-        if let Some(kept) = &mut self.settled {
-            if kept.len() == MAX_SETTLED {
+        if let Some(kept) = &mut self.settings {
+            if kept.len() == MAX_CACHED_SETTINGS {
                 kept.clear();
             }
             kept.insert(key, rows.clone());
@@ -279,27 +275,30 @@ impl Conn {
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<u64> {
         let sql = sql.into();
         let touched = match self.engine() {
-            Engine::Sqlite => self.here_now(|loan, until| loan.run(&sql, &params, until)),
+            Engine::Sqlite => self.execute_inline(|conn, until| conn.run(&sql, &params, until)),
             Engine::Postgres => {
-                let done = self.there(async move |conn| {
+                let done = self.ask_server(async move |conn| {
                     let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
                     query.execute(conn).await
                 });
                 done.await.map(|done| done.rows_affected())
             }
         };
-        self.noted(touched)
+        self.note_failure(touched)
     }
 
-    /// Does something on the file that cannot be asked twice.
-    fn here_now<T>(&mut self, work: impl FnOnce(&Loan, Option<Instant>) -> Outcome<T>) -> Result<T> {
-        let until = self.limit.until(Instant::now())?;
-        let Link::Sqlite(loan) = &self.link else {
-            return Err(away());
+    /// Runs a statement on the file inline that must not be run twice.
+    fn execute_inline<T>(
+        &mut self,
+        work: impl FnOnce(&PooledConnection, Option<Instant>) -> StatementResult<T>,
+    ) -> Result<T> {
+        let until = self.limit.deadline_of_statement(Instant::now())?;
+        let Connection::Sqlite(conn) = &self.connection else {
+            return Err(lent_out());
         };
-        here(Effort::Open, || work(loan, until)).map_err(|fault| match fault {
-            Asked::Interrupted => too_long(),
-            Asked::Failed(error) => {
+        run_inline(Cost::Unbounded, || work(conn, until)).map_err(|fault| match fault {
+            StatementError::Interrupted => statement_timeout(),
+            StatementError::Failed(error) => {
                 self.lost |= matches!(error, Error::OutcomeUnknown(_));
                 error
             }
@@ -310,14 +309,14 @@ impl Conn {
     pub(crate) async fn script(&mut self, sql: impl Into<Sql>) -> Result<()> {
         let sql = sql.into();
         let done = match self.engine() {
-            Engine::Sqlite => self.here_now(|loan, until| loan.script(&sql, until)),
+            Engine::Sqlite => self.execute_inline(|conn, until| conn.script(&sql, until)),
             Engine::Postgres => {
                 let done =
-                    self.there(async move |conn| conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await);
+                    self.ask_server(async move |conn| conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await);
                 done.await.map(drop)
             }
         };
-        self.noted(done)
+        self.note_failure(done)
     }
 
     /// Runs several statements without parameters on a server, in one trip, and returns the rows of all of them.
@@ -325,12 +324,12 @@ impl Conn {
         let rows = match self.engine() {
             Engine::Sqlite => Err(Error::Broken("a file has no trips to save".into())),
             Engine::Postgres => {
-                self.there(async move |conn| conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await)
+                self.ask_server(async move |conn| conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await)
                     .await
             }
         };
         let rows = rows.map(|rows| rows.into_iter().map(Row::Postgres).collect());
-        self.noted(rows)
+        self.note_failure(rows)
     }
 
     /// Whether a statement has failed since the last time this was asked.
@@ -343,7 +342,7 @@ impl Conn {
         match self.engine() {
             Engine::Sqlite => true,
             Engine::Postgres => {
-                let asked = self.there(async |conn| conn.ping().await);
+                let asked = self.ask_server(async |conn| conn.ping().await);
                 tokio::time::timeout(wait, asked)
                     .await
                     .is_ok_and(|answer| answer.is_ok())
@@ -358,28 +357,28 @@ impl Conn {
 
     /// Closes it instead of giving it back, and with it whatever transaction is open on it.
     pub(crate) fn abandon(mut self) {
-        self.link.abandon();
-        self.home = None;
+        self.connection.abandon();
+        self.return_to = None;
     }
 
-    fn noted<T>(&mut self, result: Result<T>) -> Result<T> {
+    fn note_failure<T>(&mut self, result: Result<T>) -> Result<T> {
         self.failed |= result.is_err();
         result
     }
 }
 
-impl Link {
+impl Connection {
     /// Ends the connection at once. The server notices that nobody listens, and stops what it still does for it.
     fn abandon(&mut self) {
         let engine = match self {
-            Link::Sqlite(_) => Engine::Sqlite,
-            Link::Postgres(_) => Engine::Postgres,
-            Link::Away(engine) => *engine,
+            Connection::Sqlite(_) => Engine::Sqlite,
+            Connection::Postgres(_) => Engine::Postgres,
+            Connection::Lent(engine) => *engine,
         };
-        match std::mem::replace(self, Link::Away(engine)) {
-            Link::Sqlite(mut loan) => loan.discard(),
-            Link::Postgres(conn) => drop(conn.detach()),
-            Link::Away(_) => {}
+        match std::mem::replace(self, Connection::Lent(engine)) {
+            Connection::Sqlite(mut conn) => conn.discard(),
+            Connection::Postgres(conn) => drop(conn.detach()),
+            Connection::Lent(_) => {}
         }
     }
 }
@@ -389,23 +388,25 @@ impl Drop for Conn {
         //= specs/spexus-store.md#time
         //# A statement that nobody waits for any more MUST be interrupted.
         if self.lost {
-            self.link.abandon();
+            self.connection.abandon();
         }
-        let Some(home) = self.home.take() else { return };
-        let away = Link::Away(self.engine());
-        let returned = Returned {
-            link: std::mem::replace(&mut self.link, away),
+        let Some(return_to) = self.return_to.take() else {
+            return;
+        };
+        let lent_out = Connection::Lent(self.engine());
+        let returned = ReturnedConnection {
+            connection: std::mem::replace(&mut self.connection, lent_out),
             failed: self.failed,
             lost: self.lost,
         };
         // Where nobody waits for it, nobody will end the transaction that is open on it either.
-        if let Err(mut returned) = home.send(returned) {
-            returned.link.abandon();
+        if let Err(mut returned) = return_to.send(returned) {
+            returned.connection.abandon();
         }
     }
 }
 
-fn away() -> Error {
+fn lent_out() -> Error {
     Error::Unavailable("the connection is lent to somebody else".into())
 }
 
@@ -425,7 +426,7 @@ impl Row {
     pub(crate) fn opt_int(&self, name: &str) -> Result<Option<i64>> {
         Ok(match self {
             Self::Sqlite(row) => row.get(name, |value| match value {
-                Held::Integer(number) => Some(*number),
+                SqliteValue::Integer(number) => Some(*number),
                 _ => None,
             })?,
             Self::Postgres(row) => row.try_get(name)?,
@@ -448,9 +449,9 @@ impl Row {
         Ok(match self {
             Self::Sqlite(row) => row
                 .get(name, |value| match value {
-                    Held::Real(number) => Some(*number),
+                    SqliteValue::Real(number) => Some(*number),
                     // A whole number is kept as one; the exact ones are more than any score needs.
-                    Held::Integer(number) => Some(*number as f64),
+                    SqliteValue::Integer(number) => Some(*number as f64),
                     _ => None,
                 })?
                 .ok_or_else(|| null(name))?,
@@ -465,7 +466,7 @@ impl Row {
     pub(crate) fn opt_text(&self, name: &str) -> Result<Option<String>> {
         Ok(match self {
             Self::Sqlite(row) => row.get(name, |value| match value {
-                Held::Text(text) => Some(text.clone()),
+                SqliteValue::Text(text) => Some(text.clone()),
                 _ => None,
             })?,
             Self::Postgres(row) => row.try_get(name)?,
@@ -479,7 +480,7 @@ impl Row {
     pub(crate) fn opt_id(&self, name: &str) -> Result<Option<Uuid>> {
         Ok(match self {
             Self::Sqlite(row) => row.get(name, |value| match value {
-                Held::Blob(bytes) => Uuid::from_slice(bytes).ok(),
+                SqliteValue::Blob(bytes) => Uuid::from_slice(bytes).ok(),
                 _ => None,
             })?,
             Self::Postgres(row) => row.try_get(name)?,
@@ -490,7 +491,7 @@ impl Row {
         Ok(match self {
             Self::Sqlite(row) => row
                 .get(name, |value| match value {
-                    Held::Blob(bytes) => Some(bytes.clone()),
+                    SqliteValue::Blob(bytes) => Some(bytes.clone()),
                     _ => None,
                 })?
                 .ok_or_else(|| null(name))?,

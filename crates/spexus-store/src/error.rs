@@ -160,7 +160,7 @@ fn refused_by_database(error: &dyn DatabaseError) -> Option<Refusal> {
     }
     match error.code()?.as_ref() {
         // query_canceled: by the time limit of the session, since nobody else may cancel it.
-        "57014" => match crate::statement::too_long() {
+        "57014" => match crate::statement::statement_timeout() {
             Error::Refused(refusal) => Some(refusal),
             _ => None,
         },

@@ -95,8 +95,8 @@ pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Res
     conn.one(sql, params![project_id, prefix]).await?.int("last")
 }
 
-/// The number of a new item and its place, behind its siblings.
-pub async fn next_place(
+/// The number of a new item and its position, behind its siblings.
+pub async fn next_number_and_position(
     conn: &mut Conn,
     project_id: Uuid,
     kind: Kind,
@@ -189,8 +189,8 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
     Ok(())
 }
 
-/// Makes an item a tombstone, as one of those that fall together under `deletion_id`.
-pub async fn bury(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
+/// Soft delete: makes an item a tombstone, as one of those that go together under `deletion_id` (cascade).
+pub async fn soft_delete(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
     let sql = "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
     let now = tx.now();
     if tx.conn.run(sql, params![item.id, now, deletion_id]).await? == 0 {
@@ -200,8 +200,8 @@ pub async fn bury(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
     crate::search::remove_item(tx, item.id).await
 }
 
-/// Brings a tombstone back.
-pub async fn raise(tx: &mut Tx, item: &Item) -> Result<()> {
+/// Undelete: brings a tombstone back.
+pub async fn undelete(tx: &mut Tx, item: &Item) -> Result<()> {
     let sql = "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NOT NULL";
     let now = tx.now();
     if tx.conn.run(sql, params![item.id, now]).await? == 0 {
@@ -211,20 +211,20 @@ pub async fn raise(tx: &mut Tx, item: &Item) -> Result<()> {
     crate::search::index_item_with_comments(tx, item).await
 }
 
-/// The deletion an item fell in.
+/// The deletion that made an item a tombstone.
 pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
     conn.one("SELECT deletion_id FROM item WHERE id = $1", params![id])
         .await?
         .opt_id("deletion_id")
 }
 
-/// The items that fell together, containers first.
-pub async fn fallen_with(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
+/// The items one deletion took (its cascade), containers first.
+pub async fn deleted_by(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
     let sql = select_items!("", "WHERE i.deletion_id = $1");
-    let mut fallen = items(&conn.all(sql, params![deletion_id]).await?)?;
+    let mut deleted = items(&conn.all(sql, params![deletion_id]).await?)?;
     // A container can be younger than what was moved into it, so age does not tell which is which.
-    fallen.sort_by_key(|item| (item.kind, item.created_at, item.id));
-    Ok(fallen)
+    deleted.sort_by_key(|item| (item.kind, item.created_at, item.id));
+    Ok(deleted)
 }
 
 /// The requirements that point to a criterion.

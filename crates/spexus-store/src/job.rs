@@ -13,43 +13,43 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a job may hold the writer.
+/// The class of a job: how long it may hold the writer, and whether it shares a group commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum JobClass {
     /// As long as any write.
     Short,
     /// A transaction of many steps, with a limit of its own; it shares no transaction with others.
-    Together,
+    MultiStep,
     /// As long as it takes: work of an operator on a whole database. It shares no transaction either.
-    Long,
+    Maintenance,
 }
 
 /// A job without its type: what the queue holds.
 pub(crate) trait Job: Send {
     /// Whether anybody still waits for it.
-    fn is_wanted(&self, now: Instant) -> bool;
+    fn is_awaited(&self, now: Instant) -> bool;
     /// Whether it is still to be done. From then on it is the writer's, and whoever asked waits for its outcome.
     fn take(&self, now: Instant) -> bool;
     /// How long it may hold the writer.
-    fn hold(&self) -> Hold;
+    fn class(&self) -> JobClass;
     /// Does the work. The answer is sent by what it returns, once the fate of the transaction is known.
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done>;
+    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, FinishedJob>;
     /// Answers without having done anything.
     fn refuse(self: Box<Self>, error: Error);
 }
 
-/// Work done, waiting for the commit.
-pub(crate) struct Done {
+/// A job that was run and waits for the commit.
+pub(crate) struct FinishedJob {
     pub(crate) keep: bool,
     pub(crate) answer: Box<dyn FnOnce(Result<()>) + Send>,
 }
 
-/// The place of a job in the queue, shared by whoever waits and the writer.
+/// The ticket of a job in the queue, shared by whoever waits and the writer.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct QueueTicket {
     state: AtomicU8,
-    /// When it must have begun.
-    begin_by: Instant,
+    /// The deadline by which it must have begun.
+    start_deadline: Instant,
     /// The request it belongs to.
     claim: Option<Arc<Claim>>,
 }
@@ -58,38 +58,38 @@ const WAITING: u8 = 0;
 const TAKEN: u8 = 1;
 const LEFT: u8 = 2;
 
-impl Turn {
+impl QueueTicket {
     pub(crate) fn new(wait: Duration) -> Arc<Self> {
         Arc::new(Self {
             state: AtomicU8::new(WAITING),
-            begin_by: Instant::now() + wait,
+            start_deadline: Instant::now() + wait,
             claim: Claim::current(),
         })
     }
 
-    pub(crate) fn begin_by(&self) -> Instant {
-        self.begin_by
+    pub(crate) fn start_deadline(&self) -> Instant {
+        self.start_deadline
     }
 
     /// Leaves the queue, unless the job has begun.
     pub(crate) fn leave(&self) -> bool {
-        self.turn_to(LEFT)
+        self.move_to(LEFT)
     }
 
-    fn is_wanted(&self, now: Instant) -> bool {
+    fn is_awaited(&self, now: Instant) -> bool {
         let given_up = || self.claim.as_ref().is_some_and(|claim| claim.is_given_up());
-        self.state.load(Ordering::Acquire) == WAITING && now < self.begin_by && !given_up()
+        self.state.load(Ordering::Acquire) == WAITING && now < self.start_deadline && !given_up()
     }
 
     fn take(&self, now: Instant) -> bool {
-        self.is_wanted(now) && self.turn_to(TAKEN)
+        self.is_awaited(now) && self.move_to(TAKEN)
     }
 
     fn keep(&self) -> bool {
         self.claim.as_ref().is_none_or(|claim| claim.keep())
     }
 
-    fn turn_to(&self, state: u8) -> bool {
+    fn move_to(&self, state: u8) -> bool {
         self.state
             .compare_exchange(WAITING, state, Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
@@ -101,8 +101,8 @@ pub(crate) struct TypedJob<T, F> {
     work: F,
     answer: oneshot::Sender<Result<T>>,
     /// `None` inside a transaction that has begun: there it is the transaction that is waited for.
-    turn: Option<Arc<Turn>>,
-    hold: Hold,
+    ticket: Option<Arc<QueueTicket>>,
+    class: JobClass,
 }
 
 impl<T, F> TypedJob<T, F>
@@ -113,8 +113,8 @@ where
     /// A job, and where its answer will be.
     pub(crate) fn boxed(
         actor: Actor,
-        hold: Hold,
-        turn: Option<Arc<Turn>>,
+        class: JobClass,
+        ticket: Option<Arc<QueueTicket>>,
         work: F,
     ) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
         let (answer, answered) = oneshot::channel();
@@ -122,8 +122,8 @@ where
             actor,
             work,
             answer,
-            turn,
-            hold,
+            ticket,
+            class,
         };
         (Box::new(job), answered)
     }
@@ -136,25 +136,25 @@ where
 {
     //= specs/spexus-store.md#time
     //# A write whose caller left before it began MUST NOT be worked for.
-    fn is_wanted(&self, now: Instant) -> bool {
-        !self.answer.is_closed() && self.turn.as_ref().is_none_or(|turn| turn.is_wanted(now))
+    fn is_awaited(&self, now: Instant) -> bool {
+        !self.answer.is_closed() && self.ticket.as_ref().is_none_or(|ticket| ticket.is_awaited(now))
     }
 
     fn take(&self, now: Instant) -> bool {
-        !self.answer.is_closed() && self.turn.as_ref().is_none_or(|turn| turn.take(now))
+        !self.answer.is_closed() && self.ticket.as_ref().is_none_or(|ticket| ticket.take(now))
     }
 
-    fn hold(&self) -> Hold {
-        self.hold
+    fn class(&self) -> JobClass {
+        self.class
     }
 
-    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, Done> {
+    fn run<'t>(self: Box<Self>, tx: &'t mut Tx, now: Timestamp) -> BoxFuture<'t, FinishedJob> {
         Box::pin(async move {
             let Self {
                 actor,
                 work,
                 answer,
-                turn,
+                ticket,
                 ..
             } = *self;
             tx.begin_job(actor, now);
@@ -171,14 +171,14 @@ where
             //# A write whose caller left before it was finished MUST leave no trace.
             // The last moment at which it can be undone alone. From here on it is committed with the others, and whoever
             // waits for it waits for the outcome.
-            let wanted = || !answer.is_closed() && turn.is_none_or(|turn| turn.keep());
+            let wanted = || !answer.is_closed() && ticket.is_none_or(|ticket| ticket.keep());
             let keep = result.is_ok() && !tx.is_discarded() && wanted();
             let answer = Box::new(move |commit: Result<()>| {
                 let result = result.and_then(|value| commit.map(|()| value));
                 // The client may have gone away; what is committed stands either way.
                 let _ = answer.send(result);
             });
-            Done { keep, answer }
+            FinishedJob { keep, answer }
         })
     }
 
@@ -187,8 +187,8 @@ where
     }
 }
 
-/// What a write is told that did not get its turn.
-pub(crate) fn waited_too_long(wait: Duration) -> Error {
+/// What a write is told whose queue deadline passed.
+pub(crate) fn queue_timeout(wait: Duration) -> Error {
     let message = format!(
         "the write waited {} ms for its turn; nothing was done",
         wait.as_millis()

@@ -1,7 +1,7 @@
 //! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
 //!
 //! The decision that shaped this crate: all writes of a process go through one writer (`writer.rs`) that runs jobs which
-//! wait together in one transaction, and every change and its row in the hash-chained `change` table commit together.
+//! wait together in one transaction (group commit), and every change and its row in the hash-chained `change` table commit together.
 //! That gives one order of things to history, feeds and subscriptions, and makes many writers cheaper than one instead
 //! of slower. Reads use their own connections and never wait for writes.
 //!
@@ -14,6 +14,7 @@ pub mod audit;
 pub mod backup;
 pub mod baselines;
 pub mod chain;
+mod change_broadcast;
 pub mod changes;
 pub mod comments;
 mod connect;
@@ -24,7 +25,6 @@ pub mod differences;
 pub mod engine;
 mod error;
 pub mod idempotency;
-mod inside;
 #[cfg(test)]
 mod interrupts;
 pub mod items;
@@ -33,20 +33,19 @@ pub mod links;
 pub mod listing;
 pub mod logins;
 pub mod mcp_sessions;
+mod nested_transaction;
 #[cfg(test)]
 mod plans;
 mod pool;
 pub mod projects;
 pub mod prompts;
-mod pulse;
-pub mod rehearsal;
 pub mod report;
 pub mod roots;
 mod schema;
+pub mod scratch_copy;
 pub mod search;
 pub mod server;
 pub mod settings;
-mod shelf;
 mod snapshot;
 mod sqlite;
 pub mod staging;
@@ -62,13 +61,19 @@ pub use error::{Error, Result};
 pub use pool::Location;
 pub use tx::{Actor, Tx};
 
+use change_broadcast::ChangeBroadcast;
 use futures_util::future::{BoxFuture, Either, select};
+use job::JobClass;
+use nested_transaction::NestedTransaction;
+use pool::Pool;
+use snapshot::{SnapshotHandle, SnapshotPermits};
 use spexus_domain::Timestamp;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
+use writer::Writer;
 
 /// Where the time comes from; tests bring their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -128,65 +133,81 @@ impl Default for StoreOptions {
     }
 }
 
-/// The database. Cheap to clone; all clones share connections and the writer.
+/// The database: one shared handle. All clones share connection pools and the writer.
 #[derive(Clone)]
 pub struct Store {
-    readers: pool::Pool,
+    shared: Arc<Shared>,
+    /// The transaction in which everything happens, or the snapshot at which everything is read, where there is one.
+    scope: Scope,
+}
+
+/// What reads and writes of a handle happen in.
+#[derive(Clone)]
+enum Scope {
+    /// Each read has a connection, each write a transaction of its own.
+    Alone,
+    /// One transaction for all of them.
+    Transaction(NestedTransaction),
+    /// One moment for all reads; no writes.
+    Snapshot(SnapshotHandle),
+}
+
+struct Shared {
+    readers: Pool,
     /// A few connections that long reads cannot take.
-    lookups: pool::Pool,
-    writing: pool::Pool,
-    writer: writer::Writer,
-    pulse: Arc<pulse::Pulse>,
+    lookups: Pool,
+    writing: Pool,
+    writer: Writer,
+    broadcast: Arc<ChangeBroadcast>,
     clock: Clock,
     location: Location,
-    reads: Arc<AtomicU64>,
+    reads: AtomicU64,
     max_import_silence: Duration,
-    /// The transaction in which everything happens, where one was opened.
-    inside: Option<inside::Inside>,
-    snapshots: snapshot::Snapshots,
-    /// The moment at which everything is read, where one is held.
-    snapshot: Option<snapshot::Snapshot>,
+    snapshots: SnapshotPermits,
 }
 
 impl Store {
     /// Opens a database, brings its tables up to date, and starts the writer. Tells whether it was empty.
     pub async fn open(location: &Location, options: &StoreOptions, clock: Clock) -> Result<(Self, bool)> {
-        let writing = pool::Pool::for_writing(location, options).await?;
+        let writing = Pool::for_writing(location, options).await?;
         let mut conn = writing.acquire().await?;
         let fresh = schema::prepare(&mut conn, options.may_prepare).await?;
         let head = chain::Head::read(&mut conn).await?;
         drop(conn);
-        let readers = pool::Pool::for_reading(location, options, options.max_read_connections)?;
-        let lookups = pool::Pool::for_reading(location, options, options.max_lookup_connections.max(1))?;
-        let pulse = pulse::Pulse::new(head.seq);
-        tokio::spawn(pulse::watch(pulse.clone(), lookups.clone()));
-        let writer = writer::Writer::start(writing.clone(), pulse.clone(), clock.clone(), options)?;
-        Ok((
-            Self {
-                readers,
-                lookups,
-                writing,
-                writer,
-                pulse,
-                clock,
-                location: location.clone(),
-                reads: Arc::default(),
-                max_import_silence: Duration::from_millis(options.max_import_silence_ms),
-                inside: None,
-                snapshots: snapshot::Snapshots::new(options.max_read_connections, options.acquire_timeout_ms),
-                snapshot: None,
-            },
-            fresh,
-        ))
+        let readers = Pool::for_reading(location, options, options.max_read_connections)?;
+        let lookups = Pool::for_reading(location, options, options.max_lookup_connections.max(1))?;
+        let broadcast = ChangeBroadcast::new(head.seq);
+        tokio::spawn(change_broadcast::follow_other_processes(
+            broadcast.clone(),
+            lookups.clone(),
+        ));
+        let writer = Writer::start(writing.clone(), broadcast.clone(), clock.clone(), options)?;
+        let shared = Shared {
+            readers,
+            lookups,
+            writing,
+            writer,
+            broadcast,
+            clock,
+            location: location.clone(),
+            reads: AtomicU64::new(0),
+            max_import_silence: Duration::from_millis(options.max_import_silence_ms),
+            snapshots: SnapshotPermits::new(options.max_read_connections, options.acquire_timeout_ms),
+        };
+        let store = Self {
+            shared: Arc::new(shared),
+            scope: Scope::Alone,
+        };
+        Ok((store, fresh))
     }
 
     /// A connection for reading.
     pub async fn read(&self) -> Result<Conn> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        match (&self.inside, &self.snapshot) {
-            (Some(inside), _) => inside.read().await,
-            (None, Some(snapshot)) => snapshot.read().await,
-            (None, None) => self.readers.acquire().await,
+        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        match &self.scope {
+            Scope::Transaction(transaction) => transaction.read().await,
+            Scope::Snapshot(snapshot) => snapshot.read().await,
+            Scope::Alone => self.shared.readers.acquire().await,
         }
     }
 
@@ -196,10 +217,10 @@ impl Store {
     //# Reads that take long MUST NOT keep look-ups of tokens, the question whether the database answers and news of changes
     //# waiting.
     pub async fn look_up(&self) -> Result<Conn> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        match &self.inside {
-            Some(inside) => inside.read().await,
-            None => self.lookups.acquire().await,
+        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        match &self.scope {
+            Scope::Transaction(transaction) => transaction.read().await,
+            Scope::Snapshot(_) | Scope::Alone => self.shared.lookups.acquire().await,
         }
     }
 
@@ -213,31 +234,33 @@ impl Store {
         F: FnOnce(Store) -> Fut,
         Fut: Future<Output = Result<T>>,
     {
-        let (inside, wishes) = inside::Inside::new();
-        let limit = self.writer.together_limit();
-        let holding = self.writer.write(actor, job::Hold::Together, move |tx| {
-            Box::pin(wishes.serve(tx, limit))
+        let (transaction, commands) = NestedTransaction::new();
+        let writer = &self.shared.writer;
+        let limit = writer.transaction_limit();
+        let holding = writer.write(actor, JobClass::MultiStep, move |tx| {
+            Box::pin(commands.serve(tx, limit))
         });
         let store = Self {
-            inside: Some(inside.clone()),
-            ..self.clone()
+            shared: self.shared.clone(),
+            scope: Scope::Transaction(transaction.clone()),
         };
         let working = async move {
             let done = work(store).await;
-            inside.end(keep && done.is_ok()).await;
+            transaction.end(keep && done.is_ok()).await;
             done
         };
         let (holding, working) = (pin!(holding), pin!(working));
         let (held, done) = match select(holding, working).await {
             // What was done is undone already; whatever goes on would only hold the connection.
-            Either::Left((Err(error), _)) => return Err(inside::explained(error, limit)),
+            Either::Left((Err(error), _)) => return Err(nested_transaction::explain_timeout(error, limit)),
             Either::Left((held, working)) => (held, working.await),
             Either::Right((done, holding)) => (holding.await, done),
         };
         match (done, held) {
             // A step that came too late only knows that the transaction is over, not why.
-            (_, Err(error)) if inside::is_too_slow(&error) => Err(inside::too_slow(limit)),
-            (Err(error), _) if inside::is_too_slow(&error) => Err(inside::too_slow(limit)),
+            (_, Err(error)) | (Err(error), _) if nested_transaction::is_timeout(&error) => {
+                Err(nested_transaction::transaction_timeout(limit))
+            }
             // What the work says tells more than how its transaction ended.
             (done, held) => {
                 let done = done?;
@@ -255,10 +278,11 @@ impl Store {
         F: FnOnce(Store) -> Fut,
         Fut: Future<Output = Result<T>>,
     {
-        let (snapshot, mut held) = self.snapshots.hold(&self.readers).await?;
+        let shared = &self.shared;
+        let (snapshot, mut held) = shared.snapshots.hold(&shared.readers).await?;
         let store = Self {
-            snapshot: Some(snapshot),
-            ..self.clone()
+            shared: shared.clone(),
+            scope: Scope::Snapshot(snapshot),
         };
         let done = tokio::select! {
             biased;
@@ -269,14 +293,14 @@ impl Store {
         done
     }
 
-    /// Whether everything happens in a transaction that is not over.
-    pub fn is_inside(&self) -> bool {
-        self.inside.is_some() || self.snapshot.is_some()
+    /// Whether everything happens in a transaction or snapshot that is not over.
+    pub fn is_in_transaction(&self) -> bool {
+        !matches!(self.scope, Scope::Alone)
     }
 
     /// How often a connection for reading was asked for: what is answered from memory leaves it as it is.
     pub fn reads(&self) -> u64 {
-        self.reads.load(Ordering::Relaxed)
+        self.shared.reads.load(Ordering::Relaxed)
     }
 
     /// Runs a job in the next write transaction; answers when it is durable. A job that returns an error changes
@@ -288,11 +312,7 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        match (&self.inside, &self.snapshot) {
-            (Some(inside), _) => inside.write(actor, job).await,
-            (None, Some(_)) => Err(only_reads()),
-            (None, None) => self.writer.write(actor, job::Hold::Short, job).await,
-        }
+        self.write_as(JobClass::Short, actor, job).await
     }
 
     /// Like `write`, for work of an operator on a whole database: it may take as long as it takes, and all other writes
@@ -302,41 +322,49 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        match (&self.inside, &self.snapshot) {
-            (Some(inside), _) => inside.write(actor, job).await,
-            (None, Some(_)) => Err(only_reads()),
-            (None, None) => self.writer.write(actor, job::Hold::Long, job).await,
+        self.write_as(JobClass::Maintenance, actor, job).await
+    }
+
+    async fn write_as<T, F>(&self, class: JobClass, actor: Actor, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        match &self.scope {
+            Scope::Transaction(transaction) => transaction.write(actor, job).await,
+            Scope::Snapshot(_) => Err(Error::Broken("a snapshot cannot be written to".into())),
+            Scope::Alone => self.shared.writer.write(actor, class, job).await,
         }
     }
 
     /// Follows the number of the last change, also of those made by other processes.
     pub fn follow(&self) -> watch::Receiver<i64> {
-        self.pulse.follow()
+        self.shared.broadcast.follow()
     }
 
     /// Follows the number of the last write to sessions of MCP clients, also by other processes.
     pub fn follow_sessions(&self) -> watch::Receiver<i64> {
-        self.pulse.follow_sessions()
+        self.shared.broadcast.follow_sessions()
     }
 
     /// A number that differs from an earlier one when users, tokens or projects may have changed in between.
     pub fn accounts_generation(&self) -> u64 {
-        self.pulse.accounts()
+        self.shared.broadcast.accounts()
     }
 
     /// Which engine it is.
     pub fn engine(&self) -> Engine {
-        self.readers.engine()
+        self.shared.readers.engine()
     }
 
     /// Where the database is.
     pub fn location(&self) -> &Location {
-        &self.location
+        &self.shared.location
     }
 
     /// The time.
     pub fn now(&self) -> Timestamp {
-        (self.clock)()
+        (self.shared.clock)()
     }
 
     /// Whether the database answers.
@@ -350,18 +378,15 @@ impl Store {
 
     /// How many writes wait for their turn.
     pub fn queued_writes(&self) -> usize {
-        self.writer.queued()
+        self.shared.writer.queued()
     }
 
     /// Takes no more writes, finishes those that were accepted, and closes all connections.
     pub async fn close(self) {
-        self.writer.close().await;
-        self.writing.close().await;
-        self.readers.close().await;
-        self.lookups.close().await;
+        let shared = &self.shared;
+        shared.writer.close().await;
+        shared.writing.close().await;
+        shared.readers.close().await;
+        shared.lookups.close().await;
     }
-}
-
-fn only_reads() -> Error {
-    Error::Broken("what only reads tried to write".into())
 }

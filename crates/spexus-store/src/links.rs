@@ -110,15 +110,15 @@ pub async fn confirm(tx: &mut Tx, id: Uuid) -> Result<i64> {
     tx.conn.one(sql, params![id]).await?.int("rev")
 }
 
-/// Ends a link, alone or with the items that fall under `deletion_id`.
-pub async fn bury(tx: &mut Tx, id: Uuid, deletion_id: Option<Uuid>) -> Result<()> {
+/// Soft delete of a link, alone or with the items that go under `deletion_id`.
+pub async fn soft_delete(tx: &mut Tx, id: Uuid, deletion_id: Option<Uuid>) -> Result<()> {
     let now = tx.now();
     let sql = "UPDATE link SET deleted_at = $2, deletion_id = $3, rev = rev + 1 WHERE id = $1";
     tx.conn.run(sql, params![id, now, deletion_id]).await.map(drop)
 }
 
-/// Brings back the links that fell with items, where both ends live again. Returns them.
-pub async fn raise_fallen(tx: &mut Tx, deletion_id: Uuid) -> Result<Vec<Link>> {
+/// Undeletes the links that one deletion took with its items, where both ends live again. Returns them.
+pub async fn undelete_by(tx: &mut Tx, deletion_id: Uuid) -> Result<Vec<Link>> {
     let sql = "UPDATE link SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1 WHERE deletion_id = $1 \
                AND NOT EXISTS (SELECT 1 FROM item i WHERE (i.id = link.source_id OR i.id = link.target_id) AND i.deleted_at IS NOT NULL) \
                AND NOT EXISTS (SELECT 1 FROM link o WHERE o.source_id = link.source_id AND o.target_id = link.target_id \

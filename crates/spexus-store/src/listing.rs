@@ -11,10 +11,10 @@ use spexus_domain::query::{Count, ItemFilter, Order, OrderField, Page, PageReque
 use spexus_domain::{Kind, Uuid};
 use std::cmp::Ordering;
 
-/// Where an item stands in a list: the value it is ordered by, and the id that breaks ties. Items of one status stand in
+/// The position of a page cursor: the value an item is ordered by, and the id that breaks ties. Items of one status stand in
 /// the order they were made, so that one index serves the order and the filter.
 #[derive(Serialize, Deserialize, PartialEq, PartialOrd)]
-enum Place {
+enum Position {
     Number(i64, Uuid),
     Text(String, Uuid),
     Status(String, i64, Uuid),
@@ -30,7 +30,7 @@ pub async fn items(
     order: Order,
     page: &PageRequest,
 ) -> Result<Page<Item>> {
-    let behind: Option<Place> = page.cursor.as_deref().map(cursor::read).transpose()?;
+    let behind: Option<Position> = page.cursor.as_deref().map(cursor::read).transpose()?;
     let mut data = Vec::new();
     let strands = strands(filter);
     for strand in &strands {
@@ -46,7 +46,7 @@ pub async fn items(
     let whole = !more && behind.is_none();
     let total = total(conn, filter, page.count, whole.then_some(found)).await?;
     let last = data.last().filter(|_| more);
-    let next_cursor = last.map(|last| cursor::write(&place(last, order.field)));
+    let next_cursor = last.map(|last| cursor::write(&position(last, order.field)));
     Ok(Page::new(data, total, next_cursor))
 }
 
@@ -107,12 +107,12 @@ async fn strand_page(
     conn: &mut Conn,
     filter: &ItemFilter,
     order: Order,
-    behind: Option<&Place>,
+    behind: Option<&Position>,
     rows: u32,
 ) -> Result<Vec<Item>> {
     let mut query = Conditions::of(filter);
-    if let Some(place) = behind {
-        query.continue_behind(order, place)?;
+    if let Some(position) = behind {
+        query.continue_behind(order, position)?;
     }
     let direction = if order.descending { "DESC" } else { "ASC" };
     let columns: Vec<String> = order_columns(order.field)
@@ -131,7 +131,7 @@ async fn strand_page(
 
 fn merge(items: &mut [Item], order: Order) {
     let compare = |a: &Item, b: &Item| {
-        let ascending = place(a, order.field).partial_cmp(&place(b, order.field));
+        let ascending = position(a, order.field).partial_cmp(&position(b, order.field));
         let ascending = ascending.unwrap_or(Ordering::Equal);
         if order.descending {
             ascending.reverse()
@@ -317,11 +317,13 @@ impl Conditions {
 
     //= specs/spexus-store.md#lists
     //# A list MUST show every item that passes its filter exactly once in every order, also where values are equal.
-    fn continue_behind(&mut self, order: Order, place: &Place) -> Result<()> {
-        let values = match (place, order.field) {
-            (Place::Number(value, id), field) if !is_text(field) => vec![self.bind(*value), self.bind(*id)],
-            (Place::Text(value, id), OrderField::Title) => vec![self.bind(value), self.bind(*id)],
-            (Place::Status(value, at, id), OrderField::Status) => {
+    fn continue_behind(&mut self, order: Order, position: &Position) -> Result<()> {
+        let values = match (position, order.field) {
+            (Position::Number(value, id), field) if !is_text(field) => {
+                vec![self.bind(*value), self.bind(*id)]
+            }
+            (Position::Text(value, id), OrderField::Title) => vec![self.bind(value), self.bind(*id)],
+            (Position::Status(value, at, id), OrderField::Status) => {
                 vec![self.bind(value), self.bind(*at), self.bind(*id)]
             }
             //= specs/spexus-store.md#lists
@@ -354,21 +356,21 @@ fn is_text(field: OrderField) -> bool {
     matches!(field, OrderField::Title | OrderField::Status)
 }
 
-fn place(item: &Item, field: OrderField) -> Place {
+fn position(item: &Item, field: OrderField) -> Position {
     match field {
-        OrderField::CreatedAt => Place::Number(item.created_at.0, item.id),
-        OrderField::UpdatedAt => Place::Number(item.updated_at.0, item.id),
-        OrderField::Priority => Place::Number(
+        OrderField::CreatedAt => Position::Number(item.created_at.0, item.id),
+        OrderField::UpdatedAt => Position::Number(item.updated_at.0, item.id),
+        OrderField::Priority => Position::Number(
             item.priority.map_or(9, |priority| i64::from(priority.number())),
             item.id,
         ),
-        OrderField::Title => Place::Text(item.title.clone(), item.id),
-        OrderField::Status => Place::Status(
+        OrderField::Title => Position::Text(item.title.clone(), item.id),
+        OrderField::Status => Position::Status(
             item.status.clone().unwrap_or_default(),
             item.created_at.0,
             item.id,
         ),
-        OrderField::Position => Place::Number(item.position, item.id),
+        OrderField::Position => Position::Number(item.position, item.id),
     }
 }
 
@@ -377,21 +379,21 @@ pub(crate) fn page_of<T>(
     rows: &[Row],
     limit: u32,
     read: impl Fn(&Row) -> Result<T>,
-    place: impl Fn(&T) -> String,
+    position: impl Fn(&T) -> String,
 ) -> Result<(Vec<T>, Option<String>)> {
     let mut data = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
     let more = data.len() > limit as usize;
     data.truncate(limit as usize);
-    let next = data.last().filter(|_| more).map(place);
+    let next = data.last().filter(|_| more).map(position);
     Ok((data, next))
 }
 
-/// A place in a list of that order, for tests.
+/// A cursor into a list of that order, for tests.
 #[cfg(test)]
 pub(crate) fn a_cursor(field: OrderField) -> String {
     cursor::write(&match field {
-        OrderField::Title => Place::Text("a".into(), Uuid::nil()),
-        OrderField::Status => Place::Status("a".into(), 1, Uuid::nil()),
-        _ => Place::Number(1, Uuid::nil()),
+        OrderField::Title => Position::Text("a".into(), Uuid::nil()),
+        OrderField::Status => Position::Status("a".into(), 1, Uuid::nil()),
+        _ => Position::Number(1, Uuid::nil()),
     })
 }

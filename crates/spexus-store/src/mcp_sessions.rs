@@ -14,7 +14,7 @@ const SERIES: (Uuid, &str) = (Uuid::nil(), "mcp_session");
 
 /// A session as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSession {
+pub struct StoredSession {
     /// Its id.
     pub id: String,
     /// The token, or else the user, it belongs to.
@@ -33,7 +33,7 @@ pub struct KeptSession {
 
 /// What a session limits itself to.
 #[derive(Clone, Copy, Debug)]
-pub struct KeepLimits {
+pub struct SessionLimits {
     /// How long a session is kept after its client was last heard of.
     pub max_idle_ms: i64,
     /// Sessions of one owner; those unseen for longest give way.
@@ -42,7 +42,7 @@ pub struct KeepLimits {
 
 /// A session another node wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct SessionWrite {
     /// Its id.
     pub id: String,
     /// The number of the write.
@@ -55,9 +55,9 @@ pub struct Written {
 /// last write and the ids of what was ended.
 pub async fn open(
     tx: &mut Tx,
-    session: &KeptSession,
+    session: &StoredSession,
     node: Uuid,
-    limits: KeepLimits,
+    limits: SessionLimits,
 ) -> Result<(i64, Vec<String>)> {
     //= specs/spexus-store.md#sessions
     //# A session that was not seen for the idle time MUST be forgotten.
@@ -85,7 +85,7 @@ pub async fn open(
 }
 
 /// Writes a whole session. One that ended stays so. Gives the number of the write.
-pub async fn put(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<i64> {
+pub async fn put(tx: &mut Tx, session: &StoredSession, node: Uuid) -> Result<i64> {
     //= specs/spexus-store.md#sessions
     //# A session that ended MUST NOT come back by a later write.
     let sql = "INSERT INTO mcp_session (id, owner, state, unread, mark, node, rev, seen_at) \
@@ -126,7 +126,7 @@ pub async fn set_state(tx: &mut Tx, id: &str, state: &str, node: Uuid) -> Result
 
 /// Writes what was not read and when the client was heard of, and leaves what it asked for as it is: another node may
 /// have been asked since.
-pub async fn save(tx: &mut Tx, session: &KeptSession, node: Uuid) -> Result<()> {
+pub async fn save(tx: &mut Tx, session: &StoredSession, node: Uuid) -> Result<()> {
     let sql = "INSERT INTO mcp_session (id, owner, state, unread, mark, node, rev, seen_at) \
                VALUES ($1, $2, $3, $4, $5, $6, 0, $7) ON CONFLICT (id) DO UPDATE SET \
                unread = excluded.unread, mark = excluded.mark, \
@@ -149,8 +149,8 @@ pub async fn get(
     conn: &mut Conn,
     id: &str,
     now: Timestamp,
-    limits: KeepLimits,
-) -> Result<Option<KeptSession>> {
+    limits: SessionLimits,
+) -> Result<Option<StoredSession>> {
     let sql = "SELECT * FROM mcp_session WHERE id = $1 AND ended_at IS NULL AND seen_at >= $2";
     let row = conn.optional(sql, params![id, oldest(now, limits)]).await?;
     row.as_ref().map(session).transpose()
@@ -175,12 +175,12 @@ pub async fn end_of(tx: &mut Tx, owner: Uuid) -> Result<()> {
 }
 
 /// What other nodes wrote after a number, in order.
-pub async fn written_since(conn: &mut Conn, rev: i64, node: Uuid, limit: u32) -> Result<Vec<Written>> {
+pub async fn written_since(conn: &mut Conn, rev: i64, node: Uuid, limit: u32) -> Result<Vec<SessionWrite>> {
     let sql = "SELECT id, rev, state, ended_at FROM mcp_session WHERE rev > $1 AND node <> $2 ORDER BY rev LIMIT $3";
     let rows = conn.all(sql, params![rev, node, limit]).await?;
     rows.iter()
         .map(|row| {
-            Ok(Written {
+            Ok(SessionWrite {
                 id: row.text("id")?,
                 rev: row.int("rev")?,
                 state: match row.opt_int("ended_at")? {
@@ -203,12 +203,12 @@ async fn next_rev(tx: &mut Tx) -> Result<i64> {
     items::next_number(&mut tx.conn, SERIES.0, SERIES.1).await
 }
 
-fn oldest(now: Timestamp, limits: KeepLimits) -> Timestamp {
+fn oldest(now: Timestamp, limits: SessionLimits) -> Timestamp {
     Timestamp(now.0.saturating_sub(limits.max_idle_ms.saturating_mul(1_000)))
 }
 
-fn session(row: &Row) -> Result<KeptSession> {
-    Ok(KeptSession {
+fn session(row: &Row) -> Result<StoredSession> {
+    Ok(StoredSession {
         id: row.text("id")?,
         owner: row.id("owner")?,
         state: row.text("state")?,

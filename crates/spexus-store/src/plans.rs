@@ -1,6 +1,6 @@
 //! How SQLite answers what is asked often: from an index, without scanning or sorting what may be many.
 
-use crate::differences::{self, Pace, Stretch};
+use crate::differences::{self, DiffLimits, HistoryRange};
 use crate::engine::Conn;
 use crate::{
     Location, Store, StoreOptions, changes, comments, items, links, listing, report, search, tokens,
@@ -34,7 +34,7 @@ async fn plans(ask: impl for<'c> FnOnce(&'c mut Conn) -> BoxFuture<'c, ()>) -> V
     let mut conn = store.read().await.unwrap();
     ask(&mut conn).await;
     let mut plans = Vec::new();
-    for (sql, params) in std::mem::take(&mut conn.asked) {
+    for (sql, params) in std::mem::take(&mut conn.statements) {
         let rows = conn
             .all(format!("EXPLAIN QUERY PLAN {sql}"), params)
             .await
@@ -76,7 +76,7 @@ async fn an_item_is_found_by_its_id() {
             items::last_position(conn, SOME, Kind::Requirement, Some(SOME))
                 .await
                 .unwrap();
-            items::fallen_with(conn, SOME).await.unwrap();
+            items::deleted_by(conn, SOME).await.unwrap();
         })
     })
     .await;
@@ -178,15 +178,15 @@ async fn a_search_ranks_only_what_it_found() {
     }
 }
 
-const SCOPES: [report::Scope; 4] = [
+const SCOPES: [report::ReportScope; 4] = [
     scope(None, false),
     scope(None, true),
     scope(Some(SOME), false),
     scope(Some(SOME), true),
 ];
 
-const fn scope(under: Option<Uuid>, only_inside: bool) -> report::Scope {
-    report::Scope {
+const fn scope(under: Option<Uuid>, only_inside: bool) -> report::ReportScope {
+    report::ReportScope {
         project_id: SOME,
         under,
         only_inside,
@@ -214,19 +214,19 @@ async fn ask_for_exports(conn: &mut Conn) {
 
 async fn ask_for_differences(conn: &mut Conn) {
     for max_short_steps in [-1, i64::MAX] {
-        let pace = Pace {
+        let limits = DiffLimits {
             max_short_steps,
-            ..Pace::default()
+            ..DiffLimits::default()
         };
-        let stretch = Stretch {
+        let range = HistoryRange {
             project_id: SOME,
             after: 1,
             until: 9,
         };
-        differences::page(conn, &stretch, &PageRequest::default(), &pace)
+        differences::page(conn, &range, &PageRequest::default(), &limits)
             .await
             .unwrap();
-        differences::steps_of(conn, &stretch, &[SOME, Uuid::nil()])
+        differences::steps_of(conn, &range, &[SOME, Uuid::nil()])
             .await
             .unwrap();
     }
@@ -254,7 +254,7 @@ async fn a_difference_is_walked_in_the_order_of_items() {
         let scanned = plan.iter().any(|step| step.starts_with("SCAN"));
         assert!(!scanned, "{sql}\n{}", plan.join("\n"));
         let sorted = plan.iter().any(|step| step.contains("B-TREE"));
-        // Only a short stretch is sorted.
+        // Only a short range is sorted.
         assert!(
             !sorted || !sql.contains("CASE WHEN c.project_id"),
             "{sql}\n{}",
@@ -278,7 +278,7 @@ async fn postgres_has_an_index_for_every_step_of_gaps_exports_and_differences() 
     ask_for_gaps(&mut conn).await;
     ask_for_exports(&mut conn).await;
     ask_for_differences(&mut conn).await;
-    for (sql, params) in std::mem::take(&mut conn.asked) {
+    for (sql, params) in std::mem::take(&mut conn.statements) {
         let rows = conn.all(format!("EXPLAIN {sql}"), params).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.text("QUERY PLAN").unwrap()).collect();
         let whole = |step: &&String| {

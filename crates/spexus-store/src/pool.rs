@@ -1,10 +1,10 @@
 //! Connections: opened with the settings the rest of the crate relies on.
 
-use crate::engine::{Conn, Engine, Link};
+use crate::engine::{Conn, Connection, Engine};
 use crate::error::{Error, Result};
-use crate::shelf::Shelf;
-use crate::sqlite::{Access, File};
-use crate::statement::Limit;
+use crate::sqlite::pool::ConnectionPool;
+use crate::sqlite::{Access, SqliteConnectOptions};
+use crate::statement::StatementLimits;
 use crate::{StoreOptions, connect};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
@@ -21,13 +21,13 @@ const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
 const MAX_PING: Duration = Duration::from_secs(1);
 
 /// How long to wait before connecting to a file again that another process is preparing.
-const RETRY_CONNECT: Duration = Duration::from_millis(10);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Connections to one database.
 #[derive(Clone)]
 pub(crate) enum Pool {
-    Sqlite(Arc<Shelf>, Limit),
-    Postgres(sqlx::Pool<Postgres>, Limit),
+    Sqlite(Arc<ConnectionPool>, StatementLimits),
+    Postgres(sqlx::Pool<Postgres>, StatementLimits),
 }
 
 /// Where a database is, read from its URL.
@@ -83,7 +83,7 @@ fn is_special(path: &str) -> bool {
 impl Pool {
     /// Connections for reading.
     pub(crate) fn for_reading(location: &Location, options: &StoreOptions, size: u32) -> Result<Self> {
-        let limit = Limit::of_reader(options.max_statement_ms);
+        let limit = StatementLimits::of_reader(options.max_statement_ms);
         match location {
             Location::File(path) => Ok(Self::sqlite(path, Access::Read, size, options, limit)),
             Location::Server(url) => {
@@ -107,11 +107,11 @@ impl Pool {
 
     /// The one connection for writing.
     pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
-        let limit = Limit::of_writer(options.max_statement_ms);
+        let limit = StatementLimits::of_writer(options.max_statement_ms);
         match location {
             Location::File(path) => {
-                let pool = Self::sqlite(path, Access::Make, 1, options, limit);
-                connect_patiently(&pool, path, options).await?;
+                let pool = Self::sqlite(path, Access::Create, 1, options, limit);
+                connect_with_retry(&pool, path, options).await?;
                 Ok(pool)
             }
             Location::Server(url) => {
@@ -126,7 +126,13 @@ impl Pool {
     /// One more connection to a SQLite file, for work that is neither plain reading nor the writer's.
     pub(crate) fn alone(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
-            Location::File(path) => Ok(Self::sqlite(path, Access::Write, 1, options, Limit::default())),
+            Location::File(path) => Ok(Self::sqlite(
+                path,
+                Access::Write,
+                1,
+                options,
+                StatementLimits::default(),
+            )),
             Location::Server(_) => Err(Error::Broken("only a file can be opened alone".into())),
         }
     }
@@ -134,19 +140,31 @@ impl Pool {
     /// A database of SQLite's own, without a name: only this connection sees it, and it is gone with it.
     pub(crate) fn private() -> Self {
         let options = StoreOptions::default();
-        Self::sqlite(Path::new(""), Access::Make, 1, &options, Limit::default())
+        Self::sqlite(
+            Path::new(""),
+            Access::Create,
+            1,
+            &options,
+            StatementLimits::default(),
+        )
     }
 
-    fn sqlite(path: &Path, access: Access, size: u32, options: &StoreOptions, limit: Limit) -> Self {
+    fn sqlite(
+        path: &Path,
+        access: Access,
+        size: u32,
+        options: &StoreOptions,
+        limit: StatementLimits,
+    ) -> Self {
         let wait = Duration::from_millis(options.acquire_timeout_ms);
-        let file = File::new(path.to_owned(), access, options);
-        Self::Sqlite(Shelf::new(file, size, wait), limit)
+        let file = SqliteConnectOptions::new(path.to_owned(), access, options);
+        Self::Sqlite(ConnectionPool::new(file, size, wait), limit)
     }
 
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
-            Self::Sqlite(shelf, limit) => Conn::new(Link::Sqlite(shelf.lend().await?), *limit),
-            Self::Postgres(pool, limit) => Conn::new(Link::Postgres(pool.acquire().await?), *limit),
+            Self::Sqlite(pool, limit) => Conn::new(Connection::Sqlite(pool.acquire().await?), *limit),
+            Self::Postgres(pool, limit) => Conn::new(Connection::Postgres(pool.acquire().await?), *limit),
         })
     }
 
@@ -178,27 +196,27 @@ impl Pool {
     /// Waits until it is closed.
     pub(crate) async fn closed(&self) {
         match self {
-            Self::Sqlite(shelf, _) => shelf.closed().await,
+            Self::Sqlite(pool, _) => pool.closed().await,
             Self::Postgres(pool, _) => pool.close_event().await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
-            Self::Sqlite(shelf, _) => shelf.close().await,
+            Self::Sqlite(pool, _) => pool.close().await,
             Self::Postgres(pool, _) => pool.close().await,
         }
     }
 }
 
 /// Turning a new file into a write-ahead one does not wait for another process that does the same; so we do.
-async fn connect_patiently(pool: &Pool, path: &Path, options: &StoreOptions) -> Result<()> {
+async fn connect_with_retry(pool: &Pool, path: &Path, options: &StoreOptions) -> Result<()> {
     let deadline = tokio::time::Instant::now() + Duration::from_millis(options.acquire_timeout_ms);
     loop {
         match pool.acquire().await {
             // A file that could not even be made will not be made by waiting.
             Err(Error::Unavailable(_)) if tokio::time::Instant::now() < deadline && path.exists() => {
-                tokio::time::sleep(RETRY_CONNECT).await;
+                tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
             }
             outcome => return outcome.map(drop),
         }

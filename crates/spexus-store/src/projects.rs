@@ -9,7 +9,7 @@ use spexus_domain::project::Project;
 /// A project by its key.
 pub async fn by_key(conn: &mut Conn, key: &str) -> Result<Option<Project>> {
     let rows = conn
-        .settled("SELECT * FROM project WHERE key = $1", params![key])
+        .all_cached("SELECT * FROM project WHERE key = $1", params![key])
         .await?;
     rows.first().map(project).transpose()
 }
@@ -17,7 +17,7 @@ pub async fn by_key(conn: &mut Conn, key: &str) -> Result<Option<Project>> {
 /// A project by its id.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Project>> {
     let rows = conn
-        .settled("SELECT * FROM project WHERE id = $1", params![id])
+        .all_cached("SELECT * FROM project WHERE id = $1", params![id])
         .await?;
     rows.first().map(project).transpose()
 }
@@ -33,7 +33,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Project>> {
 
 /// Writes a new project.
 pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let values = params![
@@ -51,7 +51,7 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
 
 /// Writes a changed project over the one before.
 pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6 WHERE id = $1";
     let values = params![
         project.id,

@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Links read at once to look for circles.
 const EDGE_ROWS: u32 = 5_000;
 
-/// What a report is about.
+/// The scope of a report: what it is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope {
+pub struct ReportScope {
     /// The project.
     pub project_id: Uuid,
     /// Only this item and what is below it.
@@ -26,9 +26,9 @@ pub struct Scope {
     pub only_inside: bool,
 }
 
-/// Where a page of a section ended.
+/// The position of a page cursor: where a page of a section ended.
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct Position {
     section: Section,
     number: i64,
     id: Uuid,
@@ -36,7 +36,7 @@ struct Place {
 
 /// How many items there are of each kind, status, type and assignee.
 pub async fn tallies(conn: &mut Conn, project_id: Uuid, under: Option<Uuid>) -> Result<Vec<Tally>> {
-    let scope = Scope {
+    let scope = ReportScope {
         project_id,
         under,
         only_inside: false,
@@ -54,7 +54,7 @@ pub async fn tallies(conn: &mut Conn, project_id: Uuid, under: Option<Uuid>) -> 
 
 /// The section a cursor belongs to.
 pub fn section_of(cursor: &str) -> Result<Section> {
-    Ok(cursor::read::<Place>(cursor)?.section)
+    Ok(cursor::read::<Position>(cursor)?.section)
 }
 
 //= specs/spexus-service.md#reports
@@ -62,12 +62,15 @@ pub fn section_of(cursor: &str) -> Result<Section> {
 /// One page of a section, and how many findings it has in all.
 pub async fn section(
     conn: &mut Conn,
-    scope: &Scope,
+    scope: &ReportScope,
     section: Section,
     page: &PageRequest,
 ) -> Result<Page<String>> {
-    let behind: Option<Place> = page.cursor.as_deref().map(cursor::read).transpose()?;
-    if behind.as_ref().is_some_and(|place| place.section != section) {
+    let behind: Option<Position> = page.cursor.as_deref().map(cursor::read).transpose()?;
+    if behind
+        .as_ref()
+        .is_some_and(|position| position.section != section)
+    {
         return Err(bad_cursor().into());
     }
     match section {
@@ -77,7 +80,7 @@ pub async fn section(
     }
 }
 
-impl Scope {
+impl ReportScope {
     fn with(&self) -> &'static str {
         match self.under {
             None => "",
@@ -139,10 +142,10 @@ impl Scope {
 /// Items that lack what they should have.
 async fn lacking(
     conn: &mut Conn,
-    scope: &Scope,
+    scope: &ReportScope,
     section: Section,
     page: &PageRequest,
-    behind: Option<Place>,
+    behind: Option<Position>,
 ) -> Result<Page<String>> {
     let (kind, lack) = lack(section, scope.only_inside);
     let from_where = format!(
@@ -155,7 +158,7 @@ async fn lacking(
     let mut values = scope.params();
     let (number, limit) = (values.len() + 1, values.len() + 2);
     values.extend(params![
-        behind.map_or(0, |place| place.number),
+        behind.map_or(0, |position| position.number),
         page.limit.saturating_add(1)
     ]);
     let sql = format!(
@@ -163,14 +166,14 @@ async fn lacking(
         scope.with()
     );
     let rows = conn.all(sql, values).await?;
-    let place = |number: &i64| {
-        cursor::write(&Place {
+    let position = |number: &i64| {
+        cursor::write(&Position {
             section,
             number: *number,
             id: Uuid::nil(),
         })
     };
-    let (numbers, next) = page_of(&rows, page.limit, |row| row.int("number"), place)?;
+    let (numbers, next) = page_of(&rows, page.limit, |row| row.int("number"), position)?;
     let data = numbers
         .into_iter()
         .map(|number| Reference::of_kind(kind, number).to_string());
@@ -214,7 +217,7 @@ fn lack(section: Section, only_inside: bool) -> (Kind, String) {
     }
 }
 
-async fn count(conn: &mut Conn, scope: &Scope, from_where: &str) -> Result<i64> {
+async fn count(conn: &mut Conn, scope: &ReportScope, from_where: &str) -> Result<i64> {
     let sql = format!("{}SELECT count(*) AS n {from_where}", scope.with());
     conn.one(sql, scope.params()).await?.int("n")
 }
@@ -222,9 +225,9 @@ async fn count(conn: &mut Conn, scope: &Scope, from_where: &str) -> Result<i64> 
 /// Links an end of which changed since they were confirmed.
 async fn suspect_links(
     conn: &mut Conn,
-    scope: &Scope,
+    scope: &ReportScope,
     page: &PageRequest,
-    behind: Option<Place>,
+    behind: Option<Position>,
 ) -> Result<Page<String>> {
     let from_where = format!(
         "FROM {} AND (l.source_hash <> b.content_hash OR l.target_hash <> e.content_hash)",
@@ -234,7 +237,7 @@ async fn suspect_links(
     let mut values = scope.params();
     let (after, limit) = (values.len() + 1, values.len() + 2);
     values.extend(params![
-        behind.map_or(Uuid::nil(), |place| place.id),
+        behind.map_or(Uuid::nil(), |position| position.id),
         page.limit.saturating_add(1)
     ]);
     let sql = format!(
@@ -244,14 +247,14 @@ async fn suspect_links(
         scope.with()
     );
     let rows = conn.all(sql, values).await?;
-    let place = |(id, _): &(Uuid, String)| {
-        cursor::write(&Place {
+    let position = |(id, _): &(Uuid, String)| {
+        cursor::write(&Position {
             section: Section::SuspectLinks,
             number: 0,
             id: *id,
         })
     };
-    let (found, next) = page_of(&rows, page.limit, label, place)?;
+    let (found, next) = page_of(&rows, page.limit, label, position)?;
     let data = found.into_iter().map(|(_, label)| label).collect();
     Ok(Page::new(data, total, next))
 }
@@ -271,9 +274,9 @@ fn label(row: &Row) -> Result<(Uuid, String)> {
 /// Links of one type that lead back to where they began. Only the ends of links are kept in memory.
 async fn cycles(
     conn: &mut Conn,
-    scope: &Scope,
+    scope: &ReportScope,
     page: &PageRequest,
-    behind: Option<Place>,
+    behind: Option<Position>,
 ) -> Result<Page<String>> {
     let mut by_type = edges(conn, scope).await?;
     for known in crate::settings::link_types(conn).await? {
@@ -286,13 +289,13 @@ async fn cycles(
         found.extend(circles(links).into_iter().map(|circle| (name.clone(), circle)));
     }
     let total = i64::try_from(found.len()).unwrap_or(i64::MAX);
-    let from = usize::try_from(behind.map_or(0, |place| place.number)).unwrap_or(usize::MAX);
+    let from = usize::try_from(behind.map_or(0, |position| position.number)).unwrap_or(usize::MAX);
     let end = from.saturating_add(page.limit as usize);
     let shown: Vec<_> = found.drain(..).skip(from).take(page.limit as usize).collect();
     let names = names(conn, scope.project_id, &shown).await?;
     let data = shown.iter().map(|(name, circle)| sentence(name, circle, &names));
     let next = (i64::try_from(end).unwrap_or(i64::MAX) < total).then(|| {
-        cursor::write(&Place {
+        cursor::write(&Position {
             section: Section::Cycles,
             number: i64::try_from(end).unwrap_or(i64::MAX),
             id: Uuid::nil(),
@@ -302,7 +305,7 @@ async fn cycles(
 }
 
 /// The ends of the links of each type.
-async fn edges(conn: &mut Conn, scope: &Scope) -> Result<BTreeMap<String, Vec<(Uuid, Uuid)>>> {
+async fn edges(conn: &mut Conn, scope: &ReportScope) -> Result<BTreeMap<String, Vec<(Uuid, Uuid)>>> {
     let mut by_type: BTreeMap<String, Vec<(Uuid, Uuid)>> = BTreeMap::new();
     let mut last = Uuid::nil();
     loop {

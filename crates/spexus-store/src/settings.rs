@@ -27,7 +27,7 @@ pub async fn put_secret(tx: &mut Tx, name: &str, value: [u8; 32]) -> Result<()> 
 /// The requirement types, in the order they were made.
 pub async fn requirement_types(conn: &mut Conn) -> Result<Vec<RequirementType>> {
     let rows = conn
-        .settled(
+        .all_cached(
             "SELECT name, description FROM requirement_type ORDER BY ordinal, name",
             params![],
         )
@@ -44,7 +44,7 @@ pub async fn requirement_types(conn: &mut Conn) -> Result<Vec<RequirementType>> 
 
 /// Writes a requirement type, new or changed.
 pub async fn put_requirement_type(tx: &mut Tx, wanted: &RequirementType) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     let sql = "INSERT INTO requirement_type (name, description, ordinal) VALUES ($1, $2, (SELECT count(*) FROM requirement_type)) \
                ON CONFLICT (name) DO UPDATE SET description = excluded.description";
     tx.conn
@@ -55,7 +55,7 @@ pub async fn put_requirement_type(tx: &mut Tx, wanted: &RequirementType) -> Resu
 
 /// Removes a requirement type.
 pub async fn remove_requirement_type(tx: &mut Tx, name: &str) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     tx.conn
         .run("DELETE FROM requirement_type WHERE name = $1", params![name])
         .await
@@ -72,7 +72,7 @@ pub async fn count_of_requirement_type(conn: &mut Conn, name: &str) -> Result<i6
 /// The link types, in the order they were made.
 pub async fn link_types(conn: &mut Conn) -> Result<Vec<LinkType>> {
     let rows = conn
-        .settled(
+        .all_cached(
             "SELECT definition FROM link_type ORDER BY ordinal, name",
             params![],
         )
@@ -82,7 +82,7 @@ pub async fn link_types(conn: &mut Conn) -> Result<Vec<LinkType>> {
 
 /// Writes a link type, new or changed.
 pub async fn put_link_type(tx: &mut Tx, wanted: &LinkType) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     let sql = "INSERT INTO link_type (name, definition, ordinal) VALUES ($1, $2, (SELECT count(*) FROM link_type)) \
                ON CONFLICT (name) DO UPDATE SET definition = excluded.definition";
     tx.conn
@@ -93,7 +93,7 @@ pub async fn put_link_type(tx: &mut Tx, wanted: &LinkType) -> Result<()> {
 
 /// Removes a link type.
 pub async fn remove_link_type(tx: &mut Tx, name: &str) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     tx.conn
         .run("DELETE FROM link_type WHERE name = $1", params![name])
         .await
@@ -110,7 +110,7 @@ pub async fn count_of_link_type(conn: &mut Conn, name: &str) -> Result<i64> {
 /// The workflow of a kind; `None` for kinds without a status.
 pub async fn workflow(conn: &mut Conn, kind: Kind) -> Result<Option<Workflow>> {
     let rows = conn
-        .settled(
+        .all_cached(
             "SELECT definition, rev FROM workflow WHERE kind = $1",
             params![kind.name()],
         )
@@ -126,7 +126,7 @@ pub async fn workflow(conn: &mut Conn, kind: Kind) -> Result<Option<Workflow>> {
 
 /// Writes the workflow of a kind.
 pub async fn put_workflow(tx: &mut Tx, workflow: &Workflow) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     let sql = "INSERT INTO workflow (kind, definition, rev) VALUES ($1, $2, $3) \
                ON CONFLICT (kind) DO UPDATE SET definition = excluded.definition, rev = excluded.rev";
     tx.conn

@@ -1,68 +1,66 @@
-//! Several reads that see one moment, asked for by code that knows nothing of it.
+//! Snapshots: several reads that see one moment, asked for by code that knows nothing of it.
 //!
 //! A connection for reading opens a transaction and is lent to one reader after the other until the work is done. No
 //! writer is involved: writes go on meanwhile and are not seen. Each such work holds a connection, so only half of them
 //! can be held at once; the others stay for everybody else.
 
-use crate::engine::{Conn, Engine, Returned};
+use crate::engine::{Conn, Engine, ReturnedConnection};
 use crate::error::{Error, Result};
 use crate::pool::Pool;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 
-/// Who may hold a moment.
-#[derive(Clone)]
-pub(crate) struct Snapshots {
-    places: Arc<Semaphore>,
-    patience: Duration,
+/// Permits to hold a snapshot.
+pub(crate) struct SnapshotPermits {
+    permits: Semaphore,
+    acquire_timeout: Duration,
 }
 
-/// The way to a moment that is held.
+/// The handle of a snapshot that is held.
 #[derive(Clone)]
-pub(crate) struct Snapshot(mpsc::Sender<oneshot::Sender<Conn>>);
+pub(crate) struct SnapshotHandle(mpsc::Sender<oneshot::Sender<Conn>>);
 
-/// A moment that is held.
-pub(crate) struct Held<'a> {
+/// A snapshot that is held: a connection in a read transaction.
+pub(crate) struct HeldSnapshot<'a> {
     /// `None` once it is given back.
     conn: Option<Conn>,
     /// Where it comes back from whoever has it now.
-    lent: Option<oneshot::Receiver<Returned>>,
+    lent: Option<oneshot::Receiver<ReturnedConnection>>,
     readers: mpsc::Receiver<oneshot::Sender<Conn>>,
-    _place: SemaphorePermit<'a>,
+    _permit: SemaphorePermit<'a>,
 }
 
-impl Snapshots {
+impl SnapshotPermits {
     pub(crate) fn new(max_read_connections: u32, acquire_timeout_ms: u64) -> Self {
-        let places = usize::try_from(max_read_connections / 2).unwrap_or(1).max(1);
+        let permits = usize::try_from(max_read_connections / 2).unwrap_or(1).max(1);
         Self {
-            places: Arc::new(Semaphore::new(places)),
-            patience: Duration::from_millis(acquire_timeout_ms),
+            permits: Semaphore::new(permits),
+            acquire_timeout: Duration::from_millis(acquire_timeout_ms),
         }
     }
 
-    /// Holds this moment.
-    pub(crate) async fn hold(&self, readers: &Pool) -> Result<(Snapshot, Held<'_>)> {
-        let place = tokio::time::timeout(self.patience, self.places.acquire());
-        let place = place
+    /// Begins a snapshot of this moment.
+    pub(crate) async fn hold(&self, readers: &Pool) -> Result<(SnapshotHandle, HeldSnapshot<'_>)> {
+        let permit = tokio::time::timeout(self.acquire_timeout, self.permits.acquire());
+        let permit = permit
             .await
             .ok()
             .and_then(std::result::Result::ok)
             .ok_or_else(busy)?;
-        let (wishes, heard) = mpsc::channel(1);
-        let mut held = Held {
+        let (requests, received) = mpsc::channel(1);
+        let mut held = HeldSnapshot {
             conn: Some(readers.acquire().await?),
             lent: None,
-            readers: heard,
-            _place: place,
+            readers: received,
+            _permit: permit,
         };
         held.begin().await?;
-        Ok((Snapshot(wishes), held))
+        Ok((SnapshotHandle(requests), held))
     }
 }
 
-impl Snapshot {
-    /// The connection of the moment, until it is dropped.
+impl SnapshotHandle {
+    /// The connection of the snapshot, until it is dropped.
     pub(crate) async fn read(&self) -> Result<Conn> {
         let (lent, conn) = oneshot::channel();
         self.0.send(lent).await.map_err(|_| over())?;
@@ -70,7 +68,7 @@ impl Snapshot {
     }
 }
 
-impl Held<'_> {
+impl HeldSnapshot<'_> {
     async fn begin(&mut self) -> Result<()> {
         let conn = self.conn.as_mut().ok_or_else(over)?;
         let begin = match conn.engine() {
@@ -120,7 +118,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldSnapshot<'_> {
     fn drop(&mut self) {
         // Whoever went away in the middle left a transaction open.
         self.take_back();

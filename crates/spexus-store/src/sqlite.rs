@@ -1,11 +1,13 @@
 //! A SQLite file, spoken to on the thread that asks. A statement on a warm file takes some ten microseconds, which is
 //! less than waking another thread to do it; the ones that may take long tell the scheduler first, so that nobody waits
-//! behind them, and one that turns out to take long is interrupted and asked again on a thread of its own.
+//! behind them, and one that turns out to take long is interrupted and run again on a blocking thread.
+
+pub(crate) mod pool;
 
 use crate::engine::Param;
 use crate::error::{Error, Result};
-use crate::shelf::Loan;
 use crate::{Durability, StoreOptions};
+use pool::PooledConnection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, ToSql};
@@ -16,10 +18,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Statements that stay prepared on each connection.
-const PREPARED: usize = 256;
+const MAX_PREPARED_STATEMENTS: usize = 256;
 
-/// Steps of SQLite's machine between two looks at the clock: some hundred microseconds.
-const STEPS_BETWEEN_LOOKS: i32 = 4_000;
+/// Steps of SQLite's machine between two checks of the interrupt: some hundred microseconds.
+const STEPS_BETWEEN_INTERRUPT_CHECKS: i32 = 4_000;
 
 /// What a connection may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,41 +30,41 @@ pub(crate) enum Access {
     Read,
     /// Read and write what is there.
     Write,
-    /// Make the file when there is none, and have it written ahead.
-    Make,
+    /// Create the file when there is none, with a write-ahead log.
+    Create,
 }
 
 /// How connections to one file are opened.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
+pub(crate) struct SqliteConnectOptions {
     pub(crate) path: PathBuf,
     access: Access,
     durability: Durability,
-    patience: Duration,
+    busy_timeout: Duration,
 }
 
-impl File {
+impl SqliteConnectOptions {
     pub(crate) fn new(path: PathBuf, access: Access, options: &StoreOptions) -> Self {
         Self {
             path,
             access,
             durability: options.durability,
-            patience: Duration::from_millis(options.acquire_timeout_ms),
+            busy_timeout: Duration::from_millis(options.acquire_timeout_ms),
         }
     }
 
-    pub(crate) fn open(&self) -> Result<Opened> {
+    pub(crate) fn open(&self) -> Result<SqliteConnection> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if self.access == Access::Make {
+        if self.access == Access::Create {
             flags |= OpenFlags::SQLITE_OPEN_CREATE;
         }
         let conn = Connection::open_with_flags(&self.path, flags)?;
-        conn.busy_timeout(self.patience)?;
-        conn.set_prepared_statement_cache_capacity(PREPARED);
+        conn.busy_timeout(self.busy_timeout)?;
+        conn.set_prepared_statement_cache_capacity(MAX_PREPARED_STATEMENTS);
         // Else SQLite plans a statement anew whenever a LIMIT is bound, because another number might want another plan:
         // that was two thirds of a point read.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        if self.access == Access::Make {
+        if self.access == Access::Create {
             conn.pragma_update(None, "journal_mode", "WAL")?;
         }
         let synchronous = match self.durability {
@@ -72,48 +74,48 @@ impl File {
         conn.pragma_update(None, "synchronous", synchronous)?;
         conn.pragma_update(None, "foreign_keys", true)?;
         conn.pragma_update(None, "query_only", self.access == Access::Read)?;
-        let watch = Arc::new(Watch::new());
-        let seen = watch.clone();
-        conn.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || seen.is_over()))?;
-        Ok(Opened { conn, watch })
+        let interrupt = Arc::new(Interrupt::new());
+        let seen = interrupt.clone();
+        conn.progress_handler(STEPS_BETWEEN_INTERRUPT_CHECKS, Some(move || seen.is_over()))?;
+        Ok(SqliteConnection { conn, interrupt })
     }
 }
 
-/// A connection and what ends its statements.
+/// A connection to a SQLite file and the interrupt of its statements.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct SqliteConnection {
     conn: Connection,
-    watch: Arc<Watch>,
+    interrupt: Arc<Interrupt>,
 }
 
 /// Why a statement has no answer.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum StatementError {
     /// Its time was over, or nobody waited any more.
     Interrupted,
     /// Anything else.
     Failed(Error),
 }
 
-/// What a statement on a file answers.
-pub(crate) type Outcome<T> = std::result::Result<T, Asked>;
+/// The result of a statement on a file.
+pub(crate) type StatementResult<T> = std::result::Result<T, StatementError>;
 
-impl From<rusqlite::Error> for Asked {
+impl From<rusqlite::Error> for StatementError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => Asked::Interrupted,
-            _ => Asked::Failed(error.into()),
+            Some(rusqlite::ErrorCode::OperationInterrupted) => StatementError::Interrupted,
+            _ => StatementError::Failed(error.into()),
         }
     }
 }
 
-impl From<Error> for Asked {
+impl From<Error> for StatementError {
     fn from(error: Error) -> Self {
-        Asked::Failed(error)
+        StatementError::Failed(error)
     }
 }
 
-impl Opened {
+impl SqliteConnection {
     /// The rows of an answer, up to so many.
     pub(crate) fn rows(
         &self,
@@ -121,119 +123,120 @@ impl Opened {
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
-    ) -> Outcome<Vec<SqliteRow>> {
-        self.watch.until(until);
+    ) -> StatementResult<Vec<SqliteRow>> {
+        self.interrupt.set_deadline(until);
         rows(&self.conn, sql, params, limit)
     }
 
     /// Runs a statement and tells how many rows it touched.
-    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> Outcome<u64> {
-        self.watch.until(until);
+    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> StatementResult<u64> {
+        self.interrupt.set_deadline(until);
         run(&self.conn, sql, params)
     }
 
     /// Runs several statements without parameters.
-    pub(crate) fn script(&self, sql: &str, until: Option<Instant>) -> Outcome<()> {
-        self.watch.until(until);
+    pub(crate) fn script(&self, sql: &str, until: Option<Instant>) -> StatementResult<()> {
+        self.interrupt.set_deadline(until);
         Ok(self.conn.execute_batch(sql)?)
     }
 
     /// Ends what somebody left open, before somebody else gets it.
     pub(crate) fn is_clean(&self) -> bool {
         self.conn.is_autocommit() || {
-            self.watch.until(None);
+            self.interrupt.set_deadline(None);
             self.conn.execute_batch("ROLLBACK").is_ok()
         }
     }
 }
 
-/// Says when a statement has to end. SQLite asks it every few thousand steps.
+/// The interrupt of a connection: deadline and cancellation of its statements. SQLite asks it every few thousand steps.
 #[derive(Debug)]
-struct Watch {
-    born: Instant,
-    /// In nanoseconds since it was born.
-    end: AtomicU64,
-    /// The number of what is done aside, now or next.
+struct Interrupt {
+    created: Instant,
+    /// The deadline, in nanoseconds since it was created.
+    deadline: AtomicU64,
+    /// The number of the blocking run, now or next.
     run: AtomicU64,
-    /// The number of what nobody waits for.
-    left: AtomicU64,
+    /// The number of the blocking run that was cancelled.
+    cancelled: AtomicU64,
 }
 
-impl Watch {
+impl Interrupt {
     fn new() -> Self {
         Self {
-            born: Instant::now(),
-            end: AtomicU64::new(u64::MAX),
+            created: Instant::now(),
+            deadline: AtomicU64::new(u64::MAX),
             run: AtomicU64::new(1),
-            left: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
         }
     }
 
-    fn until(&self, end: Option<Instant>) {
-        let nanos = |end: Instant| end.saturating_duration_since(self.born).as_nanos() as u64;
-        self.end.store(end.map_or(u64::MAX, nanos), Ordering::Relaxed);
+    fn set_deadline(&self, end: Option<Instant>) {
+        let nanos = |end: Instant| end.saturating_duration_since(self.created).as_nanos() as u64;
+        self.deadline
+            .store(end.map_or(u64::MAX, nanos), Ordering::Relaxed);
     }
 
     fn is_over(&self) -> bool {
-        let end = self.end.load(Ordering::Relaxed);
-        self.left.load(Ordering::Relaxed) == self.run.load(Ordering::Relaxed)
-            || (end != u64::MAX && self.born.elapsed().as_nanos() as u64 >= end)
+        let end = self.deadline.load(Ordering::Relaxed);
+        self.cancelled.load(Ordering::Relaxed) == self.run.load(Ordering::Relaxed)
+            || (end != u64::MAX && self.created.elapsed().as_nanos() as u64 >= end)
     }
 }
 
-/// Interrupts what is done aside when whoever waits for it goes away.
-struct Leave {
-    watch: Arc<Watch>,
+/// Cancels a blocking run when whoever waits for it goes away.
+struct InterruptOnDrop {
+    interrupt: Arc<Interrupt>,
     run: u64,
 }
 
-impl Drop for Leave {
+impl Drop for InterruptOnDrop {
     fn drop(&mut self) {
         // What is over has given its number up, so nobody else's statement can be meant.
-        self.watch.left.store(self.run, Ordering::Relaxed);
+        self.interrupt.cancelled.store(self.run, Ordering::Relaxed);
     }
 }
 
-/// Does something with a lent connection on a thread that may block. Whoever stops waiting interrupts it.
-pub(crate) async fn aside<T: Send + 'static>(
-    loan: Loan,
-    work: impl FnOnce(&Loan) -> T + Send + 'static,
-) -> Result<(Loan, T)> {
-    let watch = loan.opened()?.watch.clone();
-    let run = watch.run.load(Ordering::Relaxed);
-    let _leave = Leave {
-        watch: watch.clone(),
+/// Runs work with a connection on a blocking thread. Whoever stops waiting interrupts it.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    conn: PooledConnection,
+    work: impl FnOnce(&PooledConnection) -> T + Send + 'static,
+) -> Result<(PooledConnection, T)> {
+    let interrupt = conn.opened()?.interrupt.clone();
+    let run = interrupt.run.load(Ordering::Relaxed);
+    let _interrupt_on_drop = InterruptOnDrop {
+        interrupt: interrupt.clone(),
         run,
     };
     let done = tokio::task::spawn_blocking(move || {
-        let done = work(&loan);
-        watch.run.fetch_add(1, Ordering::Relaxed);
-        (loan, done)
+        let done = work(&conn);
+        interrupt.run.fetch_add(1, Ordering::Relaxed);
+        (conn, done)
     });
     done.await.map_err(|error| Error::Broken(error.to_string()))
 }
 
-/// How long a statement may take.
+/// What a statement may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub(crate) enum Cost {
     /// One row by its key.
-    Small,
-    /// Nobody knows.
-    Open,
+    PointRead,
+    /// Any number of rows.
+    Unbounded,
 }
 
-/// Does something on this thread; where it may take long and others share the thread, they are moved away first.
-pub(crate) fn here<T>(effort: Effort, work: impl FnOnce() -> T) -> T {
+/// Runs work on this thread; where it may take long and others share the thread, they are moved away first.
+pub(crate) fn run_inline<T>(cost: Cost, work: impl FnOnce() -> T) -> T {
     let shared =
         || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if effort == Effort::Open && shared() {
+    if cost == Cost::Unbounded && shared() {
         tokio::task::block_in_place(work)
     } else {
         work()
     }
 }
 
-fn rows(conn: &Connection, sql: &str, params: &[Param], limit: usize) -> Outcome<Vec<SqliteRow>> {
+fn rows(conn: &Connection, sql: &str, params: &[Param], limit: usize) -> StatementResult<Vec<SqliteRow>> {
     let mut statement = conn.prepare_cached(sql)?;
     bind(&mut statement, params)?;
     let names: Arc<[Box<str>]> = statement.column_names().into_iter().map(Box::from).collect();
@@ -252,7 +255,7 @@ fn rows(conn: &Connection, sql: &str, params: &[Param], limit: usize) -> Outcome
     Ok(found)
 }
 
-fn run(conn: &Connection, sql: &str, params: &[Param]) -> Outcome<u64> {
+fn run(conn: &Connection, sql: &str, params: &[Param]) -> StatementResult<u64> {
     let mut statement = conn.prepare_cached(sql)?;
     bind(&mut statement, params)?;
     if statement.column_count() == 0 {

@@ -83,7 +83,7 @@ impl Snapshot {
     /// Begins one.
     pub async fn begin(store: &Store) -> Result<Self> {
         let mut conn = store.read().await?;
-        let lent = store.is_inside();
+        let lent = store.is_in_transaction();
         match conn.engine() {
             _ if lent => {}
             Engine::Sqlite => {
@@ -293,7 +293,7 @@ pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Resul
 
 /// Removes the types and prompts an empty installation was shipped with, to make room for those of another.
 pub async fn clear_shipped(tx: &mut Tx) -> Result<()> {
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     for table in ["requirement_type", "link_type", "prompt"] {
         tx.conn.run(format!("DELETE FROM {table}"), params![]).await?;
     }

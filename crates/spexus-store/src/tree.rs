@@ -43,7 +43,7 @@ pub async fn below(conn: &mut Conn, root: Uuid, max_depth: u32, max_nodes: u32) 
 
 /// How much of a tree is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct SubtreeLimits {
     /// Levels below the root.
     pub max_depth: u32,
     /// Items.
@@ -70,8 +70,8 @@ const NODE_BYTES: i64 = 400;
 
 //= specs/spexus-store.md#trees
 //# A tree MUST be cut by the bytes of its texts before they are read, and its total MUST count what was cut.
-/// The item and what is below it, as much as the extent allows. What does not fit is counted but not read.
-pub async fn within(conn: &mut Conn, root: Uuid, extent: &Extent) -> Result<Subtree> {
+/// The item and what is below it, as much as the limits allows. What does not fit is counted but not read.
+pub async fn within(conn: &mut Conn, root: Uuid, limits: &SubtreeLimits) -> Result<Subtree> {
     const SQL: &str = concat!(
         "WITH RECURSIVE down (node, depth) AS (",
         "SELECT id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
@@ -88,18 +88,18 @@ pub async fn within(conn: &mut Conn, root: Uuid, extent: &Extent) -> Result<Subt
             "WHERE i.id = z.node AND z.depth <= $2 AND (z.depth = 0 OR z.running <= $4) ORDER BY z.depth, i.position, i.id LIMIT $3"
         )
     );
-    let (sql, longest) = match extent.brief {
+    let (sql, longest) = match limits.brief {
         true => {
             let beginning = format!("substr(i.description, 1, {BRIEF_CHARS}) AS description,");
             (SQL.replacen("i.description,", &beginning, 1), BRIEF_CHARS)
         }
         false => (SQL.to_owned(), i64::MAX),
     };
-    let max_bytes = i64::try_from(extent.max_bytes).unwrap_or(i64::MAX);
+    let max_bytes = i64::try_from(limits.max_bytes).unwrap_or(i64::MAX);
     let values = params![
         root,
-        extent.max_depth,
-        extent.max_nodes,
+        limits.max_depth,
+        limits.max_nodes,
         max_bytes,
         NODE_BYTES,
         longest
@@ -109,7 +109,7 @@ pub async fn within(conn: &mut Conn, root: Uuid, extent: &Extent) -> Result<Subt
     let deepest = first.map(|row| row.int("deepest")).transpose()?;
     Ok(Subtree {
         total: first.map(|row| row.int("total")).transpose()?.unwrap_or(0),
-        deeper: deepest.is_some_and(|depth| depth > i64::from(extent.max_depth)),
+        deeper: deepest.is_some_and(|depth| depth > i64::from(limits.max_depth)),
         nodes: rows
             .iter()
             .map(|row| {

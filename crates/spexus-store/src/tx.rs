@@ -49,11 +49,11 @@ pub struct Tx {
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
     pub(crate) words: KnownWords,
-    /// Whether what is written is put into the index of search as well; a rehearsal has none.
+    /// Whether what is written is put into the index of search as well; a scratch copy has none.
     pub(crate) is_indexed: bool,
 }
 
-/// A change as it will be stored, without what its place in the chain decides.
+/// A change as it will be stored, without what its position in the chain decides.
 #[derive(Clone, Debug)]
 pub(crate) struct ToSeal<'a> {
     pub(crate) project_id: Option<Uuid>,
@@ -77,7 +77,7 @@ pub(crate) struct Mark {
 
 impl Tx {
     pub(crate) fn new(mut conn: Conn) -> Self {
-        conn.keep_settled();
+        conn.enable_settings_cache();
         let actor = Actor {
             user_id: Uuid::nil(),
             username: String::new(),
@@ -234,7 +234,7 @@ impl Tx {
         //# A write MUST see settings and projects as they are, whichever process changed them last.
         // Every change of a setting or a project is in the chain, so what was read is true until somebody else adds to it.
         if self.left != Some(head) {
-            self.conn.forget_settled();
+            self.conn.clear_settings_cache();
             // They may have forgotten words as well.
             self.words.forget();
         }
@@ -269,7 +269,7 @@ impl Tx {
 
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.state = mark;
-        self.conn.forget_settled();
+        self.conn.clear_settings_cache();
         self.words.begin();
     }
 }

@@ -1,15 +1,15 @@
-//! The one writer. Every change of a process goes through one queue and one connection: jobs that wait together run one
-//! after the other in one transaction and are made durable by one flush. A job that fails is undone alone; nobody hears
-//! "done" before the flush.
+//! The one writer, with group commit. Every change of a process goes through one queue and one connection: jobs that wait
+//! together run one after the other in one transaction and are made durable by one flush. A job that fails is rolled back
+//! alone, to its savepoint; nobody hears "done" before the flush.
 //!
 //! Everything here has a limit, because everybody waits behind it: for its turn each job has its own time from its
 //! arrival, a job that nobody waits for is not done, and a connection that does not answer is given up.
 
 use crate::chain::Head;
+use crate::change_broadcast::ChangeBroadcast;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::job::{Done, Hold, Job, Turn, TypedJob, waited_too_long};
-use crate::pulse::Pulse;
+use crate::job::{FinishedJob, Job, JobClass, QueueTicket, TypedJob, queue_timeout};
 use crate::tx::{Actor, Mark, Tx};
 use crate::{Clock, StoreOptions, pool::Pool, schema};
 use futures_util::future::BoxFuture;
@@ -22,11 +22,11 @@ use tokio::sync::{mpsc, watch};
 /// Taken at the start of every PostgreSQL write, so that the chain has one end whatever the number of nodes.
 pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
 
-/// Jobs that share one transaction at most.
-const MAX_BATCH_JOBS: usize = 256;
+/// Jobs that share one group commit at most.
+const MAX_GROUP_JOBS: usize = 256;
 
 /// How long a transaction takes further jobs; those in it wait for its end.
-const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
+const MAX_GROUP_TIME: Duration = Duration::from_millis(250);
 
 /// How long a node may sit in the middle of a write before PostgreSQL takes its lock away; a node whose machine
 /// vanished would otherwise stop all others.
@@ -40,8 +40,8 @@ const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
 /// How long it may take to answer when it is asked; a server behind a dead network answers nothing, ever.
 const MAX_PING: Duration = Duration::from_secs(1);
 
-/// What a trip to the server may take beyond what the server itself allows.
-const TRIP: Duration = Duration::from_secs(2);
+/// What a round trip to the server may take beyond what the server itself allows.
+const ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// How long the answer to COMMIT is waited for.
 const MAX_COMMIT: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ pub(crate) struct Limits {
     /// From the arrival of a job to its beginning.
     wait: Duration,
     write: Duration,
-    together: Duration,
+    transaction: Duration,
 }
 
 impl Limits {
@@ -60,15 +60,15 @@ impl Limits {
         Self {
             wait: Duration::from_millis(options.max_write_wait_ms),
             write: Duration::from_millis(options.max_write_ms),
-            together: Duration::from_millis(options.max_transaction_ms),
+            transaction: Duration::from_millis(options.max_transaction_ms),
         }
     }
 
-    fn of_job(&self, hold: Hold) -> Option<Duration> {
-        match hold {
-            Hold::Short => Some(self.write),
-            Hold::Together => Some(self.together),
-            Hold::Long => None,
+    fn of_job(&self, class: JobClass) -> Option<Duration> {
+        match class {
+            JobClass::Short => Some(self.write),
+            JobClass::MultiStep => Some(self.transaction),
+            JobClass::Maintenance => None,
         }
     }
 }
@@ -84,20 +84,25 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
-    pub(crate) fn start(pool: Pool, pulse: Arc<Pulse>, clock: Clock, options: &StoreOptions) -> Result<Self> {
+    pub(crate) fn start(
+        pool: Pool,
+        broadcast: Arc<ChangeBroadcast>,
+        clock: Clock,
+        options: &StoreOptions,
+    ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel(options.max_queued_writes.max(1));
         let limits = Limits::of(options);
         let (stop, stopping) = watch::channel(false);
         let (running, stopped) = watch::channel(());
         let engine = pool.engine();
         let work = async move {
-            let desk = Desk {
+            let write_loop = WriteLoop {
                 pool,
-                pulse,
+                broadcast,
                 clock,
                 limits,
             };
-            desk.run(jobs, stopping).await;
+            write_loop.run(jobs, stopping).await;
             drop(running);
         };
         match engine {
@@ -113,13 +118,13 @@ impl Writer {
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
-    pub(crate) async fn write<T, F>(&self, actor: Actor, hold: Hold, work: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, actor: Actor, class: JobClass, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let turn = Turn::new(self.limits.wait);
-        let (job, mut answered) = TypedJob::boxed(actor, hold, Some(turn.clone()), work);
+        let ticket = QueueTicket::new(self.limits.wait);
+        let (job, mut answered) = TypedJob::boxed(actor, class, Some(ticket.clone()), work);
         self.queue.try_send(job).map_err(|error| match error {
             //= specs/spexus-store.md#writes
             //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
@@ -131,21 +136,21 @@ impl Writer {
         })?;
         //= specs/spexus-store.md#time
         //# A write that did not begin within its time MUST be refused then, whatever waits before it, and MUST leave no trace.
-        let begun = tokio::time::timeout_at(turn.begin_by().into(), &mut answered);
+        let begun = tokio::time::timeout_at(ticket.start_deadline().into(), &mut answered);
         let answer = match begun.await {
             Ok(answer) => answer,
-            Err(_) if turn.leave() => return Err(waited_too_long(self.limits.wait)),
+            Err(_) if ticket.leave() => return Err(queue_timeout(self.limits.wait)),
             Err(_) => answered.await,
         };
         answer.unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
     }
 
     /// How long a transaction of many steps may take.
-    pub(crate) fn together_limit(&self) -> Duration {
-        self.limits.together
+    pub(crate) fn transaction_limit(&self) -> Duration {
+        self.limits.transaction
     }
 
-    /// Jobs that wait for their turn.
+    /// Jobs in the queue.
     pub(crate) fn queued(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
     }
@@ -176,23 +181,23 @@ fn shutting_down() -> Refusal {
     Refusal::new(Code::ServerShuttingDown, "the server is stopping")
 }
 
-/// Where the writer works.
-struct Desk {
+/// The loop that takes jobs off the queue and commits them in groups.
+struct WriteLoop {
     pool: Pool,
-    pulse: Arc<Pulse>,
+    broadcast: Arc<ChangeBroadcast>,
     clock: Clock,
     limits: Limits,
 }
 
-/// The connection between two transactions.
-struct Held {
+/// The connection between two transactions, idle since then.
+struct IdleConnection {
     tx: Tx,
     since: Instant,
 }
 
-impl Desk {
+impl WriteLoop {
     async fn run(&self, mut jobs: mpsc::Receiver<Box<dyn Job>>, mut stopping: watch::Receiver<bool>) {
-        let mut held = None;
+        let mut idle = None;
         let mut carried = None;
         loop {
             let job = match carried.take() {
@@ -200,11 +205,11 @@ impl Desk {
                 carried => carried,
             };
             let Some(first) = job else { return };
-            if !first.is_wanted(Instant::now()) {
-                first.refuse(waited_too_long(self.limits.wait));
+            if !first.is_awaited(Instant::now()) {
+                first.refuse(queue_timeout(self.limits.wait));
                 continue;
             }
-            let mut tx = match self.open(held.take()).await {
+            let mut tx = match self.open(idle.take()).await {
                 Ok(tx) => tx,
                 Err(error) => {
                     first.refuse(error);
@@ -212,11 +217,11 @@ impl Desk {
                 }
             };
             let outcome;
-            (outcome, carried) = self.batch(first, &mut jobs, &mut tx).await;
+            (outcome, carried) = self.group(first, &mut jobs, &mut tx).await;
             match outcome {
                 Ok(()) => {
                     let since = Instant::now();
-                    held = Some(Held { tx, since });
+                    idle = Some(IdleConnection { tx, since });
                 }
                 Err(_) => tx.conn.abandon(),
             }
@@ -225,9 +230,9 @@ impl Desk {
 
     /// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
     /// place and nobody notices. One on which a transaction could not begin is given up: what is open on it goes with it.
-    async fn open(&self, held: Option<Held>) -> Result<Tx> {
+    async fn open(&self, idle: Option<IdleConnection>) -> Result<Tx> {
         let started = Instant::now();
-        if let Some(Held { mut tx, since }) = held {
+        if let Some(IdleConnection { mut tx, since }) = idle {
             if since.elapsed() > MAX_UNTESTED_IDLE && !tx.conn.answers_within(MAX_PING).await {
                 tx.conn.abandon();
             } else {
@@ -256,41 +261,41 @@ impl Desk {
     }
 
     async fn begin(&self, tx: &mut Tx) -> Result<()> {
-        tokio::time::timeout(self.limits.wait + TRIP, begin(tx, self.limits.wait))
+        tokio::time::timeout(self.limits.wait + ROUND_TRIP, begin(tx, self.limits.wait))
             .await
             .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
     }
 
-    /// One transaction: the first job and all that wait behind it; and the job that is to have the next one for itself. An
+    /// One group commit: the first job and all that wait behind it; and the job that is to have the next one for itself. An
     /// error means that the connection cannot be trusted.
-    async fn batch(
+    async fn group(
         &self,
         first: Box<dyn Job>,
         jobs: &mut mpsc::Receiver<Box<dyn Job>>,
         tx: &mut Tx,
     ) -> (Result<()>, Option<Box<dyn Job>>) {
         let started = Instant::now();
-        let mut batch = Batch::new(tx, self.limits);
+        let mut group = GroupCommit::new(tx, self.limits);
         let mut next = Some(first);
         let mut taken = 0;
         let mut ran = Ok(());
-        while let Some(job) = next.take_if(|job| taken == 0 || job.hold() == Hold::Short) {
+        while let Some(job) = next.take_if(|job| taken == 0 || job.class() == JobClass::Short) {
             taken += 1;
-            let shares = job.hold() == Hold::Short;
-            ran = batch.run(job, (self.clock)()).await;
+            let shares = job.class() == JobClass::Short;
+            ran = group.run(job, (self.clock)()).await;
             //= specs/spexus-store.md#writes
             //# Writes that wait together SHOULD share one transaction.
-            if ran.is_ok() && shares && taken < MAX_BATCH_JOBS && started.elapsed() < MAX_BATCH_TIME {
+            if ran.is_ok() && shares && taken < MAX_GROUP_JOBS && started.elapsed() < MAX_GROUP_TIME {
                 next = jobs.try_recv().ok();
             }
         }
         let outcome = match ran {
-            Ok(()) => batch.end(&self.pulse).await,
+            Ok(()) => group.end(&self.broadcast).await,
             lost => lost,
         };
         //= specs/spexus-store.md#writes
         //# A write MUST be acknowledged only after it is durable.
-        for done in batch.kept {
+        for done in group.finished {
             (done.answer)(outcome.clone());
         }
         (outcome, next)
@@ -306,39 +311,39 @@ async fn next(
         job = jobs.recv() => job,
         //= specs/spexus-store.md#writes
         //# Writes that were accepted before the store was closed MUST be carried out.
-        () = told_to_stop(stopping) => {
+        () = stop_requested(stopping) => {
             jobs.close();
             jobs.recv().await
         }
     }
 }
 
-async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+async fn stop_requested(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-/// What the second job of a transaction is undone to, and every later one.
-const PROTECT: &str = "SAVEPOINT job";
-const PROTECT_NEXT: &str = "RELEASE SAVEPOINT job;SAVEPOINT job";
+/// The savepoint the second job of a group is rolled back to, and every later one.
+const FIRST_SAVEPOINT: &str = "SAVEPOINT job";
+const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT job;SAVEPOINT job";
 
-/// A transaction with the jobs that will stand when it is committed.
-struct Batch<'t> {
+/// A group commit: one transaction with the jobs that will stand when it is committed.
+struct GroupCommit<'t> {
     tx: &'t mut Tx,
-    kept: Vec<Done>,
+    finished: Vec<FinishedJob>,
     /// Whether there is a savepoint.
-    protected: bool,
+    has_savepoint: bool,
     /// What there was beside the database before the last job.
     before: Mark,
     limits: Limits,
 }
 
-impl<'t> Batch<'t> {
+impl<'t> GroupCommit<'t> {
     fn new(tx: &'t mut Tx, limits: Limits) -> Self {
         let before = tx.mark();
         Self {
             tx,
-            kept: Vec::new(),
-            protected: false,
+            finished: Vec::new(),
+            has_savepoint: false,
             before,
             limits,
         }
@@ -348,20 +353,20 @@ impl<'t> Batch<'t> {
     async fn run(&mut self, job: Box<dyn Job>, now: Timestamp) -> Result<()> {
         let begun = Instant::now();
         if !job.take(begun) {
-            job.refuse(waited_too_long(self.limits.wait));
+            job.refuse(queue_timeout(self.limits.wait));
             return Ok(());
         }
-        if let Err(error) = self.protect().await {
+        if let Err(error) = self.set_savepoint().await {
             job.refuse(error.clone());
             return Err(error);
         }
         self.before = self.tx.mark();
-        let limit = self.limits.of_job(job.hold());
-        self.tx.conn.end_by(limit.map(|limit| begun + limit));
+        let limit = self.limits.of_job(job.class());
+        self.tx.conn.set_deadline(limit.map(|limit| begun + limit));
         let done = job.run(self.tx, now).await;
-        self.tx.conn.end_by(None);
+        self.tx.conn.set_deadline(None);
         if done.keep {
-            self.kept.push(done);
+            self.finished.push(done);
             return Ok(());
         }
         let undone = self.undo().await;
@@ -370,16 +375,20 @@ impl<'t> Batch<'t> {
     }
 
     /// Makes sure that the next job can be undone alone. The first one can without: there is nothing else to keep.
-    async fn protect(&mut self) -> Result<()> {
-        if self.kept.is_empty() {
+    async fn set_savepoint(&mut self) -> Result<()> {
+        if self.finished.is_empty() {
             return Ok(());
         }
-        let sql = if self.protected { PROTECT_NEXT } else { PROTECT };
-        self.protected = true;
+        let sql = if self.has_savepoint {
+            NEXT_SAVEPOINT
+        } else {
+            FIRST_SAVEPOINT
+        };
+        self.has_savepoint = true;
         self.tx.conn.script(sql).await
     }
 
-    /// Undoes the last job, which is not among those kept.
+    /// Undoes the last job, which is not among the finished ones.
     async fn undo(&mut self) -> Result<()> {
         //= specs/spexus-store.md#writes
         //# A write that fails or panics MUST change nothing, and MUST NOT change the outcome of others in the same transaction.
@@ -387,7 +396,7 @@ impl<'t> Batch<'t> {
         // SQLite ends the whole transaction when it has to interrupt a statement that writes; then there is nothing to
         // go back to, and nothing of the others was committed either.
         let lost = |error| Error::Unavailable(format!("a transaction was lost: {error}"));
-        if !self.kept.is_empty() {
+        if !self.finished.is_empty() {
             return self
                 .tx
                 .conn
@@ -399,12 +408,12 @@ impl<'t> Batch<'t> {
         begin(self.tx, self.limits.wait).await
     }
 
-    /// Commits what is kept.
-    async fn end(&mut self, pulse: &Pulse) -> Result<()> {
-        if self.kept.is_empty() {
+    /// Commits the finished jobs.
+    async fn end(&mut self, broadcast: &ChangeBroadcast) -> Result<()> {
+        if self.finished.is_empty() {
             return self.tx.conn.script("ROLLBACK").await;
         }
-        commit(self.tx, pulse).await
+        commit(self.tx, broadcast).await
     }
 }
 
@@ -439,7 +448,7 @@ async fn begin(tx: &mut Tx, wait: Duration) -> Result<()> {
 }
 
 /// Makes it durable and tells everyone.
-async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
+async fn commit(tx: &mut Tx, broadcast: &ChangeBroadcast) -> Result<()> {
     let sent = match tx.conn.engine() {
         Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop),
         // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
@@ -459,6 +468,6 @@ async fn commit(tx: &mut Tx, pulse: &Pulse) -> Result<()> {
         false => error,
     })?;
     tx.committed();
-    pulse.committed(tx.base(), tx.head().seq, tx.touched_accounts());
+    broadcast.committed(tx.base(), tx.head().seq, tx.touched_accounts());
     Ok(())
 }

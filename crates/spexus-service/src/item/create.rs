@@ -92,7 +92,8 @@ pub(crate) async fn create_in(
         None => None,
     };
     attribute::check(&project.attributes, kind, &input.attributes)?;
-    let (number, position) = items::next_place(&mut tx.conn, project.id, kind, parent_id).await?;
+    let (number, position) =
+        items::next_number_and_position(&mut tx.conn, project.id, kind, parent_id).await?;
     let title = input.title.trim().to_owned();
     let item = Item {
         id: tx.new_id(),

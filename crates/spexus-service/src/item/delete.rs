@@ -114,7 +114,7 @@ pub(crate) async fn delete_in(
     found.preview.check(force)?;
     let deletion_id = tx.new_id();
     for link in &found.links {
-        links::bury(tx, link.id, Some(deletion_id)).await?;
+        links::soft_delete(tx, link.id, Some(deletion_id)).await?;
         link::record(tx, Action::Deleted, link).await?;
     }
     for requirement in &found.unpointed {
@@ -127,7 +127,7 @@ pub(crate) async fn delete_in(
     }
     // The deepest first, so that the history never shows a child without its container.
     for falling in found.items.iter().rev() {
-        items::bury(tx, falling, deletion_id).await?;
+        items::soft_delete(tx, falling, deletion_id).await?;
         let gone = Item {
             rev: falling.rev + 1,
             ..falling.clone()
@@ -159,10 +159,10 @@ pub(crate) async fn restore_in(
     };
     //= specs/spexus-service.md#rules
     //# What was deleted together MUST come back together.
-    let fallen = items::fallen_with(&mut tx.conn, deletion_id).await?;
+    let fallen = items::deleted_by(&mut tx.conn, deletion_id).await?;
     check_container(&mut tx.conn, &fallen).await?;
     for gone in &fallen {
-        items::raise(tx, gone).await?;
+        items::undelete(tx, gone).await?;
         let back = Item {
             rev: gone.rev + 1,
             deleted_at: None,
@@ -170,7 +170,7 @@ pub(crate) async fn restore_in(
         };
         record(tx, Action::Restored, None, &back).await?;
     }
-    for link in links::raise_fallen(tx, deletion_id).await? {
+    for link in links::undelete_by(tx, deletion_id).await? {
         // The refusal undoes all of it: who may not see the other end must not bring the link back either.
         link::check_ends(&context.caller, &link)?;
         link::record(tx, Action::Restored, &link).await?;

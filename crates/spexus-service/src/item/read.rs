@@ -10,7 +10,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::tree::Tree;
 use spexus_domain::{Code, Kind, Refusal, Ruled};
-use spexus_store::tree::Extent;
+use spexus_store::tree::SubtreeLimits;
 use spexus_store::{listing, tree};
 use utoipa::ToSchema;
 
@@ -106,7 +106,7 @@ async fn within(
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let root = context.item(&mut conn, "id", id, None).await?;
-    let extent = Extent {
+    let extent = SubtreeLimits {
         max_depth: depth.unwrap_or(u32::MAX - 1),
         max_nodes: MAX_TREE_NODES,
         max_bytes: MAX_PAGE_BYTES,

@@ -1,4 +1,4 @@
-//! How an import is carried out. A small one is one write like any other. A large one is rehearsed on a private copy, staged
+//! How an import is carried out. A small one is one write like any other. A large one is tried on a scratch copy, staged
 //! in short steps between which others write, and shown by one last transaction that first makes sure that nothing it relies
 //! on was changed meanwhile.
 
@@ -6,7 +6,7 @@ use super::{at_line, refused_at};
 use crate::Service;
 use spexus_domain::account::Caller;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
-use spexus_store::rehearsal::{Extent, Rehearsal};
+use spexus_store::scratch_copy::{CopyExtent, ScratchCopy};
 use spexus_store::staging::{self, Chunk, OtherChange, Publication, Shift, Staged};
 use spexus_store::{Actor, Conn, Error, Result, Store, Tx};
 use std::collections::HashMap;
@@ -37,9 +37,9 @@ pub(super) struct Notes {
     pub(super) project: Option<(Uuid, String)>,
     /// Whether the project must have been empty all the time.
     pub(super) is_alone: bool,
-    /// Whether the database had any item when a rehearsal began; `None` where there is no rehearsal.
+    /// Whether the database had any item when the scratch copy was made; `None` where there is none.
     pub(super) had_items: Option<bool>,
-    /// The real database, while all else is a rehearsal.
+    /// The real database, while all else happens in the scratch copy.
     pub(super) live: Option<Store>,
     /// Items the file speaks of that were so already, by the line.
     unchanged: HashMap<Uuid, u64>,
@@ -115,33 +115,33 @@ pub(super) async fn direct<T: Send + 'static>(
 pub(super) async fn staged<T: Send + 'static>(
     service: &Service,
     caller: &Caller,
-    extent: Extent,
+    extent: CopyExtent,
     dry_run: bool,
     work: Work<T>,
 ) -> Ruled<(T, Shown)> {
     let (store, actor) = (&service.store, Actor::from(caller));
-    let mut rehearsal = Rehearsal::begin(store, actor.clone(), extent).await?;
+    let mut scratch = ScratchCopy::begin(store, actor.clone(), extent).await?;
     let mut notes = Notes {
-        had_items: Some(rehearsal.had_items()),
+        had_items: Some(scratch.had_items()),
         live: Some(store.clone()),
         ..Notes::default()
     };
-    let done = work(rehearsal.tx(), &mut notes).await?;
-    if rehearsal.finish().await? == 0 {
+    let done = work(scratch.tx(), &mut notes).await?;
+    if scratch.finish().await? == 0 {
         return Ok((done, Shown::default()));
     }
     let shown = match dry_run {
         true => {
-            try_out(store, &mut rehearsal, &notes).await?;
+            try_out(store, &mut scratch, &notes).await?;
             Shown::default()
         }
-        false => show(store, &actor, rehearsal, notes).await?,
+        false => show(store, &actor, scratch, notes).await?,
     };
     Ok((done, shown))
 }
 
 /// Looks for what only the real database can refuse.
-async fn try_out(store: &Store, rehearsal: &mut Rehearsal, notes: &Notes) -> Result<()> {
+async fn try_out(store: &Store, scratch: &mut ScratchCopy, notes: &Notes) -> Result<()> {
     let (nothing, mut after) = (
         Staged {
             id: Uuid::nil(),
@@ -149,7 +149,7 @@ async fn try_out(store: &Store, rehearsal: &mut Rehearsal, notes: &Notes) -> Res
         },
         0,
     );
-    while let Some(chunk) = Chunk::read(rehearsal, nothing, after, 0).await? {
+    while let Some(chunk) = Chunk::read(scratch, nothing, after, 0).await? {
         after = chunk.last();
         refuse_taken(store, &chunk, notes).await?;
     }
@@ -157,10 +157,10 @@ async fn try_out(store: &Store, rehearsal: &mut Rehearsal, notes: &Notes) -> Res
 }
 
 /// Stages everything and shows it. What is left of it is taken away, whatever became of it.
-async fn show(store: &Store, actor: &Actor, mut rehearsal: Rehearsal, notes: Notes) -> Result<Shown> {
+async fn show(store: &Store, actor: &Actor, mut scratch: ScratchCopy, notes: Notes) -> Result<Shown> {
     let staged = patiently(|| Box::pin(begin(store, actor))).await?;
-    let shown = match stage(store, actor, &mut rehearsal, &notes, staged).await {
-        Ok(()) => publish(store, actor, rehearsal, notes, staged).await,
+    let shown = match stage(store, actor, &mut scratch, &notes, staged).await {
+        Ok(()) => publish(store, actor, scratch, notes, staged).await,
         Err(error) => Err(error),
     };
     if shown.is_err()
@@ -177,12 +177,12 @@ async fn show(store: &Store, actor: &Actor, mut rehearsal: Rehearsal, notes: Not
 async fn stage(
     store: &Store,
     actor: &Actor,
-    rehearsal: &mut Rehearsal,
+    scratch: &mut ScratchCopy,
     notes: &Notes,
     staged: Staged,
 ) -> Result<()> {
     let (mut after, mut next_doc) = (0, staged.first_doc);
-    while let Some(chunk) = Chunk::read(rehearsal, staged, after, next_doc).await? {
+    while let Some(chunk) = Chunk::read(scratch, staged, after, next_doc).await? {
         after = chunk.last();
         next_doc += chunk.documents();
         refuse_taken(store, &chunk, notes).await?;
@@ -213,16 +213,16 @@ async fn give_up(store: &Store, actor: &Actor, import: Uuid) -> Result<()> {
 async fn publish(
     store: &Store,
     actor: &Actor,
-    mut rehearsal: Rehearsal,
+    mut scratch: ScratchCopy,
     notes: Notes,
     staged: Staged,
 ) -> Result<Shown> {
-    let publication = Arc::new(Publication::of(&mut rehearsal, staged).await?);
+    let publication = Arc::new(Publication::of(&mut scratch, staged).await?);
     let project = notes.project.as_ref().map_or(Uuid::nil(), |(id, _)| *id);
-    let mut checked = rehearsal.base_seq();
+    let mut checked = scratch.base_seq();
     // What others did up to now is looked at before the writer is taken.
-    checked = check(&mut store.read().await?, &mut rehearsal, &notes, checked).await?;
-    let relied = Arc::new(Mutex::new((rehearsal, notes)));
+    checked = check(&mut store.read().await?, &mut scratch, &notes, checked).await?;
+    let relied = Arc::new(Mutex::new((scratch, notes)));
     let last = LastStep {
         publication,
         relied,
@@ -236,7 +236,7 @@ async fn publish(
 #[derive(Clone)]
 struct LastStep {
     publication: Arc<Publication>,
-    relied: Arc<Mutex<(Rehearsal, Notes)>>,
+    relied: Arc<Mutex<(ScratchCopy, Notes)>>,
     /// Up to where the changes of others were looked at.
     checked: i64,
     project: Uuid,
@@ -246,9 +246,9 @@ impl LastStep {
     async fn take(self, store: &Store, actor: &Actor) -> Result<Shown> {
         let job = store.write_long(actor.clone(), move |tx| {
             Box::pin(async move {
-                let (rehearsal, notes) = &mut *self.relied.lock().await;
+                let (scratch, notes) = &mut *self.relied.lock().await;
                 let begun = Instant::now();
-                check(&mut tx.conn, rehearsal, notes, self.checked).await?;
+                check(&mut tx.conn, scratch, notes, self.checked).await?;
                 let shift = staging::publish(tx, &self.publication, self.project).await?;
                 let held = begun.elapsed();
                 Ok(Shown { shift, held })
@@ -283,12 +283,12 @@ async fn refuse_taken(store: &Store, chunk: &Chunk, notes: &Notes) -> Result<()>
 /// Refuses to go on when something the import relies on was changed; tells up to where it looked.
 //= specs/spexus.md#transfer
 //# An import that relies on something that was changed while it ran MUST be refused with the line, and MUST leave nothing.
-async fn check(conn: &mut Conn, rehearsal: &mut Rehearsal, notes: &Notes, since: i64) -> Result<i64> {
+async fn check(conn: &mut Conn, scratch: &mut ScratchCopy, notes: &Notes, since: i64) -> Result<i64> {
     let mut checked = since;
     loop {
         let others = staging::changes_since(conn, checked, OTHERS_AT_ONCE).await?;
         for other in &others {
-            if let Some(line) = conflict(rehearsal, notes, other).await? {
+            if let Some(line) = conflict(scratch, notes, other).await? {
                 return Err(with_line(line, changed_meanwhile(other)).into());
             }
             checked = other.seq;
@@ -301,11 +301,11 @@ async fn check(conn: &mut Conn, rehearsal: &mut Rehearsal, notes: &Notes, since:
 
 /// Whether a change of somebody else is in the way, and of which line, where it is one.
 async fn conflict(
-    rehearsal: &mut Rehearsal,
+    scratch: &mut ScratchCopy,
     notes: &Notes,
     other: &OtherChange,
 ) -> Result<Option<Option<u64>>> {
-    if let Some(seq) = rehearsal.relies_on(other).await? {
+    if let Some(seq) = scratch.relies_on(other).await? {
         return Ok(Some(notes.line_of(seq)));
     }
     let here = notes

@@ -15,7 +15,7 @@ use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
 use spexus_domain::permission::Operation;
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid};
-use spexus_store::rehearsal::Extent;
+use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use spexus_store::{Error, Result, Store, Tx, items, settings, transfer};
 use std::collections::{HashMap, VecDeque};
@@ -97,7 +97,7 @@ pub(super) async fn apply(
         let mut conn = service.store.read().await?;
         Context::in_one_project(&mut conn, caller, project).await
     };
-    let extent = Extent::All(place.await?.project.id);
+    let extent = CopyExtent::All(place.await?.project.id);
     let (mut imported, shown) = large::staged(service, caller, extent, dry_run, work).await?;
     for row in &mut imported.rows {
         row.reference_id = shown.shift.apply(&row.reference_id);
@@ -400,7 +400,7 @@ impl Applying {
     }
 }
 
-/// Refuses a stale revision by the history of the real database, which a rehearsal does not have.
+/// Refuses a stale revision by the history of the real database, which a scratch copy does not have.
 async fn refuse_stale(live: Option<&Store>, item: &Item, row: &Row) -> Result<()> {
     match (live, row.patch.expect_rev) {
         (Some(live), Some(expected)) if expected != item.rev => {

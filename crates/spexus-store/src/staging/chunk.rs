@@ -1,10 +1,10 @@
-//! One step: rows of a rehearsal, made ready outside of the writer and written by one short job.
+//! One step: rows of a scratch copy, made ready outside of the writer and written by one short job.
 
 use super::{CHANGE, CHUNK_CHANGES, COMMENT, ITEM, LINK, Staged, keep_alive};
 use crate::copy::{self, Table};
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
-use crate::rehearsal::Rehearsal;
+use crate::scratch_copy::ScratchCopy;
 use crate::search::{self, Document};
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
@@ -17,7 +17,7 @@ pub struct Chunk {
     documents: Vec<Document>,
     /// The place of the last change in it.
     last: i64,
-    /// What is made in it: where its rows are kept, its place in the rehearsal, its id.
+    /// What is made in it: where its rows are kept, its number in the scratch copy, its id.
     made: Vec<(&'static str, i64, Uuid)>,
 }
 
@@ -30,18 +30,18 @@ const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN link l ON 
 const CHANGES: &str = "SELECT seq AS ordinal, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
 
 impl Chunk {
-    /// What was rehearsed behind a place; `None` behind the end. Documents are numbered from `next_doc` on.
+    /// The changes of the scratch copy behind one of them; `None` behind the end. Documents are numbered from `next_doc` on.
     pub async fn read(
-        rehearsal: &mut Rehearsal,
+        scratch: &mut ScratchCopy,
         staged: Staged,
         after: i64,
         next_doc: i64,
     ) -> Result<Option<Self>> {
-        let last = rehearsal.tx.seq().min(after + CHUNK_CHANGES);
+        let last = scratch.tx.seq().min(after + CHUNK_CHANGES);
         if last <= after {
             return Ok(None);
         }
-        let conn = &mut rehearsal.tx.conn;
+        let conn = &mut scratch.tx.conn;
         let items = conn.all(ITEMS, params![after, last]).await?;
         let comments = conn.all(COMMENTS, params![after, last]).await?;
         let links = conn.all(LINKS, params![after, last]).await?;
@@ -115,7 +115,7 @@ impl Chunk {
         search::add_documents(tx, &self.documents).await
     }
 
-    /// What it makes that is there already, with its place in the rehearsal and what is to be said of it.
+    /// What it makes that is there already, with its number in the scratch copy and what is to be said of it.
     pub async fn taken(&self, conn: &mut Conn) -> Result<Option<(i64, Refusal)>> {
         for table in ["item", "comment", "link"] {
             let made: Vec<&(&str, i64, Uuid)> = self.made.iter().filter(|(of, ..)| *of == table).collect();

@@ -1,4 +1,4 @@
-//! Large writes: what was rehearsed is written beside the tables in short steps, so that others have their turn in between,
+//! Large writes: what was tried on a scratch copy is written beside the tables in short steps, so that others have their turn in between,
 //! and copied to its place in one last transaction. Until then nobody sees any of it, and when the process dies nothing is
 //! left but rows that are swept.
 //!
@@ -73,7 +73,7 @@ pub struct Staged {
 
 /// What is staged, or left to be swept, of all imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct StagedCounts {
     /// Imports.
     pub imports: i64,
     /// Their changes.
@@ -83,7 +83,7 @@ pub struct Waiting {
 /// A change somebody else made, as far as an import must know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherChange {
-    /// Its place in the history.
+    /// Its number in the history.
     pub seq: i64,
     /// Who made it.
     pub user: String,
@@ -102,10 +102,10 @@ pub struct OtherChange {
 }
 
 /// Counts what is staged.
-pub async fn waiting(conn: &mut Conn) -> Result<Waiting> {
+pub async fn waiting(conn: &mut Conn) -> Result<StagedCounts> {
     let sql = "SELECT (SELECT count(*) FROM staged_import) AS imports, (SELECT count(*) FROM staged_change) AS changes";
     let row = conn.one(sql, params![]).await?;
-    Ok(Waiting {
+    Ok(StagedCounts {
         imports: row.int("imports")?,
         changes: row.int("changes")?,
     })

@@ -5,7 +5,7 @@ use crate::copy::{self, Table};
 use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::items::root_position;
-use crate::rehearsal::{Rehearsal, SETTINGS, counters, whole};
+use crate::scratch_copy::{SETTINGS, ScratchCopy, counters, whole};
 use crate::search;
 use crate::tx::{ToSeal, Tx};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub struct Publication {
     staged: Staged,
     /// How many changes it is.
     changes: i64,
-    rehearsed_at: Timestamp,
+    tried_at: Timestamp,
     settings: Vec<Difference>,
     /// What numbers were counted from, and how many were given out.
     counters: Vec<((Uuid, String), i64, i64)>,
@@ -41,7 +41,7 @@ struct Difference {
     new: Vec<Vec<Param>>,
 }
 
-/// By how much numbers moved on while the import was rehearsed: others made items as well.
+/// By how much numbers moved on while the import ran on its scratch copy: others made items as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     project: Uuid,
@@ -50,7 +50,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// A reference of the rehearsal as it came to be.
+    /// A reference of the scratch copy as it came to be.
     pub fn apply(&self, reference: &Reference) -> Reference {
         let moved = reference
             .kind()
@@ -105,10 +105,10 @@ impl Shift {
 }
 
 impl Publication {
-    /// What the last step of a rehearsal has to do beside copying what was staged.
-    pub async fn of(rehearsal: &mut Rehearsal, staged: Staged) -> Result<Self> {
-        let conn = &mut rehearsal.tx.conn;
-        let base = &rehearsal.base;
+    /// What the last step of an import has to do beside copying what was staged.
+    pub async fn of(scratch: &mut ScratchCopy, staged: Staged) -> Result<Self> {
+        let conn = &mut scratch.tx.conn;
+        let base = &scratch.base;
         let mut settings = Vec::new();
         for name in SETTINGS {
             let (table, before) = (copy::table(name)?, base.settings.get(name));
@@ -152,8 +152,8 @@ impl Publication {
         let updates = conn.optional(sql, params![]).await?.is_some();
         Ok(Self {
             staged,
-            changes: rehearsal.tx.seq(),
-            rehearsed_at: base.at,
+            changes: scratch.tx.seq(),
+            tried_at: base.at,
             settings,
             counters,
             counts,
@@ -174,9 +174,7 @@ fn without(all: &[Vec<Param>], but: &[Vec<Param>]) -> Vec<Vec<Param>> {
 //= specs/spexus-store.md#large-writes
 //# Everything that was staged MUST be shown by one transaction, with its changes in the chain in their order.
 pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> Result<Shift> {
-    let Publication {
-        staged, rehearsed_at, ..
-    } = publication;
+    let Publication { staged, tried_at, .. } = publication;
     keep_alive(tx, staged.id).await?;
     if tx.conn.engine() == Engine::Sqlite {
         tx.conn.script(WIDE_CACHE).await?;
@@ -185,9 +183,9 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
     let shift = take_numbers(&mut tx.conn, publication, project).await?;
     if publication.updates {
         forget_documents(&mut tx.conn, *staged).await?;
-        update_items(tx, staged.id, *rehearsed_at).await?;
+        update_items(tx, staged.id, *tried_at).await?;
     }
-    insert_items(tx, staged.id, *rehearsed_at, &shift).await?;
+    insert_items(tx, staged.id, *tried_at, &shift).await?;
     for table in [&COMMENT, &LINK] {
         copy_rows(&mut tx.conn, table, staged.id).await?;
     }
@@ -214,7 +212,7 @@ async fn write_settings(tx: &mut Tx, publication: &Publication) -> Result<()> {
     if publication.settings.is_empty() {
         return Ok(());
     }
-    tx.conn.forget_settled();
+    tx.conn.clear_settings_cache();
     // Rows that are different are gone in one form and new in another.
     for Difference { table, gone, new } in &publication.settings {
         let columns = copy::columns(table);
@@ -245,7 +243,7 @@ async fn write_settings(tx: &mut Tx, publication: &Publication) -> Result<()> {
     Ok(())
 }
 
-/// Takes as many numbers as were given out in the rehearsal, behind those that others took meanwhile.
+/// Takes as many numbers as were given out in the scratch copy, behind those that others took meanwhile.
 async fn take_numbers(conn: &mut Conn, publication: &Publication, project: Uuid) -> Result<Shift> {
     let mut shift = Shift {
         project,
@@ -277,20 +275,17 @@ async fn forget_documents(conn: &mut Conn, staged: Staged) -> Result<()> {
     search::remove_documents(conn, &docs).await
 }
 
-async fn update_items(tx: &mut Tx, import: Uuid, rehearsed_at: Timestamp) -> Result<()> {
+async fn update_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp) -> Result<()> {
     let sql = "UPDATE item SET parent_id = s.parent_id, position = s.position, title = s.title, description = s.description, \
                status = s.status, priority = s.priority, type = s.type, criterion_id = s.criterion_id, \
                assignee_id = s.assignee_id, attributes = s.attributes, rev = s.rev, content_hash = s.content_hash, \
                updated_at = CASE WHEN s.updated_at = $2 THEN $3 ELSE s.updated_at END \
                FROM staged_item s WHERE s.import_id = $1 AND s.is_new = 0 AND item.id = s.id";
     let now = tx.now();
-    tx.conn
-        .run(sql, params![import, rehearsed_at, now])
-        .await
-        .map(drop)
+    tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
-async fn insert_items(tx: &mut Tx, import: Uuid, rehearsed_at: Timestamp, shift: &Shift) -> Result<()> {
+async fn insert_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp, shift: &Shift) -> Result<()> {
     let (number, position) = (shift.sql(1), shift.sql(root_position(1)));
     let sql = format!(
         "INSERT INTO item (id, project_id, kind, number, parent_id, position, title, description, status, priority, type, \
@@ -303,10 +298,7 @@ async fn insert_items(tx: &mut Tx, import: Uuid, rehearsed_at: Timestamp, shift:
         ITEM.name
     );
     let now = tx.now();
-    tx.conn
-        .run(sql, params![import, rehearsed_at, now])
-        .await
-        .map(drop)
+    tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
 /// Copies what looks the same where it is staged and where it belongs.
@@ -321,7 +313,7 @@ async fn copy_rows(conn: &mut Conn, table: &Table, import: Uuid) -> Result<()> {
     conn.run(sql, params![import]).await.map(drop)
 }
 
-/// Adds the changes to the chain, in the order in which they were rehearsed.
+/// Adds the changes to the chain, in the order in which they were made.
 async fn chain(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<()> {
     let table = copy::table("change")?;
     let columns = copy::columns(table);

@@ -15,7 +15,7 @@ const STEP_ROWS: i64 = 500;
 //= specs/spexus-store.md#large-writes
 //# What an import left behind MUST be swept: at once when it is over, and by any other process when it died.
 pub async fn sweep(store: &Store) -> Result<usize> {
-    let silence = i64::try_from(store.max_import_silence.as_micros()).unwrap_or(i64::MAX);
+    let silence = i64::try_from(store.shared.max_import_silence.as_micros()).unwrap_or(i64::MAX);
     let mut swept = 0;
     loop {
         let heard_before = store.now().0.saturating_sub(silence);

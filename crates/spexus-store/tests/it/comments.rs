@@ -147,7 +147,7 @@ async fn a_removed_comment_is_gone_from_everywhere(world: World) {
     world
         .store
         .write(world.actor(), move |tx| {
-            Box::pin(async move { comments::bury(tx, comment.id).await })
+            Box::pin(async move { comments::soft_delete(tx, comment.id).await })
         })
         .await
         .unwrap();

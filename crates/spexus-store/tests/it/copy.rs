@@ -95,7 +95,7 @@ async fn furnish_richly(world: &World) {
                 let now = tx.now();
                 spexus_store::logins::fail(tx, [4; 32], now).await?;
                 spexus_store::logins::remember(tx, user.id, "192.0.2.7").await?;
-                let session = mcp_sessions::KeptSession {
+                let session = mcp_sessions::StoredSession {
                     id: "kept".into(),
                     owner: token.id,
                     state: "{}".into(),

@@ -7,7 +7,7 @@ use spexus_domain::change::{Action, Entity, NewChange, difference, field_changes
 use spexus_domain::item::Item;
 use spexus_domain::query::{Count, PageRequest};
 use spexus_domain::{Kind, Uuid};
-use spexus_store::differences::{self, Pace, Stretch};
+use spexus_store::differences::{self, DiffLimits, HistoryRange};
 use spexus_store::items;
 use std::collections::BTreeMap;
 
@@ -39,19 +39,19 @@ async fn a_difference_is_what_a_replay_of_any_history_says(world: World) {
     for seed in 1..=3 {
         let positions = history(&world, seed).await;
         // Item by item and as it stands, a few rows at a time: a batch ends in the middle of an item's changes.
-        let walked = pace(3, 2, -1);
-        let looked_through = pace(3, 2, i64::MAX);
+        let walked = limits(3, 2, -1);
+        let looked_through = limits(3, 2, i64::MAX);
         for (at, (after, before)) in positions.iter().enumerate() {
             for (until, now) in &positions[at..] {
                 let expected = replayed(before, now);
-                for pace in [&walked, &looked_through, &Pace::default()] {
-                    let stretch = Stretch {
+                for limits in [&walked, &looked_through, &DiffLimits::default()] {
+                    let range = HistoryRange {
                         project_id: world.project.id,
                         after: *after,
                         until: *until,
                     };
-                    let found = all_pages(&world, &stretch, pace).await;
-                    assert_eq!(found, expected, "seed {seed}, {stretch:?}, {pace:?}");
+                    let found = all_pages(&world, &range, limits).await;
+                    assert_eq!(found, expected, "seed {seed}, {range:?}, {limits:?}");
                 }
             }
         }
@@ -66,18 +66,18 @@ async fn a_long_difference_is_not_cut_and_its_total_is_not_a_guess(world: World)
     world.epic("first").await;
     crate::totals::crowd(&world, 450, "many").await;
     let until = world.place.number("SELECT max(seq) FROM change").await;
-    let stretch = Stretch {
+    let range = HistoryRange {
         project_id: world.project.id,
         after: from,
         until,
     };
-    let pace = pace(50, 50, 100);
+    let limits = limits(50, 50, 100);
     let mut conn = world.read().await;
     let first = PageRequest {
         limit: 200,
         ..PageRequest::default()
     };
-    let page = differences::page(&mut conn, &stretch, &first, &pace)
+    let page = differences::page(&mut conn, &range, &first, &limits)
         .await
         .unwrap();
     assert_eq!((page.data.len(), page.total_count), (200, None));
@@ -86,16 +86,16 @@ async fn a_long_difference_is_not_cut_and_its_total_is_not_a_guess(world: World)
         count: Count::Exact,
         ..first
     };
-    let page = differences::page(&mut conn, &stretch, &exact, &pace)
+    let page = differences::page(&mut conn, &range, &exact, &limits)
         .await
         .unwrap();
     assert_eq!(page.total_count, Some(451));
     drop(conn);
-    assert_eq!(all_pages(&world, &stretch, &pace).await.len(), 451);
+    assert_eq!(all_pages(&world, &range, &limits).await.len(), 451);
 }
 
-fn pace(batch_items: u32, batch_steps: u32, max_short_steps: i64) -> Pace {
-    Pace {
+fn limits(batch_items: u32, batch_steps: u32, max_short_steps: i64) -> DiffLimits {
+    DiffLimits {
         batch_items,
         batch_steps,
         max_short_steps,
@@ -106,7 +106,7 @@ fn pace(batch_items: u32, batch_steps: u32, max_short_steps: i64) -> Pace {
 type Told = BTreeMap<Uuid, (String, serde_json::Value)>;
 
 /// Everything the pages show; none of them shows an item twice, and the last one knows the total.
-async fn all_pages(world: &World, stretch: &Stretch, pace: &Pace) -> Told {
+async fn all_pages(world: &World, range: &HistoryRange, limits: &DiffLimits) -> Told {
     let mut conn = world.read().await;
     let mut found = Told::new();
     let mut request = PageRequest {
@@ -114,7 +114,7 @@ async fn all_pages(world: &World, stretch: &Stretch, pace: &Pace) -> Told {
         ..PageRequest::default()
     };
     loop {
-        let page = differences::page(&mut conn, stretch, &request, pace)
+        let page = differences::page(&mut conn, range, &request, limits)
             .await
             .unwrap();
         assert!(page.data.len() <= 3);

@@ -279,7 +279,7 @@ async fn what_fell_together_is_told_containers_first(world: World) {
     let target = pointer(&new);
     let story = world.edit(&story, move |item| item.parent = Some(target)).await;
     let deletion = world.delete(&[&story, &new]).await;
-    let fallen = items::fallen_with(&mut world.read().await, deletion)
+    let fallen = items::deleted_by(&mut world.read().await, deletion)
         .await
         .unwrap();
     let titles: Vec<&str> = fallen.iter().map(|item| item.title.as_str()).collect();

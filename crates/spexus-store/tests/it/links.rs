@@ -34,7 +34,7 @@ async fn remove(world: &World, id: spexus_domain::Uuid) -> Result<()> {
     world
         .store
         .write(world.actor(), move |tx| {
-            Box::pin(async move { links::bury(tx, id, None).await })
+            Box::pin(async move { links::soft_delete(tx, id, None).await })
         })
         .await
 }

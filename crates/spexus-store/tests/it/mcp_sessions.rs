@@ -3,7 +3,7 @@
 use crate::world::{World, both};
 use spexus_domain::{Timestamp, Uuid};
 use spexus_store::Store;
-use spexus_store::mcp_sessions::{self, KeepLimits, KeptSession};
+use spexus_store::mcp_sessions::{self, SessionLimits, StoredSession};
 use std::time::Duration;
 
 both![
@@ -15,15 +15,15 @@ both![
     sessions_end_with_their_token,
 ];
 
-const LIMITS: KeepLimits = KeepLimits {
+const LIMITS: SessionLimits = SessionLimits {
     max_idle_ms: 60_000,
     max_per_owner: 3,
 };
 const HERE: Uuid = Uuid::from_u128(1);
 const THERE: Uuid = Uuid::from_u128(2);
 
-fn session(store: &Store, id: &str, owner: u128) -> KeptSession {
-    KeptSession {
+fn session(store: &Store, id: &str, owner: u128) -> StoredSession {
+    StoredSession {
         id: id.into(),
         owner: Uuid::from_u128(owner),
         state: "{}".into(),
@@ -35,19 +35,19 @@ fn session(store: &Store, id: &str, owner: u128) -> KeptSession {
 }
 
 /// As it is read, whatever its number.
-async fn plain(world: &World, id: &str) -> Option<KeptSession> {
+async fn plain(world: &World, id: &str) -> Option<StoredSession> {
     let found = get(world, id).await?;
-    Some(KeptSession { rev: 0, ..found })
+    Some(StoredSession { rev: 0, ..found })
 }
 
-async fn open(world: &World, session: KeptSession) -> Vec<String> {
+async fn open(world: &World, session: StoredSession) -> Vec<String> {
     let job = world.store.write(world.actor(), move |tx| {
         Box::pin(async move { mcp_sessions::open(tx, &session, HERE, LIMITS).await })
     });
     job.await.unwrap().1
 }
 
-async fn put(world: &World, session: KeptSession, node: Uuid) -> i64 {
+async fn put(world: &World, session: StoredSession, node: Uuid) -> i64 {
     let job = world.store.write(world.actor(), move |tx| {
         Box::pin(async move { mcp_sessions::put(tx, &session, node).await })
     });
@@ -61,7 +61,7 @@ async fn end(world: &World, id: &'static str) -> Option<i64> {
     job.await.unwrap()
 }
 
-async fn get(world: &World, id: &str) -> Option<KeptSession> {
+async fn get(world: &World, id: &str) -> Option<StoredSession> {
     let now = world.store.now();
     mcp_sessions::get(&mut world.read().await, id, now, LIMITS)
         .await
@@ -75,7 +75,7 @@ async fn a_session_is_kept_and_ends_once(world: World) {
     let first = session(&world.store, "a", 1);
     assert_eq!(open(&world, first.clone()).await, [""; 0]);
     assert_eq!(plain(&world, "a").await, Some(first.clone()));
-    let later = KeptSession {
+    let later = StoredSession {
         state: r#"{"watched":["epic://EP-001"]}"#.into(),
         unread: r#"["news \u0000 от Анны"]"#.into(),
         mark: 9,
@@ -86,7 +86,7 @@ async fn a_session_is_kept_and_ends_once(world: World) {
     let seen_at = first.seen_at;
     assert_eq!(
         plain(&world, "a").await,
-        Some(KeptSession {
+        Some(StoredSession {
             seen_at,
             ..later.clone()
         }),
@@ -121,11 +121,11 @@ async fn an_owner_has_so_many_and_no_more(world: World) {
 //# A session that was not seen for the idle time MUST be forgotten.
 async fn what_was_not_seen_for_long_is_forgotten(world: World) {
     let idle = |ms: i64| Timestamp(world.store.now().0 - ms * 1_000);
-    let old = KeptSession {
+    let old = StoredSession {
         seen_at: idle(60_001),
         ..session(&world.store, "old", 1)
     };
-    let young = KeptSession {
+    let young = StoredSession {
         seen_at: idle(59_000),
         ..session(&world.store, "young", 1)
     };
@@ -197,7 +197,7 @@ async fn what_was_asked_for_is_not_undone_by_what_was_read(world: World) {
         })
     });
     let rev = job.await.unwrap();
-    let read = KeptSession {
+    let read = StoredSession {
         unread: "read".into(),
         mark: 8,
         ..stale

@@ -6,7 +6,7 @@ use spexus_domain::item::Item;
 use spexus_domain::query::PageRequest;
 use spexus_domain::report::Section;
 use spexus_store::projects;
-use spexus_store::report::{self, Scope};
+use spexus_store::report::{self, ReportScope};
 use std::collections::BTreeSet;
 
 both!(
@@ -73,7 +73,7 @@ async fn the_totals_of_gaps_are_what_plain_counts_say(world: World) {
         assert_eq!(all_rows(&world, &scope, section).await, expected, "{section:?}");
     }
     // Below one item the same questions are asked of what is there.
-    let below = Scope {
+    let below = ReportScope {
         under: Some(root.id),
         ..whole(&world)
     };
@@ -83,7 +83,7 @@ async fn the_totals_of_gaps_are_what_plain_counts_say(world: World) {
 }
 
 /// The total of a section; its pages of two show as many rows, each once.
-async fn all_rows(world: &World, scope: &Scope, section: Section) -> i64 {
+async fn all_rows(world: &World, scope: &ReportScope, section: Section) -> i64 {
     let mut conn = world.read().await;
     let mut page = PageRequest {
         limit: 2,
@@ -107,8 +107,8 @@ async fn all_rows(world: &World, scope: &Scope, section: Section) -> i64 {
     }
 }
 
-fn whole(world: &World) -> Scope {
-    Scope {
+fn whole(world: &World) -> ReportScope {
+    ReportScope {
         project_id: world.project.id,
         under: None,
         only_inside: false,
@@ -215,7 +215,7 @@ async fn links_into_another_project_are_out_of_sight_where_they_must_be(world: W
     other.edit(&there, |item| item.title = "secret".into()).await;
     let page = PageRequest::default();
     for (only_inside, suspect, unlinked) in [(false, 1, 0), (true, 0, 1)] {
-        let scope = Scope {
+        let scope = ReportScope {
             only_inside,
             ..whole(&world)
         };

@@ -7,7 +7,7 @@ use spexus_domain::query::{Count, ItemFilter, Order, PageRequest};
 use spexus_domain::search::Query;
 use spexus_domain::{Kind, Uuid};
 use spexus_store::listing::MAX_COUNTED_ROWS;
-use spexus_store::tree::{self, Extent};
+use spexus_store::tree::{self, SubtreeLimits};
 use spexus_store::{listing, search};
 use std::collections::HashSet;
 
@@ -147,14 +147,14 @@ async fn a_tree_is_cut_by_bytes_and_counts_what_was_cut(world: World) {
         let story = world.create(draft.saying(&"x".repeat(1_000))).await;
         world.requirement(&story, "leaf").await;
     }
-    let extent = |max_depth, max_bytes, brief| Extent {
+    let extent = |max_depth, max_bytes, brief| SubtreeLimits {
         max_depth,
         max_nodes: 100,
         max_bytes,
         brief,
     };
     let mut conn = world.read().await;
-    let mut ask = async |extent: Extent| tree::within(&mut conn, epic.id, &extent).await.unwrap();
+    let mut ask = async |extent: SubtreeLimits| tree::within(&mut conn, epic.id, &extent).await.unwrap();
     let whole = ask(extent(10, 1_000_000, false)).await;
     assert_eq!((whole.nodes.len(), whole.total, whole.deeper), (11, 11, false));
     let cut = ask(extent(10, 4_000, false)).await;

@@ -302,9 +302,9 @@ impl World {
                     let deletion = tx.new_id();
                     for item in &fallen {
                         for link in links::of_item(&mut tx.conn, item.id).await? {
-                            links::bury(tx, link.id, Some(deletion)).await?;
+                            links::soft_delete(tx, link.id, Some(deletion)).await?;
                         }
-                        items::bury(tx, item, deletion).await?;
+                        items::soft_delete(tx, item, deletion).await?;
                         tx.record(of_item(item, Action::Deleted)).await?;
                     }
                     Ok(deletion)
@@ -319,11 +319,11 @@ impl World {
         self.store
             .write(self.actor(), move |tx| {
                 Box::pin(async move {
-                    for item in items::fallen_with(&mut tx.conn, deletion).await? {
-                        items::raise(tx, &item).await?;
+                    for item in items::deleted_by(&mut tx.conn, deletion).await? {
+                        items::undelete(tx, &item).await?;
                         tx.record(of_item(&item, Action::Restored)).await?;
                     }
-                    links::raise_fallen(tx, deletion).await.map(drop)
+                    links::undelete_by(tx, deletion).await.map(drop)
                 })
             })
             .await
@@ -471,7 +471,8 @@ pub(crate) async fn create_in(store: &Store, actor: Actor, draft: Draft) -> Resu
 pub(crate) async fn make(tx: &mut Tx, draft: &Draft) -> Result<Item> {
     let kind = draft.kind;
     let parent = draft.parent.as_ref().map(|parent| parent.id);
-    let (number, position) = items::next_place(&mut tx.conn, draft.project.id, kind, parent).await?;
+    let (number, position) =
+        items::next_number_and_position(&mut tx.conn, draft.project.id, kind, parent).await?;
     let created_at = draft.created_at.unwrap_or(tx.now());
     let mut item = Item {
         id: draft.id.unwrap_or_else(|| tx.new_id()),

@@ -7,7 +7,7 @@ use crate::session::{self, Missing};
 use serde::Serialize;
 use spexus_service::Service;
 use spexus_store::server::{self, ServerFacts};
-use spexus_store::staging::{self, Waiting};
+use spexus_store::staging::{self, StagedCounts};
 use spexus_store::{Durability, Location, chain, transfer};
 use std::path::Path;
 
@@ -189,8 +189,8 @@ async fn database(place: &Place, service: &Service) -> Vec<Check> {
     });
     checks.push(match staging::waiting(&mut conn).await {
         Err(error) => broken("imports", error),
-        Ok(Waiting { imports: 0, .. }) => ok("imports", "none is under way".to_owned()),
-        Ok(Waiting { imports, changes }) => ok(
+        Ok(StagedCounts { imports: 0, .. }) => ok("imports", "none is under way".to_owned()),
+        Ok(StagedCounts { imports, changes }) => ok(
             "imports",
             format!("{imports} under way or to be swept, with {changes} changes that nobody sees yet"),
         ),

@@ -13,7 +13,7 @@ use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
 use spexus_service::transfer::{Imported, lines, sheet};
 use spexus_service::{Service, ServiceOptions, audit, changes, item, search, settings};
-use spexus_store::staging::{self, CHUNK_CHANGES, Waiting};
+use spexus_store::staging::{self, CHUNK_CHANGES, StagedCounts};
 use spexus_store::{Clock, Location};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Node {
         }
     }
 
-    async fn waiting(&self) -> Waiting {
+    async fn waiting(&self) -> StagedCounts {
         let mut conn = self.service.store().read().await.unwrap();
         staging::waiting(&mut conn).await.unwrap()
     }
@@ -274,7 +274,7 @@ async fn others_write_while_a_large_import_runs_and_see_all_of_it_or_nothing(wor
     }
     assert_eq!(
         node.waiting().await,
-        Waiting {
+        StagedCounts {
             imports: 0,
             changes: 0
         }
@@ -302,7 +302,7 @@ async fn of_two_imports_of_the_same_file_at_once_one_stands(world: World) {
     assert!(world.run(&["export"]).ok() == text, "what stands is the file");
     assert_eq!(
         one.waiting().await,
-        Waiting {
+        StagedCounts {
             imports: 0,
             changes: 0
         }
@@ -365,7 +365,7 @@ async fn what_changes_under_an_import_refuses_it_with_the_line(world: World) {
         assert_eq!(node.found("Row").await, 0, "{meanwhile}");
         assert_eq!(
             node.waiting().await,
-            Waiting {
+            StagedCounts {
                 imports: 0,
                 changes: 0
             }
@@ -504,7 +504,7 @@ async fn an_import_killed_at_any_moment_leaves_nothing_that_is_seen_and_nothing_
         }
         assert_eq!(
             node.waiting().await,
-            Waiting {
+            StagedCounts {
                 imports: 0,
                 changes: 0
             }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
-use spexus_store::rehearsal::Extent;
+use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use write::Writer;
 
@@ -86,7 +86,7 @@ pub async fn fill(
         (people, planner, part) = if items <= MAX_DIRECT_OPERATIONS as u64 {
             large::direct(service, caller, false, work).await?
         } else {
-            large::staged(service, caller, Extent::Nothing, false, work)
+            large::staged(service, caller, CopyExtent::Nothing, false, work)
                 .await?
                 .0
         };

@@ -17,7 +17,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, Project};
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, text};
-use spexus_store::rehearsal::Extent;
+use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use spexus_store::transfer::{self, Known};
 use spexus_store::{Conn, Result, Tx, items, projects};
@@ -67,7 +67,7 @@ pub async fn import(
     if !is_large {
         return large::direct(service, caller, dry_run, work).await;
     }
-    let (mut imported, shown) = large::staged(service, caller, Extent::Each, dry_run, work).await?;
+    let (mut imported, shown) = large::staged(service, caller, CopyExtent::Each, dry_run, work).await?;
     imported.warnings.extend(shown.warning());
     Ok(imported)
 }

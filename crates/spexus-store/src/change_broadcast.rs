@@ -1,4 +1,5 @@
-//! The pulse: how far the history has come, for everyone who waits for news, and whether accounts may have changed.
+//! The change broadcast: how far the history has come, for everyone who waits for news, and whether accounts may have
+//! changed.
 //!
 //! Listeners never receive changes from here; they learn that there are some and read them from the chain after their
 //! own cursor. So nobody is ever too slow, nothing is lost, and changes made by other processes count like our own.
@@ -12,20 +13,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How often the chain is looked at for changes of other processes, where nobody tells us.
-const POLL: Duration = Duration::from_millis(50);
-/// The same when the database tells us; only a safety net.
-const SLOW_POLL: Duration = Duration::from_secs(1);
+/// How often the chain is polled for changes of other processes, where the database does not notify.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The same when the database notifies; only a safety net.
+const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far the history has come.
-pub(crate) struct Pulse {
+/// A broadcast of the number of the last change.
+pub(crate) struct ChangeBroadcast {
     head: watch::Sender<i64>,
     accounts: AtomicU64,
     /// The number of the last write to sessions; looked up only while somebody follows it.
     sessions: watch::Sender<i64>,
 }
 
-impl Pulse {
+impl ChangeBroadcast {
     pub(crate) fn new(head: i64) -> Arc<Self> {
         Arc::new(Self {
             head: watch::Sender::new(head),
@@ -71,11 +72,11 @@ impl Pulse {
     }
 
     fn advance(&self, seq: i64) {
-        raise(&self.head, seq);
+        advance_to(&self.head, seq);
     }
 }
 
-fn raise(number: &watch::Sender<i64>, to: i64) {
+fn advance_to(number: &watch::Sender<i64>, to: i64) {
     number.send_if_modified(|number| {
         let newer = to > *number;
         *number = to.max(*number);
@@ -83,44 +84,44 @@ fn raise(number: &watch::Sender<i64>, to: i64) {
     });
 }
 
-/// Watches the chain for changes made by other processes until the store is closed or dropped.
+/// Follows the chain for changes made by other processes, by notification or polling, until the store is closed or dropped.
 //= specs/spexus-http.md#feed
 //# A listener MUST hear of changes made by other processes on the same database.
-pub(crate) async fn watch(pulse: Arc<Pulse>, pool: Pool) {
-    let weak = Arc::downgrade(&pulse);
-    drop(pulse);
+pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool: Pool) {
+    let weak = Arc::downgrade(&broadcast);
+    drop(broadcast);
     let mut listener = None;
     loop {
         if listener.is_none() {
             listener = pool.listen().await;
         }
         tokio::select! {
-            () = news(&mut listener) => {}
+            () = wait_for_commit(&mut listener) => {}
             () = pool.closed() => return,
         }
-        let Some(pulse) = weak.upgrade() else { return };
+        let Some(broadcast) = weak.upgrade() else { return };
         let Ok(mut conn) = pool.acquire().await else {
             continue;
         };
         if let Ok(head) = Head::read(&mut conn).await {
-            pulse.observed(head.seq);
+            broadcast.observed(head.seq);
         }
         //= specs/spexus-store.md#sessions
         //# A write to a session by another process MUST wake those who follow sessions.
-        if pulse.sessions.receiver_count() > 0
+        if broadcast.sessions.receiver_count() > 0
             && let Ok(rev) = mcp_sessions::last_rev(&mut conn).await
         {
-            raise(&pulse.sessions, rev);
+            advance_to(&broadcast.sessions, rev);
         }
     }
 }
 
 /// Waits until there may be something new.
-async fn news(listener: &mut Option<PgListener>) {
+async fn wait_for_commit(listener: &mut Option<PgListener>) {
     let Some(heard) = listener else {
-        return tokio::time::sleep(POLL).await;
+        return tokio::time::sleep(POLL_INTERVAL).await;
     };
-    if let Ok(Err(_)) = tokio::time::timeout(SLOW_POLL, heard.recv()).await {
+    if let Ok(Err(_)) = tokio::time::timeout(FALLBACK_POLL_INTERVAL, heard.recv()).await {
         *listener = None;
     }
 }

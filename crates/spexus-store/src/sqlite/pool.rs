@@ -1,41 +1,41 @@
-//! Connections to a SQLite file, lent and taken back.
+//! The connection pool of a SQLite file.
 
 use crate::engine::Param;
 use crate::error::{Error, Result};
-use crate::sqlite::{File, Opened, Outcome, SqliteRow};
+use crate::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Up to so many connections, opened when they are first needed.
+/// A pool of up to so many connections, opened when they are first needed, last in first out.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    file: File,
-    /// Those nobody has, the last used on top: its cache is the warmest.
-    idle: Mutex<Vec<Opened>>,
-    places: Arc<Semaphore>,
+pub(crate) struct ConnectionPool {
+    options: SqliteConnectOptions,
+    /// Idle connections, the last used on top: its cache is the warmest.
+    idle: Mutex<Vec<SqliteConnection>>,
+    permits: Arc<Semaphore>,
     size: u32,
     acquire_timeout: Duration,
     closed: watch::Sender<bool>,
 }
 
-impl Shelf {
-    pub(crate) fn new(file: File, size: u32, acquire_timeout: Duration) -> Arc<Self> {
+impl ConnectionPool {
+    pub(crate) fn new(options: SqliteConnectOptions, size: u32, acquire_timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
-            file,
+            options,
             idle: Mutex::new(Vec::new()),
-            places: Arc::new(Semaphore::new(size as usize)),
+            permits: Arc::new(Semaphore::new(size as usize)),
             size,
             acquire_timeout,
             closed: watch::Sender::new(false),
         })
     }
 
-    /// One of them, for as long as the loan lives.
-    pub(crate) async fn lend(self: &Arc<Self>) -> Result<Loan> {
-        let place = match self.places.clone().try_acquire_owned() {
-            Ok(place) => place,
-            Err(_) => tokio::time::timeout(self.acquire_timeout, self.places.clone().acquire_owned())
+    /// A connection, for as long as the guard lives.
+    pub(crate) async fn acquire(self: &Arc<Self>) -> Result<PooledConnection> {
+        let permit = match self.permits.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => tokio::time::timeout(self.acquire_timeout, self.permits.clone().acquire_owned())
                 .await
                 .map_err(|_| Error::Unavailable("all connections are in use".into()))?
                 .map_err(|_| Error::Unavailable("the store is closed".into()))?,
@@ -43,12 +43,12 @@ impl Shelf {
         let idle = self.lock().pop();
         let conn = match idle {
             Some(conn) => conn,
-            None => self.file.open()?,
+            None => self.options.open()?,
         };
-        Ok(Loan {
+        Ok(PooledConnection {
             conn: Some(conn),
-            shelf: self.clone(),
-            _place: place,
+            pool: self.clone(),
+            _permit: permit,
         })
     }
 
@@ -61,47 +61,47 @@ impl Shelf {
     /// Waits until all are back, and closes them.
     pub(crate) async fn close(&self) {
         self.closed.send_replace(true);
-        let all_back = self.places.acquire_many(self.size).await;
-        self.places.close();
-        drop(all_back);
+        let all_permits = self.permits.acquire_many(self.size).await;
+        self.permits.close();
+        drop(all_permits);
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Opened>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection that goes back to its shelf.
+/// A guard: a connection that goes back to its pool when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Loan {
+pub(crate) struct PooledConnection {
     /// `None` once it is not worth keeping.
-    conn: Option<Opened>,
-    shelf: Arc<Shelf>,
+    conn: Option<SqliteConnection>,
+    pool: Arc<ConnectionPool>,
     /// Given back after the connection, so that whoever waits for it finds one.
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Loan {
+impl PooledConnection {
     pub(crate) fn rows(
         &self,
         sql: &str,
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
-    ) -> Outcome<Vec<SqliteRow>> {
+    ) -> StatementResult<Vec<SqliteRow>> {
         self.opened()?.rows(sql, params, limit, until)
     }
 
-    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> Outcome<u64> {
+    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> StatementResult<u64> {
         self.opened()?.run(sql, params, until)
     }
 
-    pub(crate) fn script(&self, sql: &str, until: Option<Instant>) -> Outcome<()> {
+    pub(crate) fn script(&self, sql: &str, until: Option<Instant>) -> StatementResult<()> {
         self.opened()?.script(sql, until)
     }
 
-    pub(crate) fn opened(&self) -> Result<&Opened> {
+    pub(crate) fn opened(&self) -> Result<&SqliteConnection> {
         let gone = || Error::Broken("a connection was used after its end".into());
         self.conn.as_ref().ok_or_else(gone)
     }
@@ -112,11 +112,11 @@ impl Loan {
     }
 }
 
-impl Drop for Loan {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         // One in the middle of a transaction must not go to somebody else.
-        if let Some(conn) = self.conn.take().filter(Opened::is_clean) {
-            self.shelf.lock().push(conn);
+        if let Some(conn) = self.conn.take().filter(SqliteConnection::is_clean) {
+            self.pool.lock().push(conn);
         }
     }
 }

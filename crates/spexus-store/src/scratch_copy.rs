@@ -1,5 +1,5 @@
-//! A rehearsal: work that would hold the writer for long is done on a private copy of what it looks at, and what it did is
-//! read from there. So every rule of every use case holds as it does anywhere, and nobody waits meanwhile.
+//! A scratch copy: work that would hold the writer for long runs first on a private, temporary copy of what it looks at, and
+//! what it did is read from there. So every rule of every use case holds as it does anywhere, and nobody waits meanwhile.
 //!
 //! The copy is a temporary SQLite database whatever the engine: SQLite keeps it in memory as far as it fits, and it is gone
 //! with the process, however that ends. What was changed meanwhile in the real database is found by `changes_since`.
@@ -37,7 +37,7 @@ const LIGHTEN: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; P
      DROP INDEX comment_depth; DROP INDEX link_project; DROP INDEX link_deletion; DROP INDEX link_target; \
      PRAGMA foreign_keys = OFF; BEGIN";
 
-/// What the rehearsed work did, by the thing it was done to and in order.
+/// What the work did to the copy, by the thing it was done to and in order.
 const TOUCHED: &str = "CREATE TABLE touched (seq INTEGER PRIMARY KEY, entity TEXT NOT NULL, entity_id BLOB NOT NULL, \
      is_new INTEGER NOT NULL, reindexed INTEGER NOT NULL) STRICT; \
      INSERT INTO touched SELECT min(seq), entity, entity_id, max(action = 'created'), \
@@ -45,9 +45,9 @@ const TOUCHED: &str = "CREATE TABLE touched (seq INTEGER PRIMARY KEY, entity TEX
      FROM change GROUP BY entity, entity_id; \
      CREATE INDEX touched_entity ON touched (entity_id)";
 
-/// Which items are brought along.
+/// Which items are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum CopyExtent {
     /// None of any.
     Nothing,
     /// One of each project that has any: to know which are empty.
@@ -56,8 +56,8 @@ pub enum Extent {
     All(Uuid),
 }
 
-/// A private copy, and what was in it at the beginning.
-pub struct Rehearsal {
+/// A private copy to work on, and what was in it at the beginning.
+pub struct ScratchCopy {
     pub(crate) tx: Tx,
     pub(crate) base: Base,
 }
@@ -72,9 +72,9 @@ pub(crate) struct Base {
     pub(crate) anchors: HashMap<Uuid, String>,
 }
 
-impl Rehearsal {
+impl ScratchCopy {
     /// Copies what the work will look at, as it is at one moment.
-    pub async fn begin(store: &Store, actor: Actor, extent: Extent) -> Result<Self> {
+    pub async fn begin(store: &Store, actor: Actor, extent: CopyExtent) -> Result<Self> {
         let mut snapshot = Snapshot::begin(store).await?;
         let copied = copy_all(snapshot.conn()?, extent, store.now()).await;
         snapshot.end().await?;
@@ -87,7 +87,7 @@ impl Rehearsal {
         Ok(Self { tx, base })
     }
 
-    /// The transaction in which the work is rehearsed.
+    /// The transaction in which the work is tried.
     pub fn tx(&mut self) -> &mut Tx {
         &mut self.tx
     }
@@ -102,7 +102,7 @@ impl Rehearsal {
         self.base.has_items
     }
 
-    /// The place of the first change that relies on what somebody else changed meanwhile: because it changes or makes the same
+    /// The number of the first change that relies on what somebody else changed meanwhile: because it changes or makes the same
     /// thing, or puts something into or below it, or gives it to somebody.
     pub async fn relies_on(&mut self, other: &OtherChange) -> Result<Option<i64>> {
         const SAME: &str = "SELECT seq FROM touched WHERE entity_id = $1 LIMIT 1";
@@ -145,7 +145,7 @@ impl Rehearsal {
     }
 }
 
-async fn copy_all(source: &mut Conn, extent: Extent, now: Timestamp) -> Result<(Conn, Base)> {
+async fn copy_all(source: &mut Conn, extent: CopyExtent, now: Timestamp) -> Result<(Conn, Base)> {
     source.without_limit();
     let mut conn = Pool::private().acquire().await?;
     schema::prepare(&mut conn, true).await?;
@@ -171,15 +171,15 @@ async fn copy_all(source: &mut Conn, extent: Extent, now: Timestamp) -> Result<(
     .await?;
     base.counters = counters(&mut conn).await?;
     match extent {
-        Extent::Nothing => {}
-        Extent::Each => {
+        CopyExtent::Nothing => {}
+        CopyExtent::Each => {
             for row in base.settings.get("project").into_iter().flatten() {
                 if let Some(Param::Id(Some(project))) = row.first() {
                     items(source, &mut conn, *project, ("", 0), 1).await?;
                 }
             }
         }
-        Extent::All(project) => {
+        CopyExtent::All(project) => {
             let mut after = (String::new(), 0);
             while let Some(last) = items(source, &mut conn, project, (&after.0, after.1), STEP_ROWS).await? {
                 after = last;
