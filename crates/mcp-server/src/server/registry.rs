@@ -421,9 +421,9 @@ mod tests {
     async fn a_call_touches_as_many_entries_among_100_000_tools_as_among_10() {
         for tools in [10, 100_000] {
             let touched = touched_by_calls(tools).await;
-            // One comparison each; two names in the same place of the table cost one more, which is rare.
+            // One comparison each; two of ten names that share a tag of the hash cost a tenth of the calls one more.
             assert!(
-                (CALLS..CALLS + CALLS / 10).contains(&touched),
+                (CALLS..2 * CALLS).contains(&touched),
                 "{CALLS} calls among {tools} tools touched {touched} entries"
             );
         }
