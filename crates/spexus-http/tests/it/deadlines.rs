@@ -8,9 +8,10 @@ use spexus_store::{Actor, Store, StoreOptions};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
+/// Short enough to wait for, and long enough for a login on a machine that is busy.
 fn hurried() -> HttpOptions {
     HttpOptions {
-        request_timeout_ms: 300,
+        request_timeout_ms: 2_500,
         max_anonymous_requests_per_minute: 10_000,
         ..HttpOptions::default()
     }

@@ -133,7 +133,7 @@ async fn only_so_many_requests_run_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_takes_too_long_is_answered() {
     let server = Server::with(HttpOptions {
-        request_timeout_ms: 300,
+        request_timeout_ms: 2_500,
         ..HttpOptions::default()
     })
     .await;
