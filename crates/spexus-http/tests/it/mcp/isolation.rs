@@ -335,10 +335,14 @@ on_both! {
         server.post("/api/v1/requirements/REQ-001/comments?project=web", json!({ "content": WEB })).await.created();
         for notices in [&mut notices, &mut listener] {
             let heard = notices.until("requirement://REQ-001/comments").await;
-            let uris: Vec<&str> = heard.iter().filter_map(|one| one["params"]["uri"].as_str()).collect();
+            let uri = |params: &Value| params["uri"].as_str().map(str::to_owned);
+            let mut uris: Vec<String> = heard.iter().filter_map(|one| uri(&one["params"])).collect();
+            // Lists and searches may be told of after single items.
+            while uris.len() < wishes.len() {
+                uris.extend(uri(&notices.next(UPDATED).await.unwrap()));
+            }
             let mut wanted = wishes.to_vec();
             wanted.sort_unstable();
-            let mut uris = uris;
             uris.sort_unstable();
             assert_eq!(uris, wanted, "each once, for the change that was made here: {heard:?}");
             let lists = heard.iter().filter(|one| one["method"] == "notifications/resources/list_changed").count();
