@@ -1,4 +1,4 @@
-//! Logging in and out. Failures slow the next attempt down ([`lockout`](super::lockout)), and an unknown name takes as
+//! Logging in and out. Failures slow the next attempt down (`lockout`), and an unknown name takes as
 //! long as a wrong password.
 
 use super::caller;
