@@ -1,12 +1,13 @@
-//! Telling of files that change: only those somebody watches are looked at, each through its folder, because editors
+//! File watcher for subscribed files: only those somebody watches are looked at, each through its folder, because editors
 //! put a new file in the place of the old one.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
 
 use crate::changes::Change;
@@ -14,11 +15,11 @@ use crate::server::Server;
 use crate::server::core::Core;
 
 /// How long a file stays watched before it counts whether anyone does.
-const GRACE: Duration = Duration::from_secs(60);
+const MIN_WATCH_TIME: Duration = Duration::from_secs(60);
 
-/// The files that are watched.
+/// File watcher: the files somebody is subscribed to, and the system watch behind each.
 #[derive(Debug)]
-pub(super) struct Watching {
+pub(super) struct FileWatcher {
     max_files: usize,
     watcher: Mutex<Option<RecommendedWatcher>>,
     seen: Arc<Mutex<Seen>>,
@@ -37,7 +38,7 @@ struct File {
     stamp: Option<(SystemTime, u64)>,
 }
 
-impl Watching {
+impl FileWatcher {
     pub(super) fn new(max_files: usize) -> Self {
         Self {
             max_files,
@@ -83,7 +84,7 @@ impl Watching {
         let before: Vec<PathBuf> = seen.folders();
         seen.0.retain(|_, file| {
             // A subscription that is being made is known here before it is known there.
-            if file.asked.elapsed() > GRACE {
+            if file.asked.elapsed() > MIN_WATCH_TIME {
                 file.uris.retain(|uri| core.broker.has_topic(uri));
             }
             !file.uris.is_empty()
@@ -185,5 +186,5 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
