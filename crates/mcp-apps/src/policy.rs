@@ -1,4 +1,4 @@
-//! What the server decides for its apps.
+//! What the server that has apps decides for them: who may do what, and what is audited.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use refusal::Refusal;
 
 /// What somebody is about to do with apps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum AppOperation {
     /// See which there are.
     List,
     /// Install or remove one.
     Manage,
 }
 
-/// The server's side: who may do what, and what is noted.
-pub trait House: Send + Sync + 'static {
+/// Policy of the server that has apps. Everything but [`check`](HostPolicy::check) may be left out.
+pub trait HostPolicy: Send + Sync + 'static {
     /// Refuses with 1014 what somebody may not do.
-    fn check(&self, cx: &Context, act: Act) -> Result<(), Refusal>;
+    fn check(&self, cx: &Context, operation: AppOperation) -> Result<(), Refusal>;
 
     /// A tool of an app is about to be listed; whether it says of itself that it only reads.
-    fn admit(&self, tool: &str, only_reads: bool) {
+    fn tool_added(&self, tool: &str, only_reads: bool) {
         let _ = (tool, only_reads);
     }
 
     /// A tool of an app is no longer listed.
-    fn dismiss(&self, tool: &str) {
+    fn tool_removed(&self, tool: &str) {
         let _ = tool;
     }
 
-    /// Something was done: the method, what it was done to, how long it took and how it went.
-    fn note(
+    /// An operation is over: the method, what it was done to, how long it took and how it went.
+    fn audit(
         &self,
         cx: &Context,
         method: &'static str,

@@ -1,16 +1,16 @@
-//! What each running server makes of each app, kept beside the shelf for commands of other processes to read; and what
+//! What each running server makes of each app, kept beside the apps for commands of other processes to read; and what
 //! a server that was killed left behind.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::install_dir::{InstallDir, write_private};
 use crate::process::{Signal, runs, tell_group};
-use crate::shelf::{Shelf, write_private};
 
-/// How one server sees one app.
+/// Status of an app in one running server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Notice {
+pub struct AppStatus {
     /// The app.
     pub app: String,
     /// The process of the server.
@@ -35,7 +35,7 @@ pub struct Notice {
     pub since: String,
 }
 
-impl Notice {
+impl AppStatus {
     pub(crate) fn new(app: &str) -> Self {
         Self {
             app: app.to_owned(),
@@ -45,30 +45,32 @@ impl Notice {
     }
 
     /// Writes what is known now in the place of what was.
-    pub(crate) fn keep(&mut self, shelf: &Shelf) {
+    pub(crate) fn keep(&mut self, install_dir: &InstallDir) {
         self.since = jiff::Timestamp::now().to_string();
         self.process_started = self.process.and_then(started);
         let text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        if let Err(error) = write_private(&self.path(shelf), &text) {
+        if let Err(error) = write_private(&self.path(install_dir), &text) {
             tracing::debug!(app = self.app, %error, "the state of the app could not be kept");
         }
     }
 
-    pub(crate) fn forget(&self, shelf: &Shelf) {
+    pub(crate) fn forget(&self, install_dir: &InstallDir) {
         // It may never have been written.
-        let _ = std::fs::remove_file(self.path(shelf));
+        let _ = std::fs::remove_file(self.path(install_dir));
     }
 
-    fn path(&self, shelf: &Shelf) -> PathBuf {
-        shelf.notices().join(format!("{}.{}.json", self.app, self.server))
+    fn path(&self, install_dir: &InstallDir) -> PathBuf {
+        install_dir
+            .statuses()
+            .join(format!("{}.{}.json", self.app, self.server))
     }
 }
 
 /// What the servers say that run now.
-pub(crate) fn all(shelf: &Shelf) -> Vec<Notice> {
-    let mut found: Vec<Notice> = read(shelf)
+pub(crate) fn all(install_dir: &InstallDir) -> Vec<AppStatus> {
+    let mut found: Vec<AppStatus> = read(install_dir)
         .into_iter()
-        .filter(|notice| runs(notice.server))
+        .filter(|status| runs(status.server))
         .collect();
     found.sort_by(|a, b| (&a.app, a.server).cmp(&(&b.app, b.server)));
     found
@@ -77,25 +79,28 @@ pub(crate) fn all(shelf: &Shelf) -> Vec<Notice> {
 /// Ends what servers left behind that were killed, and forgets what they said.
 //= specs/mcp-apps.md#supervision
 //# Processes of apps that a killed server left behind MUST be ended by the next server that starts with the same folder.
-pub(crate) fn clean_up(shelf: &Shelf) {
-    for notice in read(shelf).into_iter().filter(|notice| !runs(notice.server)) {
+pub(crate) fn clean_up(install_dir: &InstallDir) {
+    for status in read(install_dir)
+        .into_iter()
+        .filter(|status| !runs(status.server))
+    {
         // Numbers are used again: only the very process that was started then may be ended.
         let same =
-            notice.process_started.is_some() && notice.process.and_then(started) == notice.process_started;
-        if let (true, Some(group)) = (same, notice.process) {
+            status.process_started.is_some() && status.process.and_then(started) == status.process_started;
+        if let (true, Some(group)) = (same, status.process) {
             tracing::warn!(
-                app = notice.app,
+                app = status.app,
                 process = group,
                 "an app of a killed server still ran; it is ended"
             );
             tell_group(group, Signal::Kill);
         }
-        notice.forget(shelf);
+        status.forget(install_dir);
     }
 }
 
-fn read(shelf: &Shelf) -> Vec<Notice> {
-    let Ok(entries) = std::fs::read_dir(shelf.notices()) else {
+fn read(install_dir: &InstallDir) -> Vec<AppStatus> {
+    let Ok(entries) = std::fs::read_dir(install_dir.statuses()) else {
         return Vec::new();
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -1,11 +1,15 @@
-//! Pieces of messages, read without taking whole messages apart.
+//! Members of messages, read without taking whole messages apart.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use mcp_protocol::envelope::Request;
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Where the stateless era names its version.
@@ -17,9 +21,9 @@ pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabi
 /// Where the stateless era says in every answer who gives it.
 const META_SERVER: &str = r#""io.modelcontextprotocol/serverInfo":"#;
 
-/// What the bridge looks at in a request's parameters.
+/// The members of a request's parameters that the bridge reads.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Glance<'a> {
+pub(crate) struct Params<'a> {
     #[serde(borrow, default)]
     pub(crate) name: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -34,9 +38,9 @@ pub(crate) struct Glance<'a> {
     pub(crate) arguments: Option<&'a RawValue>,
 }
 
-impl<'a> Glance<'a> {
+impl<'a> Params<'a> {
     /// Parameters of another shape are the backend's to refuse.
-    pub(crate) fn at(params: Option<&'a str>) -> Self {
+    pub(crate) fn read(params: Option<&'a str>) -> Self {
         params
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default()
@@ -46,6 +50,66 @@ impl<'a> Glance<'a> {
     pub(crate) fn tool_name(&self) -> Option<&str> {
         self.name.as_deref().or(self.tool.as_deref())
     }
+}
+
+/// A request of the host, taken apart once: the text as it came, and where its members stand in it.
+#[derive(Debug)]
+pub(crate) struct HostRequest {
+    pub(crate) id: Box<str>,
+    pub(crate) method: Box<str>,
+    /// The version, for requests of the stateless era.
+    pub(crate) stateless: Option<String>,
+    text: Bytes,
+    params: Option<Range<usize>>,
+}
+
+impl HostRequest {
+    pub(crate) fn new(text: &str, request: &Request<'_>, stateless: Option<String>) -> Self {
+        Self {
+            id: request.id.into(),
+            method: request.method.as_ref().into(),
+            stateless,
+            params: request.params.and_then(|params| place_of(params, text)),
+            text: Bytes::copy_from_slice(text.as_bytes()),
+        }
+    }
+
+    /// The whole message, as it came.
+    pub(crate) fn body(&self) -> Bytes {
+        self.text.clone()
+    }
+
+    /// The text of the parameters.
+    pub(crate) fn params(&self) -> Option<&str> {
+        std::str::from_utf8(&self.text[self.params.clone()?]).ok()
+    }
+
+    /// The message with one more argument of the tool it calls; all else stays as it came.
+    pub(crate) fn with_argument(&self, params: &Params<'_>, name: &str, value: &str) -> Option<Bytes> {
+        let text = std::str::from_utf8(&self.text).ok()?;
+        let member = format!("{}:{}", Value::from(name), Value::from(value));
+        let Some(arguments) = params.arguments.map(RawValue::get) else {
+            let at = self.params.clone()?;
+            let mut params: Value = serde_json::from_str(&text[at.clone()]).ok()?;
+            params["arguments"] = serde_json::from_str(&format!("{{{member}}}")).ok()?;
+            return Some(format!("{}{params}{}", &text[..at.start], &text[at.end..]).into());
+        };
+        let inside = arguments.strip_prefix('{')?;
+        let comma = if inside.trim_start().starts_with('}') {
+            ""
+        } else {
+            ","
+        };
+        let at = place_of(inside, text)?.start;
+        Some(format!("{}{member}{comma}{}", &text[..at], &text[at..]).into())
+    }
+}
+
+/// Where a part of a text stands in it.
+fn place_of(part: &str, whole: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    let place = start..start + part.len();
+    (whole.get(place.clone()) == Some(part)).then_some(place)
 }
 
 /// The version a request of the stateless era carries in its `_meta`.
@@ -79,7 +143,7 @@ pub(crate) fn header_text(text: &str) -> String {
 
 /// An answer of the stateless era as the bridge's own: who gave it says the same as in the other era. The name can only
 /// stand as a member, for within a text its quotes would be escaped.
-pub(crate) fn introduced(answer: Vec<u8>, info: &str) -> Vec<u8> {
+pub(crate) fn with_server_info(answer: Vec<u8>, info: &str) -> Vec<u8> {
     let Some(at) = memmem::find(&answer, META_SERVER.as_bytes()) else {
         return answer;
     };
@@ -110,6 +174,7 @@ pub(crate) fn one_line(text: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcp_protocol::envelope;
 
     #[test]
     fn a_name_that_cannot_stand_in_a_header_is_wrapped() {
@@ -128,9 +193,9 @@ mod tests {
     #[test]
     fn an_answer_is_given_in_the_name_of_the_bridge() {
         let said = br#"{"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"behind"},"x":1},"text":"y"}}"#;
-        let told = introduced(said.to_vec(), r#"{"name":"before"}"#);
+        let renamed = with_server_info(said.to_vec(), r#"{"name":"before"}"#);
         assert_eq!(
-            std::str::from_utf8(&told).unwrap(),
+            std::str::from_utf8(&renamed).unwrap(),
             r#"{"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"before"},"x":1},"text":"y"}}"#
         );
         for other in [
@@ -138,7 +203,41 @@ mod tests {
             b"",
             b"{}",
         ] {
-            assert_eq!(introduced(other.to_vec(), "{}"), other);
+            assert_eq!(with_server_info(other.to_vec(), "{}"), other);
+        }
+    }
+
+    #[test]
+    fn an_argument_is_added_and_all_else_stays_as_it_came() {
+        let added = |text: &str| {
+            let Ok(envelope::Message::Request(request)) = envelope::message(text) else {
+                panic!("{text}");
+            };
+            let request = HostRequest::new(text, &request, None);
+            let params = Params::read(request.params());
+            let body = request.with_argument(&params, "key", "k\"1").unwrap();
+            String::from_utf8(body.to_vec()).unwrap()
+        };
+        let head = r#"{"x":1.00,"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t""#;
+        for (arguments, expect) in [
+            (
+                r#","arguments":{"n":1.50}}"#,
+                r#","arguments":{"key":"k\"1","n":1.50}}"#,
+            ),
+            (r#","arguments": { } }"#, r#","arguments": {"key":"k\"1" } }"#),
+        ] {
+            assert_eq!(
+                added(&format!("{head}{arguments},\"y\":[]}}")),
+                format!("{head}{expect},\"y\":[]}}")
+            );
+        }
+        for none in ["}", r#","arguments":null}"#] {
+            let body: Value = serde_json::from_str(&added(&format!("{head}{none},\"y\":[]}}"))).unwrap();
+            assert_eq!(
+                body["params"],
+                serde_json::json!({ "name": "t", "arguments": { "key": "k\"1" } })
+            );
+            assert_eq!(body["y"], serde_json::json!([]));
         }
     }
 

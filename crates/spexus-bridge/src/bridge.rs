@@ -1,58 +1,58 @@
-//! The host's side: lines in, lines out, and what is answered without asking anybody.
-
-mod request;
+//! The bridge at the host's end: lines in, lines out, one answer to each request.
 
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use mcp_client::{Retries, SendError};
 use mcp_protocol::envelope::{self, Frame, Malformed, Message, Notification};
-use mcp_protocol::{RpcError, Version};
+use mcp_protocol::{RpcCode, RpcError, Version};
 use mcp_server::lines::{Ended, Line, LineBuffer, Outbox, id_of_cut};
 use mcp_server::{Breaker, BreakerSettings};
+use parking_lot::Mutex;
 use refusal::{Code, Refusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::AbortHandle;
 
-use crate::backend::{Backend, Fault};
-use crate::call::Errand;
-use crate::catalogue::Catalogue;
-use crate::flights::{Flight, Flights, Gather, Sink};
-use crate::link::Link;
-use crate::settings::Settings;
-use crate::text::{Glance, one_line};
-use crate::vitals::{self, Vitals};
-use crate::{ear, listen};
+use crate::backend::Backend;
+use crate::forward::RetryableRequest;
+use crate::in_flight::{AnswerSink, BatchAnswer, InFlightRequest, InFlightTable};
+use crate::message::{Params, one_line};
+use crate::session::BackendSession;
+use crate::settings::BridgeSettings;
+use crate::stats::{self, Stats};
+use crate::tool_cache::ToolCache;
+use crate::{listener, subscription};
 
 const READ_BYTES: usize = 64 * 1024;
 /// How long the backend may take to hear that a session ended.
-const GOODBYE_TIMEOUT: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running bridge.
 pub(crate) struct Bridge {
-    pub(crate) settings: Settings,
+    pub(crate) settings: BridgeSettings,
     pub(crate) backend: Backend,
     pub(crate) breaker: Breaker,
-    pub(crate) link: Link,
-    pub(crate) catalogue: Catalogue,
-    pub(crate) flights: Flights,
-    pub(crate) vitals: Vitals,
+    pub(crate) session: BackendSession,
+    pub(crate) tools: ToolCache,
+    pub(crate) in_flight: InFlightTable,
+    pub(crate) stats: Stats,
     outbox: Outbox,
     /// Who the bridge says it is, as text.
-    introduction: String,
-    /// Whether the host was greeted without the backend.
-    alone: AtomicBool,
+    pub(crate) server_info: String,
+    /// Whether `initialize` was answered without the backend.
+    initialized_alone: AtomicBool,
     /// Makes the keys of this process unlike those of any other.
     key_base: u128,
     keys: AtomicU64,
-    ear: Mutex<Option<AbortHandle>>,
+    listener: Mutex<Option<AbortHandle>>,
 }
 
 /// Serves a host until it leaves or `stop` is done. All that was accepted is answered before this returns.
 pub async fn serve<R, W>(
-    settings: Settings,
+    settings: BridgeSettings,
     reader: R,
     writer: W,
     stop: impl Future<Output = ()>,
@@ -62,7 +62,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let bridge = Arc::new(Bridge::new(settings)?);
-    let reporting = tokio::spawn(vitals::report(bridge.clone()));
+    let reporting = tokio::spawn(stats::report(bridge.clone()));
     let (written, ended) = tokio::join!(bridge.write(writer), async {
         let ended = bridge.read(reader, stop).await;
         bridge.drain().await;
@@ -70,12 +70,12 @@ where
         ended
     });
     reporting.abort();
-    vitals::log(&bridge);
-    if let Some(ear) = bridge.lock_ear().take() {
-        ear.abort();
+    stats::log(&bridge);
+    if let Some(listener) = bridge.lock_listener().take() {
+        listener.abort();
     }
     // Best effort: an abandoned session ends by itself.
-    let _ = tokio::time::timeout(GOODBYE_TIMEOUT, bridge.link.close(&bridge.backend)).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, bridge.session.close(&bridge.backend.endpoint)).await;
     if let Err(error) = &written {
         tracing::error!(%error, "the host cannot be written to any more");
     }
@@ -83,37 +83,35 @@ where
 }
 
 impl Bridge {
-    fn new(settings: Settings) -> io::Result<Self> {
+    fn new(settings: BridgeSettings) -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let breaker = BreakerSettings {
-            pause_ms: settings.limits.breaker_pause_ms,
+            pause_ms: settings.limits.breaker_open_ms,
             ..BreakerSettings::default()
         };
         Ok(Self {
             backend: Backend::new(&settings)?,
             breaker: Breaker::new("the requirements server", breaker),
-            link: Link::default(),
-            catalogue: Catalogue::default(),
-            flights: Flights::default(),
-            vitals: Vitals::default(),
+            session: BackendSession::default(),
+            tools: ToolCache::default(),
+            in_flight: InFlightTable::default(),
+            stats: Stats::default(),
             outbox: Outbox::new(settings.limits.max_outbox_bytes),
-            introduction: settings.introduction().to_string(),
-            alone: AtomicBool::new(false),
+            server_info: settings.introduction().to_string(),
+            initialized_alone: AtomicBool::new(false),
             key_base: u128::from_ne_bytes(random),
             keys: AtomicU64::new(0),
-            ear: Mutex::default(),
+            listener: Mutex::default(),
             settings,
         })
     }
 
     /// Writes a message to the host.
-    pub(crate) async fn say(&self, message: &[u8]) {
-        let mut line = Vec::with_capacity(message.len() + 1);
-        line.extend_from_slice(message);
-        line.push(b'\n');
+    pub(crate) async fn send(&self, mut message: Vec<u8>) {
+        message.push(b'\n');
         self.outbox.room().await;
-        self.outbox.push(&line);
+        self.outbox.push(&message);
     }
 
     /// Passes on what the backend said, if it is a message.
@@ -122,72 +120,71 @@ impl Bridge {
     pub(crate) async fn relay(&self, data: &[u8]) {
         let text = std::str::from_utf8(data).unwrap_or_default();
         match envelope::message(text) {
-            Ok(Message::Notification(heard)) => {
-                if heard.method == "notifications/tools/list_changed" {
-                    self.catalogue.forget();
+            Ok(Message::Notification(notification)) => {
+                if notification.method == "notifications/tools/list_changed" {
+                    self.tools.clear();
                 }
-                self.say(&one_line(data)).await;
+                self.send(one_line(data).into_owned()).await;
             }
-            Ok(Message::Request(_)) => self.say(&one_line(data)).await,
+            Ok(Message::Request(_)) => self.send(one_line(data).into_owned()).await,
             // An answer nobody waits for, the empty event that opens a stream, or noise.
             Ok(Message::Response(_)) | Err(_) => {}
         }
     }
 
     /// Answers a request that was claimed.
-    async fn deliver(&self, sink: &Sink, answer: Option<&[u8]>) {
-        match sink {
-            Sink::Line => {
-                if let Some(answer) = answer {
-                    self.say(answer).await;
-                }
-            }
-            Sink::Batch(gather) => {
-                if let Some(all) = gather.put(answer, self.version()) {
-                    self.say(&all).await;
-                }
-            }
+    pub(crate) async fn deliver(&self, sink: &AnswerSink, answer: Option<Vec<u8>>) {
+        if let Some(message) = self.gather(sink, answer) {
+            self.send(message).await;
         }
     }
 
     /// The same without waiting for a host that perhaps reads nothing any more.
-    fn deliver_at_once(&self, sink: &Sink, answer: &[u8]) {
-        let text = match sink {
-            Sink::Line => Some(answer.to_vec()),
-            Sink::Batch(gather) => gather.put(Some(answer), self.version()),
-        };
-        if let Some(mut line) = text {
-            line.push(b'\n');
-            self.outbox.push(&line);
+    fn deliver_at_once(&self, sink: &AnswerSink, answer: Vec<u8>) {
+        if let Some(mut message) = self.gather(sink, Some(answer)) {
+            message.push(b'\n');
+            self.outbox.push(&message);
+        }
+    }
+
+    /// What is to be written now that a message is dealt with: its answer, or the whole batch with the last of them.
+    fn gather(&self, sink: &AnswerSink, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        match sink {
+            AnswerSink::Line => answer,
+            AnswerSink::Batch(batch) => batch.put(answer.as_deref(), self.version()),
         }
     }
 
     /// A refusal as the answer to a request.
-    pub(crate) fn refused(&self, errand: &Errand, refusal: Refusal) -> Vec<u8> {
-        let version = match errand.headers {
+    pub(crate) fn refused(&self, request: &RetryableRequest<'_>, refusal: Refusal) -> Vec<u8> {
+        let version = match request.headers {
             Some(_) => Version::V2026_07_28,
             None => self.version(),
         };
-        RpcError::from(refusal).answer(&errand.id, version)
+        RpcError::from(refusal).answer(request.id, version)
     }
 
     /// The version the host agreed on, or the newest while there is none.
-    fn version(&self) -> Version {
-        self.link.version().unwrap_or(Version::NEWEST_HANDSHAKE)
+    pub(crate) fn version(&self) -> Version {
+        self.session.version().unwrap_or(Version::NEWEST_HANDSHAKE)
     }
 
-    pub(crate) fn greeted_alone(&self) -> bool {
-        self.alone.load(Ordering::Relaxed)
+    pub(crate) fn was_initialized_alone(&self) -> bool {
+        self.initialized_alone.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn initialized_alone(&self) {
+        self.initialized_alone.store(true, Ordering::Relaxed);
     }
 
     /// A key no other call has.
-    fn next_key(&self) -> String {
+    pub(crate) fn next_key(&self) -> String {
         let number = self.keys.fetch_add(1, Ordering::Relaxed);
         format!("bridge-{:032x}-{number}", self.key_base)
     }
 
-    fn lock_ear(&self) -> std::sync::MutexGuard<'_, Option<AbortHandle>> {
-        self.ear.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_listener(&self) -> parking_lot::MutexGuard<'_, Option<AbortHandle>> {
+        self.listener.lock()
     }
 
     // Fulfils 003 R13.9
@@ -251,8 +248,10 @@ impl Bridge {
                 Ok(text) => text,
                 Err(_) => {
                     let refusal = Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8");
-                    self.say(&RpcError::numbered(-32700, refusal).answer("null", self.version()))
-                        .await;
+                    self.send(
+                        RpcError::numbered(RpcCode::ParseError, refusal).answer("null", self.version()),
+                    )
+                    .await;
                     return None;
                 }
             },
@@ -265,7 +264,7 @@ impl Bridge {
                     format!("the message is larger than {max} bytes"),
                 );
                 let id = id_of_cut(start).unwrap_or("null");
-                self.say(&RpcError::from(refusal).answer(id, self.version()))
+                self.send(RpcError::from(refusal).answer(id, self.version()))
                     .await;
                 return None;
             }
@@ -274,13 +273,13 @@ impl Bridge {
             return None;
         }
         match envelope::frame(text) {
-            Ok(Frame::Single(text)) => self.receive(text, Sink::Line).await,
+            Ok(Frame::Single(text)) => self.receive(text, AnswerSink::Line).await,
             Ok(Frame::Batch(texts)) => {
                 self.receive_batch(&texts).await;
                 None
             }
             Err(malformed) => {
-                self.say(&self.malformed(malformed)).await;
+                self.send(self.malformed(malformed)).await;
                 None
             }
         }
@@ -288,19 +287,22 @@ impl Bridge {
 
     async fn receive_batch(self: &Arc<Self>, texts: &[&serde_json::value::RawValue]) {
         if let Err(error) = self.check_batch(texts.len()) {
-            self.say(&error.answer("null", self.version())).await;
+            self.send(error.answer("null", self.version())).await;
             return;
         }
-        let gather = Arc::new(Gather::new(texts.len(), self.settings.limits.max_answer_bytes));
+        let batch = Arc::new(BatchAnswer::new(
+            texts.len(),
+            self.settings.limits.max_answer_bytes,
+        ));
         for text in texts {
-            self.receive(text.get(), Sink::Batch(gather.clone())).await;
+            self.receive(text.get(), AnswerSink::Batch(batch.clone())).await;
         }
     }
 
     //= specs/spexus-bridge.md#limits
     //# An array of messages MUST be refused with `-32600` in versions that have none, and its answer MUST NOT grow beyond the limit of an answer.
     fn check_batch(&self, messages: usize) -> Result<(), RpcError> {
-        if let Some(version) = self.link.version().filter(|version| !version.has_batches()) {
+        if let Some(version) = self.session.version().filter(|version| !version.has_batches()) {
             let problem = format!("version {version} has no arrays of messages");
             return Err(RpcError::invalid(&problem));
         }
@@ -315,22 +317,22 @@ impl Bridge {
         }
     }
 
-    async fn receive(self: &Arc<Self>, text: &str, sink: Sink) -> Option<Ended> {
+    async fn receive(self: &Arc<Self>, text: &str, sink: AnswerSink) -> Option<Ended> {
         match envelope::message(text) {
             Ok(Message::Request(request)) => self.request(text, &request, sink).await,
-            Ok(Message::Notification(heard)) => {
-                self.hear(text, &heard).await;
+            Ok(Message::Notification(notification)) => {
+                self.handle_notification(text, &notification).await;
                 self.deliver(&sink, None).await;
                 None
             }
             Ok(Message::Response(_)) => {
-                self.tell(text);
+                self.forward_unanswered(text);
                 self.deliver(&sink, None).await;
                 None
             }
             Err(malformed) => {
                 let answer = self.malformed(malformed);
-                self.deliver(&sink, Some(&answer)).await;
+                self.deliver(&sink, Some(answer)).await;
                 None
             }
         }
@@ -347,42 +349,44 @@ impl Bridge {
     }
 
     // Fulfils 003 R1.7, 003 R11.3
-    async fn hear(self: &Arc<Self>, text: &str, heard: &Notification<'_>) {
-        match heard.method.as_ref() {
+    async fn handle_notification(self: &Arc<Self>, text: &str, notification: &Notification<'_>) {
+        match notification.method.as_ref() {
             "notifications/initialized" | "initialized" => {
-                let mut ear = self.lock_ear();
-                if self.link.version().is_some() && ear.is_none() {
-                    *ear = Some(tokio::spawn(ear::listen(self.clone())).abort_handle());
+                let mut listener = self.lock_listener();
+                if self.session.version().is_some() && listener.is_none() {
+                    *listener = Some(tokio::spawn(listener::run(self.clone())).abort_handle());
                 }
             }
             "notifications/cancelled" => {
-                let wanted = Glance::at(heard.params).request_id.map(|id| id.get());
+                let id = Params::read(notification.params).request_id;
                 //= specs/spexus-bridge.md#messages-in-both-directions
                 //# A cancelled request MUST be cancelled at the backend and MUST NOT be answered.
-                if let Some(flight) = wanted.and_then(|id| self.flights.claim(id)) {
-                    flight.cancel();
-                    self.deliver(&flight.sink, None).await;
-                    self.flights.leave(&flight);
-                    if flight.in_session {
-                        self.tell(text);
+                if let Some(request) = id.and_then(|id| self.in_flight.claim(id.get())) {
+                    request.cancel();
+                    self.deliver(&request.sink, None).await;
+                    self.in_flight.leave(&request);
+                    if request.in_session {
+                        self.forward_unanswered(text);
                     }
                 }
             }
-            _ => self.tell(text),
+            _ => self.forward_unanswered(text),
         }
     }
 
-    /// Passes on what needs no answer, without making the host wait for it.
-    fn tell(self: &Arc<Self>, text: &str) {
+    /// Forwards what needs no answer, without making the host wait for it.
+    fn forward_unanswered(self: &Arc<Self>, text: &str) {
         let (bridge, body) = (self.clone(), bytes::Bytes::copy_from_slice(text.as_bytes()));
         tokio::spawn(async move {
-            for tries in 0..=bridge.settings.max_retries {
-                let Ok(live) = bridge.link.ensure(&bridge.backend).await else {
+            let backend = &bridge.backend.endpoint;
+            let mut retries = Retries::new(bridge.settings.limits.backoff(), bridge.settings.max_retries);
+            loop {
+                let Ok(session) = bridge.session.ensure(backend).await else {
                     return;
                 };
-                match bridge.backend.post(body.clone(), &live.headers).await {
-                    Err(Fault::NotSent(_)) => tokio::time::sleep(bridge.pause(tries)).await,
-                    Err(Fault::Broken(_)) | Ok(_) => return,
+                let sent = backend.post(body.clone(), &session.headers).await;
+                if !matches!(sent, Err(SendError::NotSent(_))) || !retries.wait().await {
+                    return;
                 }
             }
         });
@@ -392,36 +396,36 @@ impl Bridge {
     //= specs/spexus-bridge.md#lifecycle
     //# When input ends, every request that was read MUST be answered before the process exits.
     async fn drain(&self) {
-        for flight in self.flights.claim_all(|flight| flight.listens) {
-            flight.cancel();
-            self.deliver_at_once(&flight.sink, &listen::ended(&flight.id));
-            self.flights.leave(&flight);
+        for request in self.in_flight.claim_all(|request| request.listens) {
+            request.cancel();
+            self.deliver_at_once(&request.sink, subscription::ended(&request.id));
+            self.in_flight.leave(&request);
         }
         let limit = Duration::from_millis(self.settings.limits.drain_timeout_ms);
         let drained = tokio::select! {
-            drained = tokio::time::timeout(limit, self.flights.below(1)) => drained.is_ok(),
+            drained = tokio::time::timeout(limit, self.in_flight.below(1)) => drained.is_ok(),
             () = self.outbox.closed() => false,
         };
         if drained {
             return;
         }
-        for flight in self.flights.claim_all(|_| true) {
-            flight.cancel();
+        for request in self.in_flight.claim_all(|_| true) {
+            request.cancel();
             let refusal = Refusal::new(
                 Code::ServerShuttingDown,
                 "the server stopped before the request was done",
             );
-            let answer = RpcError::from(refusal).answer(&flight.id, self.version());
-            self.deliver_at_once(&flight.sink, &answer);
-            self.flights.leave(&flight);
+            let answer = RpcError::from(refusal).answer(&request.id, self.version());
+            self.deliver_at_once(&request.sink, answer);
+            self.in_flight.leave(&request);
         }
     }
 
-    /// Ends the work on a flight with its answer, unless somebody else claimed it.
-    async fn land(&self, flight: &Arc<Flight>, answer: Option<&[u8]>) {
-        if self.flights.finish(flight) {
-            self.deliver(&flight.sink, answer).await;
-            self.flights.leave(flight);
+    /// Ends the work on a request with its answer, unless somebody else claimed it.
+    pub(crate) async fn finish(&self, request: &Arc<InFlightRequest>, answer: Option<Vec<u8>>) {
+        if self.in_flight.finish(request) {
+            self.deliver(&request.sink, answer).await;
+            self.in_flight.leave(request);
         }
     }
 }

@@ -1,26 +1,27 @@
-//! What is known of the backend's tools: how their arguments must look, and whether a call may be repeated.
+//! Cache of the backend's tools: how their arguments must look, and whether a call may be repeated.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
+use mcp_client::{HttpEndpoint, HttpReply, PROTOCOL_VERSION};
 use mcp_protocol::envelope::{self, Message};
 use mcp_protocol::{Schema, Version};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::backend::{Backend, Reply};
-use crate::link::NAME;
-use crate::text::META_VERSION;
+use crate::message::META_VERSION;
+use crate::session::NAME;
 
 /// The argument by which a tool knows a call it has seen before.
 pub(crate) const KEY: &str = "idempotency_key";
 
-/// One tool.
+/// A tool of the backend.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct CachedTool {
     name: String,
     #[serde(rename = "inputSchema", default)]
     input: Value,
@@ -37,7 +38,7 @@ struct Hints {
     idempotent_hint: bool,
 }
 
-impl Known {
+impl CachedTool {
     /// Whether twice is once.
     pub(crate) fn repeatable(&self) -> bool {
         self.annotations.read_only_hint || self.annotations.idempotent_hint
@@ -70,16 +71,16 @@ impl Known {
     }
 }
 
-/// All tools, as they were at one time.
+/// The backend's list of tools, as it was at one time.
 #[derive(Debug)]
-pub(crate) struct Tools {
-    known: HashMap<String, Known>,
+pub(crate) struct ToolList {
+    by_name: HashMap<String, CachedTool>,
     read_at: Instant,
 }
 
-impl Tools {
-    pub(crate) fn get(&self, name: &str) -> Option<&Known> {
-        self.known.get(name)
+impl ToolList {
+    pub(crate) fn get(&self, name: &str) -> Option<&CachedTool> {
+        self.by_name.get(name)
     }
 
     pub(crate) fn is_older_than(&self, age: Duration) -> bool {
@@ -88,52 +89,52 @@ impl Tools {
 }
 
 // Fulfils 003 R15.3
-/// See the module.
+/// Cache of the backend's list of tools.
 #[derive(Debug, Default)]
-pub(crate) struct Catalogue {
-    tools: Mutex<Option<Arc<Tools>>>,
+pub(crate) struct ToolCache {
+    list: Mutex<Option<Arc<ToolList>>>,
     reading: tokio::sync::Mutex<()>,
 }
 
-impl Catalogue {
+impl ToolCache {
     /// The tools as they were last read; read now when they never were. `None` when the backend does not say.
     //= specs/spexus-bridge.md#calling-the-backend
     //# What is known of the tools MUST be kept, and read again when the backend says that it changed.
-    pub(crate) async fn tools(&self, backend: &Backend, version: &str) -> Option<Arc<Tools>> {
-        if let Some(tools) = self.kept() {
+    pub(crate) async fn get(&self, backend: &HttpEndpoint, version: &str) -> Option<Arc<ToolList>> {
+        if let Some(tools) = self.cached() {
             return Some(tools);
         }
         let _one = self.reading.lock().await;
-        if let Some(tools) = self.kept() {
+        if let Some(tools) = self.cached() {
             return Some(tools);
         }
-        self.read(backend, version).await
+        self.refresh(backend, version).await
     }
 
     /// The tools as they are now.
-    pub(crate) async fn read(&self, backend: &Backend, version: &str) -> Option<Arc<Tools>> {
+    pub(crate) async fn refresh(&self, backend: &HttpEndpoint, version: &str) -> Option<Arc<ToolList>> {
         let listed = list(backend, version).await?;
-        let known: Vec<Known> = serde_json::from_value(listed).ok()?;
-        let tools = Arc::new(Tools {
-            known: known.into_iter().map(|tool| (tool.name.clone(), tool)).collect(),
+        let tools: Vec<CachedTool> = serde_json::from_value(listed).ok()?;
+        let tools = Arc::new(ToolList {
+            by_name: tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect(),
             read_at: Instant::now(),
         });
-        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools.clone());
+        *self.list.lock() = Some(tools.clone());
         Some(tools)
     }
 
     /// The list changed.
-    pub(crate) fn forget(&self) {
-        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    pub(crate) fn clear(&self) {
+        *self.list.lock() = None;
     }
 
-    fn kept(&self) -> Option<Arc<Tools>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn cached(&self) -> Option<Arc<ToolList>> {
+        self.list.lock().clone()
     }
 }
 
 /// Asks for the tools without a session, so that it works for hosts of both eras.
-async fn list(backend: &Backend, version: &str) -> Option<Value> {
+async fn list(backend: &HttpEndpoint, version: &str) -> Option<Value> {
     let era = Version::V2026_07_28.name();
     let body = json!({
         "jsonrpc": "2.0", "id": "spexus-bridge/tools", "method": "tools/list",
@@ -144,9 +145,9 @@ async fn list(backend: &Backend, version: &str) -> Option<Value> {
         } },
     });
     let mut headers = HeaderMap::new();
-    headers.insert("mcp-protocol-version", HeaderValue::from_static(era));
+    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(era));
     headers.insert("mcp-method", HeaderValue::from_static("tools/list"));
-    let Ok(Reply::Text { body, .. }) = backend.post(body.to_string().into(), &headers).await else {
+    let Ok(HttpReply::Text { body, .. }) = backend.post(body.to_string().into(), &headers).await else {
         return None;
     };
     let text = std::str::from_utf8(&body).ok()?;
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_tool_says_whether_it_may_be_repeated_and_what_it_takes() {
-        let tool: Known = serde_json::from_value(json!({
+        let tool: CachedTool = serde_json::from_value(json!({
             "name": "create_epic",
             "inputSchema": {
                 "type": "object",
@@ -179,7 +180,7 @@ mod tests {
             tool.header_arguments(),
             [("mcp-param-region".to_owned(), "region".to_owned())]
         );
-        let bare: Known = serde_json::from_value(json!({ "name": "x" })).unwrap();
+        let bare: CachedTool = serde_json::from_value(json!({ "name": "x" })).unwrap();
         assert!(!bare.repeatable() && !bare.takes_key());
     }
 }

@@ -1,51 +1,49 @@
 //! Server-sent events, cut from a body piece by piece; one event is held at a time.
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use memchr::memchr;
 
-use crate::backend::{Fault, reason};
+use crate::http::{SendError, innermost};
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// By which a reader that comes back says where it was.
+pub struct SseEvent {
+    /// The id by which a reader that comes back says where it was (`Last-Event-ID`).
     pub id: Option<String>,
-    /// The message; empty when the event only carries an id.
+    /// The data; empty when the event only carries an id.
     pub data: Vec<u8>,
 }
 
-// Fulfils 003 R15.7
-/// The events of a response.
+/// Reader of the server-sent events of a response.
 #[derive(Debug)]
-pub struct Events {
+pub struct SseReader {
     body: Incoming,
-    cutter: Cutter,
+    decoder: SseDecoder,
 }
 
-impl Events {
-    pub(crate) fn new(body: Incoming, max_event_bytes: usize) -> Self {
+impl SseReader {
+    /// Reads events of at most this many bytes.
+    pub fn new(body: Incoming, max_event_bytes: usize) -> Self {
         Self {
             body,
-            cutter: Cutter::new(max_event_bytes),
+            decoder: SseDecoder::new(max_event_bytes),
         }
     }
 
     /// The next event; `None` at the end.
-    //= specs/spexus-bridge.md#messages-in-both-directions
-    //# Streamed messages MUST be passed on one by one, so that a large answer is never held whole.
-    pub async fn next(&mut self) -> Result<Option<Event>, Fault> {
+    pub async fn next(&mut self) -> Result<Option<SseEvent>, SendError> {
         loop {
-            if let Some(event) = self.cutter.next()? {
+            if let Some(event) = self.decoder.next()? {
                 return Ok(Some(event));
             }
             match self.body.frame().await {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(Fault::Broken(reason(&error))),
+                Some(Err(error)) => return Err(SendError::Broken(innermost(&error))),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.cutter.bytes.extend_from_slice(&data);
+                        self.decoder.feed(&data);
                     }
                 }
             }
@@ -53,27 +51,31 @@ impl Events {
     }
 }
 
-/// Cuts bytes into events.
+/// Decoder of server-sent events: bytes in, events out.
 #[derive(Debug)]
-struct Cutter {
+struct SseDecoder {
     bytes: BytesMut,
     /// How much of `bytes` is known to hold no line end.
     scanned: usize,
-    building: Event,
+    building: SseEvent,
     max_event_bytes: usize,
 }
 
-impl Cutter {
+impl SseDecoder {
     fn new(max_event_bytes: usize) -> Self {
         Self {
             bytes: BytesMut::new(),
             scanned: 0,
-            building: Event::default(),
+            building: SseEvent::default(),
             max_event_bytes,
         }
     }
 
-    fn next(&mut self) -> Result<Option<Event>, Fault> {
+    fn feed(&mut self, data: &Bytes) {
+        self.bytes.extend_from_slice(data);
+    }
+
+    fn next(&mut self) -> Result<Option<SseEvent>, SendError> {
         while let Some(at) = memchr(b'\n', &self.bytes[self.scanned..]) {
             let end = self.scanned + at;
             let line = self.bytes.split_to(end);
@@ -82,19 +84,19 @@ impl Cutter {
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if line.is_empty() {
                 let event = std::mem::take(&mut self.building);
-                if event != Event::default() {
+                if event != SseEvent::default() {
                     return Ok(Some(event));
                 }
                 continue;
             }
-            self.take(line)?;
+            self.take_line(line)?;
         }
         self.scanned = self.bytes.len();
-        self.bounded(self.scanned + self.building.data.len())?;
+        self.check_size(self.scanned + self.building.data.len())?;
         Ok(None)
     }
 
-    fn take(&mut self, line: &[u8]) -> Result<(), Fault> {
+    fn take_line(&mut self, line: &[u8]) -> Result<(), SendError> {
         let (name, value) = match memchr(b':', line) {
             Some(at) => (
                 &line[..at],
@@ -104,7 +106,7 @@ impl Cutter {
         };
         match name {
             b"data" => {
-                self.bounded(self.building.data.len() + value.len())?;
+                self.check_size(self.building.data.len() + value.len())?;
                 if !self.building.data.is_empty() {
                     self.building.data.push(b'\n');
                 }
@@ -116,11 +118,11 @@ impl Cutter {
         Ok(())
     }
 
-    fn bounded(&self, bytes: usize) -> Result<(), Fault> {
+    fn check_size(&self, bytes: usize) -> Result<(), SendError> {
         if bytes <= self.max_event_bytes {
             return Ok(());
         }
-        Err(Fault::Broken(format!(
+        Err(SendError::Broken(format!(
             "an event is larger than {} bytes",
             self.max_event_bytes
         )))
@@ -131,12 +133,12 @@ impl Cutter {
 mod tests {
     use super::*;
 
-    fn cut(pieces: &[&str]) -> Vec<(Option<String>, String)> {
-        let mut cutter = Cutter::new(64);
+    fn decode(pieces: &[&str]) -> Vec<(Option<String>, String)> {
+        let mut decoder = SseDecoder::new(64);
         let mut found = Vec::new();
         for piece in pieces {
-            cutter.bytes.extend_from_slice(piece.as_bytes());
-            while let Some(event) = cutter.next().unwrap() {
+            decoder.bytes.extend_from_slice(piece.as_bytes());
+            while let Some(event) = decoder.next().unwrap() {
                 found.push((event.id, String::from_utf8(event.data).unwrap()));
             }
         }
@@ -147,28 +149,28 @@ mod tests {
     fn events_come_out_however_they_came_in() {
         let one = (Some("1-2".to_owned()), "{}".to_owned());
         assert_eq!(
-            cut(&["event: message\nid: 1-2\ndata: {}\n\n"]),
+            decode(&["event: message\nid: 1-2\ndata: {}\n\n"]),
             std::slice::from_ref(&one)
         );
-        assert_eq!(cut(&["id:1-2\r\nda", "ta:{}\r", "\n\r\n", ":\n\n"]), [one]);
+        assert_eq!(decode(&["id:1-2\r\nda", "ta:{}\r", "\n\r\n", ":\n\n"]), [one]);
         assert_eq!(
-            cut(&[":\n\n", "retry: 5\n\n", "data: a\ndata: b\n\n"]),
+            decode(&[":\n\n", "retry: 5\n\n", "data: a\ndata: b\n\n"]),
             [(None, "a\nb".to_owned())]
         );
-        assert_eq!(cut(&["data: cut off\n"]), []);
+        assert_eq!(decode(&["data: cut off\n"]), []);
     }
 
     #[test]
     fn an_event_without_end_is_given_up() {
-        let mut cutter = Cutter::new(64);
-        cutter.bytes.extend_from_slice(&[b'x'; 65]);
-        assert!(cutter.next().is_err());
-        let mut cutter = Cutter::new(64);
+        let mut decoder = SseDecoder::new(64);
+        decoder.bytes.extend_from_slice(&[b'x'; 65]);
+        assert!(decoder.next().is_err());
+        let mut decoder = SseDecoder::new(64);
         for _ in 0..3 {
-            cutter
+            decoder
                 .bytes
                 .extend_from_slice(format!("data: {}\n", "x".repeat(30)).as_bytes());
         }
-        assert!(cutter.next().is_err());
+        assert!(decoder.next().is_err());
     }
 }

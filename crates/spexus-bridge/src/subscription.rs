@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
+use mcp_client::{HttpReply, SendError, SseReader};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, notification};
-use crate::backend::{Fault, Reply};
-use crate::call::{Errand, answers};
-use crate::events::Events;
-use crate::host::Bridge;
-use crate::text::one_line;
+use crate::bridge::Bridge;
+use crate::forward::{RetryableRequest, answers};
+use crate::message::one_line;
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 const ACKNOWLEDGED: &[u8] = b"\"notifications/subscriptions/acknowledged\"";
@@ -32,69 +31,78 @@ struct Filter {
 }
 
 /// Listens until the host loses interest; an answer when the backend refuses, or was never there.
-pub(crate) async fn listen(bridge: &Arc<Bridge>, errand: &Errand, params: Option<&str>) -> Vec<u8> {
+pub(crate) async fn listen(
+    bridge: &Arc<Bridge>,
+    request: &RetryableRequest<'_>,
+    params: Option<&str>,
+) -> Vec<u8> {
     let asked: Params = params
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
-    let (mut tries, mut acknowledged) = (0, false);
+    let backoff = bridge.settings.limits.backoff();
+    let (mut failures, mut acknowledged) = (0, false);
     loop {
-        match open(bridge, errand).await {
+        match open(bridge, request).await {
             Ok(Ok(events)) => {
-                tries = 0;
-                let listener = Listener {
+                failures = 0;
+                let subscription = Subscription {
                     bridge,
-                    errand,
+                    request,
                     filter: &asked.notifications,
                     again: acknowledged,
                 };
                 acknowledged = true;
-                if let Some(refused) = listener.pass_on(events).await {
+                if let Some(refused) = subscription.relay_all(events).await {
                     return refused;
                 }
             }
             Ok(Err(refused)) => return refused,
-            Err(fault) if !acknowledged && tries >= bridge.settings.max_retries => {
-                return bridge.refused(errand, answer::unreachable(&fault, true));
+            Err(error) if !acknowledged && failures >= bridge.settings.max_retries => {
+                return bridge.refused(request, answer::unreachable(&error, true));
             }
-            Err(_) => tries += 1,
+            Err(_) => failures += 1,
         }
-        tokio::time::sleep(bridge.pause(tries.min(4))).await;
+        tokio::time::sleep(backoff.delay(failures.min(4))).await;
     }
 }
 
-/// The answer that ends a listener when the host goes.
+/// The answer that ends a subscription when the host goes.
 pub(crate) fn ended(id: &str) -> Vec<u8> {
     let id_value: Value = serde_json::from_str(id).unwrap_or_default();
     let result = json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id_value } });
     answer::result(id, &result.to_string())
 }
 
-async fn open(bridge: &Bridge, errand: &Errand) -> Result<Result<Events, Vec<u8>>, Fault> {
-    let headers = errand.headers.clone().unwrap_or_default();
-    match bridge.backend.post(errand.body.clone(), &headers).await? {
-        Reply::Events(events) => Ok(Ok(events)),
-        Reply::Text {
+async fn open(
+    bridge: &Bridge,
+    request: &RetryableRequest<'_>,
+) -> Result<Result<SseReader, Vec<u8>>, SendError> {
+    let headers = request.headers.clone().unwrap_or_default();
+    let reply = bridge.backend.endpoint.post(request.body.clone(), &headers);
+    match reply.await? {
+        HttpReply::Events { events, .. } => Ok(Ok(events)),
+        HttpReply::Text {
             status: 502..=504, ..
-        } => Err(Fault::NotSent("the backend is not there".into())),
-        Reply::Text { body, .. } if answers(&body, &errand.id) => Ok(Err(one_line(&body).into_owned())),
-        Reply::Text { status, .. } => Ok(Err(bridge.refused(errand, answer::odd(status)))),
+        } => Err(SendError::NotSent("the backend is not there".into())),
+        HttpReply::Text { body, .. } if answers(&body, request.id) => Ok(Err(one_line(&body).into_owned())),
+        HttpReply::Text { status, .. } => Ok(Err(bridge.refused(request, answer::not_mcp(status)))),
     }
 }
 
-struct Listener<'a> {
+struct Subscription<'a> {
     bridge: &'a Bridge,
-    errand: &'a Errand,
+    request: &'a RetryableRequest<'a>,
     filter: &'a Filter,
     /// Whether the host was told already that it is listened for.
     again: bool,
 }
 
-impl Listener<'_> {
+impl Subscription<'_> {
     /// Passes messages on until the stream ends. An answer that is a result only says that the backend leaves.
-    async fn pass_on(&self, mut events: Events) -> Option<Vec<u8>> {
+    async fn relay_all(&self, mut events: SseReader) -> Option<Vec<u8>> {
         while let Ok(Some(event)) = events.next().await {
             let data = &event.data;
-            if answers(data, &self.errand.id) {
+            if answers(data, self.request.id) {
                 let is_error =
                     serde_json::from_slice::<Value>(data).is_ok_and(|answer| answer.get("error").is_some());
                 return is_error.then(|| one_line(data).into_owned());
@@ -108,7 +116,7 @@ impl Listener<'_> {
         None
     }
 
-    /// What may have changed while nobody listened.
+    /// Tells of everything that may have changed while nobody listened.
     async fn catch_up(&self) {
         let lists = [
             ("tools", self.filter.tools_list_changed),
@@ -116,18 +124,18 @@ impl Listener<'_> {
             ("resources", self.filter.resources_list_changed),
         ];
         for (list, _) in lists.iter().filter(|(_, wanted)| *wanted) {
-            self.tell(&format!("notifications/{list}/list_changed"), json!({}))
+            self.notify(&format!("notifications/{list}/list_changed"), json!({}))
                 .await;
         }
         for uri in &self.filter.resource_subscriptions {
             let params = json!({ "uri": uri, "resource_uri": uri, "change_type": "updated" });
-            self.tell("notifications/resources/updated", params).await;
+            self.notify("notifications/resources/updated", params).await;
         }
     }
 
-    async fn tell(&self, method: &str, mut params: Value) {
-        let id: Value = serde_json::from_str(&self.errand.id).unwrap_or_default();
+    async fn notify(&self, method: &str, mut params: Value) {
+        let id: Value = serde_json::from_str(self.request.id).unwrap_or_default();
         params["_meta"] = json!({ SUBSCRIPTION_ID: id });
-        self.bridge.say(&notification(method, &params)).await;
+        self.bridge.send(notification(method, &params)).await;
     }
 }

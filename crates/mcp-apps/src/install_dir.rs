@@ -1,4 +1,4 @@
-//! The shelf: installed apps in a folder, one folder each, which several processes may share.
+//! The folder of installed apps, one folder each, which several processes may share.
 //!
 //! An app appears and disappears by one rename, so nobody ever sees half of one: `<folder>/<name>/app.json` is what is
 //! known about it, `<folder>/<name>/files/` what its bundle held. Folders that begin with a dot are on their way in or
@@ -12,13 +12,13 @@ use refusal::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::catalogue::Catalogue;
+use crate::listing::AppListing;
 use crate::manifest::Manifest;
 use crate::names;
 
 /// What is known about an installed app.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct AppRecord {
     /// Its name.
     pub name: String,
     /// Another one for each installation.
@@ -26,7 +26,8 @@ pub struct Record {
     /// When it was installed.
     pub installed_at: String,
     /// Where it lives.
-    pub place: Place,
+    #[serde(rename = "place")]
+    pub location: AppLocation,
     /// What it says about itself.
     pub manifest: Manifest,
     /// Variables chosen at its installation.
@@ -36,13 +37,14 @@ pub struct Record {
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// What it had when it was last seen.
-    pub catalogue: Catalogue,
+    #[serde(rename = "catalogue")]
+    pub listing: AppListing,
 }
 
 /// Where an app lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Place {
+pub enum AppLocation {
     /// In a bundle that was unpacked here.
     Bundle,
     /// In a command; `${__dirname}` is the folder of its manifest.
@@ -59,27 +61,27 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl AppLocation {
     /// As it stands in lists.
     pub fn name(&self) -> &'static str {
         match self {
-            Place::Bundle => "bundle",
-            Place::Manifest { .. } => "manifest",
-            Place::Url { .. } => "url",
+            AppLocation::Bundle => "bundle",
+            AppLocation::Manifest { .. } => "manifest",
+            AppLocation::Url { .. } => "url",
         }
     }
 }
 
-/// See the module.
+/// The folder of installed apps.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct InstallDir {
     folder: PathBuf,
 }
 
 const RECORD: &str = "app.json";
 const FILES: &str = "files";
 
-impl Shelf {
+impl InstallDir {
     pub(crate) fn open(folder: &Path) -> Result<Self, Refusal> {
         make_folder(&folder.join(".run")).map_err(|error| broken("made", &error))?;
         Ok(Self {
@@ -92,7 +94,7 @@ impl Shelf {
     }
 
     /// Everything installed, by name. What cannot be read is left out, and told to the log.
-    pub(crate) fn all(&self) -> Result<Vec<Record>, Refusal> {
+    pub(crate) fn all(&self) -> Result<Vec<AppRecord>, Refusal> {
         let entries = std::fs::read_dir(&self.folder).map_err(|error| broken("read", &error))?;
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -107,17 +109,17 @@ impl Shelf {
         self.folder.join(name).exists() && self.read(name).is_some()
     }
 
-    /// A folder to prepare an app in; gone again unless it is [put](Self::put) on the shelf.
+    /// A folder to prepare an app in; gone again unless it is [put](Self::put) among the installed ones.
     pub(crate) fn stage(&self) -> Result<TempDir, Refusal> {
         let stage = self.side_folder(".new-")?;
         make_folder(&stage.path().join(FILES)).map_err(|error| broken("written", &error))?;
         Ok(stage)
     }
 
-    /// Puts a prepared app on the shelf.
+    /// Puts a prepared app among the installed ones.
     //= specs/mcp-apps.md#installing
     //# A refused installation MUST leave nothing behind, on disk or in a list.
-    pub(crate) fn put(&self, stage: TempDir, record: &Record) -> Result<(), Refusal> {
+    pub(crate) fn put(&self, stage: TempDir, record: &AppRecord) -> Result<(), Refusal> {
         write(stage.path(), record).map_err(|error| broken("written", &error))?;
         if self.holds(&record.name) {
             return Err(taken(&record.name));
@@ -137,17 +139,17 @@ impl Shelf {
     }
 
     /// Notes what an app has now, if it is still the same installation.
-    pub(crate) fn note(&self, record: &Record) {
+    pub(crate) fn note(&self, record: &AppRecord) {
         let same = self.read(&record.name).is_some_and(|kept| kept.id == record.id);
         if same && let Err(error) = write(&self.folder.join(&record.name), record) {
             tracing::warn!(app = record.name, %error, "what the app has could not be noted");
         }
     }
 
-    /// Takes an app off the shelf and gives what was known of it; `None` when that could not be read any more.
+    /// Removes an app and gives what was known of it; `None` when that could not be read any more.
     //= specs/mcp-apps.md#installing
     //# An app whose record cannot be read any more MUST be removable, and another of its name installable.
-    pub(crate) fn remove(&self, name: &str) -> Result<Option<Record>, Refusal> {
+    pub(crate) fn remove(&self, name: &str) -> Result<Option<AppRecord>, Refusal> {
         let is_there = names::check_app(name).is_ok() && self.folder.join(name).exists();
         if !is_there {
             return Err(missing(name));
@@ -168,16 +170,16 @@ impl Shelf {
     }
 
     /// Where an app's own files are.
-    pub(crate) fn files_of(&self, record: &Record) -> Option<PathBuf> {
-        match &record.place {
-            Place::Bundle => Some(files_in(&self.folder.join(&record.name))),
-            Place::Manifest { folder } => folder.clone(),
-            Place::Url { .. } => None,
+    pub(crate) fn files_of(&self, record: &AppRecord) -> Option<PathBuf> {
+        match &record.location {
+            AppLocation::Bundle => Some(files_in(&self.folder.join(&record.name))),
+            AppLocation::Manifest { folder } => folder.clone(),
+            AppLocation::Url { .. } => None,
         }
     }
 
     /// Where servers say what they make of their apps.
-    pub(crate) fn notices(&self) -> PathBuf {
+    pub(crate) fn statuses(&self) -> PathBuf {
         self.folder.join(".run")
     }
 
@@ -190,9 +192,9 @@ impl Shelf {
         made.map_err(|error| broken("written", &error))
     }
 
-    fn read(&self, name: &str) -> Option<Record> {
+    fn read(&self, name: &str) -> Option<AppRecord> {
         let text = std::fs::read(self.folder.join(name).join(RECORD)).ok()?;
-        match serde_json::from_slice::<Record>(&text) {
+        match serde_json::from_slice::<AppRecord>(&text) {
             Ok(record) if record.name == name => Some(record),
             Ok(record) => {
                 tracing::error!(
@@ -238,7 +240,7 @@ pub(crate) fn write_private(path: &Path, text: &[u8]) -> std::io::Result<()> {
 }
 
 /// Writes a record so that a crash leaves the old one or the new one: it is on the disk before it has its name.
-fn write(folder: &Path, record: &Record) -> std::io::Result<()> {
+fn write(folder: &Path, record: &AppRecord) -> std::io::Result<()> {
     let text = serde_json::to_vec_pretty(record)?;
     let mut file = tempfile::Builder::new().prefix(".part-").tempfile_in(folder)?;
     file.write_all(&text)?;

@@ -1,14 +1,14 @@
-//! How the bridge is, in a log line from time to time: a process that grows or hangs can be seen from outside.
+//! Statistics of a running bridge, logged from time to time: a process that grows or hangs can be seen from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::host::Bridge;
+use crate::bridge::Bridge;
 
-/// What is counted.
+/// Counters of a bridge.
 #[derive(Debug, Default)]
-pub(crate) struct Vitals {
+pub(crate) struct Stats {
     /// Requests taken from the host.
     pub(crate) requests: AtomicU64,
     /// Requests tried again.
@@ -17,7 +17,7 @@ pub(crate) struct Vitals {
     pub(crate) failures: AtomicU64,
 }
 
-impl Vitals {
+impl Stats {
     pub(crate) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
@@ -28,7 +28,7 @@ impl Vitals {
 //= specs/spexus-bridge.md#logs
 //# The bridge MUST log from time to time how much memory it holds and how many requests run, were tried again and failed.
 pub(crate) async fn report(bridge: Arc<Bridge>) {
-    let every = Duration::from_millis(bridge.settings.limits.vitals_every_ms);
+    let every = Duration::from_millis(bridge.settings.limits.stats_every_ms);
     loop {
         tokio::time::sleep(every).await;
         log(&bridge);
@@ -37,12 +37,12 @@ pub(crate) async fn report(bridge: Arc<Bridge>) {
 
 /// Logs once.
 pub(crate) fn log(bridge: &Bridge) {
-    let vitals = &bridge.vitals;
+    let stats = &bridge.stats;
     tracing::info!(
-        in_flight = bridge.flights.len(),
-        requests = vitals.requests.load(Ordering::Relaxed),
-        retries = vitals.retries.load(Ordering::Relaxed),
-        failures = vitals.failures.load(Ordering::Relaxed),
+        in_flight = bridge.in_flight.len(),
+        requests = stats.requests.load(Ordering::Relaxed),
+        retries = stats.retries.load(Ordering::Relaxed),
+        failures = stats.failures.load(Ordering::Relaxed),
         resident_kb = resident_kb(),
         "vitals"
     );

@@ -1,30 +1,31 @@
-//! The requests of the host that are under way. Each is claimed once, by its answer, by a cancel or by the end, and
+//! The requests of the host in flight. Each is claimed once, by its answer, by a cancel or by the end, and
 //! whoever claims it decides its one answer.
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_protocol::{RpcError, Version};
 use mcp_server::lines::id_of_cut;
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
 use tokio::sync::Notify;
 
 /// Where an answer goes.
 #[derive(Clone, Debug)]
-pub(crate) enum Sink {
+pub(crate) enum AnswerSink {
     /// A line of its own.
     Line,
     /// The answer to a batch, which is written when it is complete.
-    Batch(Arc<Gather>),
+    Batch(Arc<BatchAnswer>),
 }
 
-/// One request under way.
+/// A request of the host in flight.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct InFlightRequest {
     pub(crate) id: Box<str>,
-    pub(crate) sink: Sink,
+    pub(crate) sink: AnswerSink,
     /// Whether it only listens, and ends when the host goes.
     pub(crate) listens: bool,
     /// Whether the backend must be told when it is cancelled.
@@ -33,8 +34,14 @@ pub(crate) struct Flight {
     cancelled: Notify,
 }
 
-impl Flight {
-    pub(crate) fn new(id: &str, sink: Sink, listens: bool, in_session: bool, weight: usize) -> Arc<Self> {
+impl InFlightRequest {
+    pub(crate) fn new(
+        id: &str,
+        sink: AnswerSink,
+        listens: bool,
+        in_session: bool,
+        weight: usize,
+    ) -> Arc<Self> {
         Arc::new(Self {
             id: id.into(),
             sink,
@@ -56,56 +63,56 @@ impl Flight {
     }
 }
 
-/// See the module.
+/// The requests in flight, by id.
 #[derive(Debug, Default)]
-pub(crate) struct Flights {
-    under_way: Mutex<HashMap<Box<str>, Arc<Flight>>>,
+pub(crate) struct InFlightTable {
+    requests: Mutex<HashMap<Box<str>, Arc<InFlightRequest>>>,
     /// Those whose answer the host does not have yet, claimed or not.
     live: AtomicUsize,
     bytes: AtomicUsize,
     left: Notify,
 }
 
-impl Flights {
+impl InFlightTable {
     /// False when a request with this id is under way.
-    pub(crate) fn enter(&self, flight: &Arc<Flight>) -> bool {
-        let mut under_way = self.lock();
-        if under_way.contains_key(&flight.id) {
+    pub(crate) fn enter(&self, request: &Arc<InFlightRequest>) -> bool {
+        let mut requests = self.lock();
+        if requests.contains_key(&request.id) {
             return false;
         }
-        under_way.insert(flight.id.clone(), flight.clone());
+        requests.insert(request.id.clone(), request.clone());
         self.live.fetch_add(1, Ordering::AcqRel);
-        self.bytes.fetch_add(flight.weight, Ordering::Relaxed);
+        self.bytes.fetch_add(request.weight, Ordering::Relaxed);
         true
     }
 
     /// Takes this very request out; false when somebody else did.
-    pub(crate) fn finish(&self, flight: &Arc<Flight>) -> bool {
-        let mut under_way = self.lock();
-        let is_there = under_way
-            .get(&flight.id)
-            .is_some_and(|there| Arc::ptr_eq(there, flight));
+    pub(crate) fn finish(&self, request: &Arc<InFlightRequest>) -> bool {
+        let mut requests = self.lock();
+        let is_there = requests
+            .get(&request.id)
+            .is_some_and(|there| Arc::ptr_eq(there, request));
         if is_there {
-            under_way.remove(&flight.id);
+            requests.remove(&request.id);
         }
         is_there
     }
 
     /// Takes out the request with this id.
-    pub(crate) fn claim(&self, id: &str) -> Option<Arc<Flight>> {
+    pub(crate) fn claim(&self, id: &str) -> Option<Arc<InFlightRequest>> {
         self.lock().remove(id)
     }
 
     /// Takes out all requests a test holds for.
-    pub(crate) fn claim_all(&self, which: impl Fn(&Flight) -> bool) -> Vec<Arc<Flight>> {
-        let mut under_way = self.lock();
-        let claimed = under_way.extract_if(|_, flight| which(flight));
-        claimed.map(|(_, flight)| flight).collect()
+    pub(crate) fn claim_all(&self, which: impl Fn(&InFlightRequest) -> bool) -> Vec<Arc<InFlightRequest>> {
+        let mut requests = self.lock();
+        let claimed = requests.extract_if(|_, request| which(request));
+        claimed.map(|(_, request)| request).collect()
     }
 
     /// The host has the answer of a claimed request, or needs none.
-    pub(crate) fn leave(&self, flight: &Flight) {
-        self.bytes.fetch_sub(flight.weight, Ordering::Relaxed);
+    pub(crate) fn leave(&self, request: &InFlightRequest) {
+        self.bytes.fetch_sub(request.weight, Ordering::Relaxed);
         self.live.fetch_sub(1, Ordering::AcqRel);
         self.left.notify_waiters();
     }
@@ -131,19 +138,19 @@ impl Flights {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Flight>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<InFlightRequest>>> {
+        self.requests.lock()
     }
 }
 
-/// The answers to the requests of one batch.
+/// The answers to the requests of one batch, gathered into one line.
 #[derive(Debug)]
-pub(crate) struct Gather {
+pub(crate) struct BatchAnswer {
     state: Mutex<(usize, Vec<u8>)>,
     max_bytes: usize,
 }
 
-impl Gather {
+impl BatchAnswer {
     /// Waits for this many messages to be dealt with, and holds no more than this many bytes of answers.
     pub(crate) fn new(expected: usize, max_bytes: usize) -> Self {
         Self {
@@ -154,7 +161,7 @@ impl Gather {
 
     /// One message is dealt with, with an answer or without; the whole line when it was the last.
     pub(crate) fn put(&self, answer: Option<&[u8]>, version: Version) -> Option<Vec<u8>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let (expected, texts) = &mut *state;
         if let Some(answer) = answer {
             texts.push(if texts.is_empty() { b'[' } else { b',' });
@@ -195,36 +202,36 @@ mod tests {
 
     #[test]
     fn a_request_is_claimed_once() {
-        let flights = Flights::default();
-        let flight = Flight::new("1", Sink::Line, false, true, 10);
-        assert!(flights.enter(&flight) && !flights.enter(&flight));
-        assert_eq!((flights.len(), flights.bytes()), (1, 10));
-        assert!(flights.claim("1").is_some() && !flights.finish(&flight));
+        let table = InFlightTable::default();
+        let request = InFlightRequest::new("1", AnswerSink::Line, false, true, 10);
+        assert!(table.enter(&request) && !table.enter(&request));
+        assert_eq!((table.len(), table.bytes()), (1, 10));
+        assert!(table.claim("1").is_some() && !table.finish(&request));
         assert_eq!(
-            (flights.len(), flights.bytes()),
+            (table.len(), table.bytes()),
             (1, 10),
             "it counts until it is answered"
         );
-        flights.leave(&flight);
-        assert_eq!((flights.len(), flights.bytes()), (0, 0));
-        let again = Flight::new("1", Sink::Line, false, true, 0);
-        assert!(flights.enter(&again));
+        table.leave(&request);
+        assert_eq!((table.len(), table.bytes()), (0, 0));
+        let again = InFlightRequest::new("1", AnswerSink::Line, false, true, 0);
+        assert!(table.enter(&again));
         assert!(
-            !flights.finish(&flight),
+            !table.finish(&request),
             "an old request does not answer for a new one with its id"
         );
-        assert_eq!(flights.claim_all(|_| true).len(), 1);
+        assert_eq!(table.claim_all(|_| true).len(), 1);
     }
 
     #[test]
     fn a_batch_is_answered_when_all_of_it_is_dealt_with() {
         let version = Version::V2025_03_26;
-        let gather = Gather::new(3, 100);
-        assert_eq!(gather.put(Some(b"1"), version), None);
-        assert_eq!(gather.put(None, version), None);
-        assert_eq!(gather.put(Some(b"2"), version).as_deref(), Some(&b"[1,2]"[..]));
+        let batch = BatchAnswer::new(3, 100);
+        assert_eq!(batch.put(Some(b"1"), version), None);
+        assert_eq!(batch.put(None, version), None);
+        assert_eq!(batch.put(Some(b"2"), version).as_deref(), Some(&b"[1,2]"[..]));
         assert_eq!(
-            Gather::new(1, 100).put(None, version),
+            BatchAnswer::new(1, 100).put(None, version),
             None,
             "only notifications are not answered at all"
         );
@@ -241,10 +248,10 @@ mod tests {
                 "x".repeat(5_000)
             )
         };
-        let gather = Gather::new(3, 6_000);
-        gather.put(Some(large(1).as_bytes()), Version::V2025_03_26);
-        gather.put(Some(large(2).as_bytes()), Version::V2025_03_26);
-        let all = gather
+        let batch = BatchAnswer::new(3, 6_000);
+        batch.put(Some(large(1).as_bytes()), Version::V2025_03_26);
+        batch.put(Some(large(2).as_bytes()), Version::V2025_03_26);
+        let all = batch
             .put(Some(large(3).as_bytes()), Version::V2025_03_26)
             .unwrap();
         let all: serde_json::Value = serde_json::from_slice(&all).unwrap();
