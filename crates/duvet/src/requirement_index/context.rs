@@ -1,6 +1,6 @@
 //! The lines around a citation.
 
-use super::Catalogue;
+use super::RequirementIndex;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub(super) fn real_path(root: &Path, file: &str) -> Result<PathBuf, Denied> {
 
 /// `get_citation_context`: only files that the project's patterns found are ever opened.
 pub fn get_citation_context(
-    catalogue: &Catalogue<'_>,
+    requirement_index: &RequirementIndex<'_>,
     root: &Path,
     id: &str,
     lines: usize,
@@ -56,7 +56,7 @@ pub fn get_citation_context(
     }
     let file = id.rsplit_once(':').map_or(id, |(file, _)| file);
     let is_source = |name: &str| {
-        catalogue
+        requirement_index
             .snapshot
             .analysis
             .entries
@@ -66,8 +66,8 @@ pub fn get_citation_context(
     if Path::new(file).is_absolute() || !is_source(file) {
         return Err(Denied::Outside);
     }
-    let citation = catalogue.find_citation(id).ok_or(Denied::Unknown)?;
-    let annotation = catalogue.snapshot.analysis.annotation(citation);
+    let citation = requirement_index.find_citation(id).ok_or(Denied::Unknown)?;
+    let annotation = requirement_index.snapshot.analysis.annotation(citation);
     let path = real_path(root, file)?;
     let bytes = crate::fence::read(&path, crate::fence::MAX_SOURCE_BYTES).map_err(|_| Denied::Unknown)?;
     let text = String::from_utf8_lossy(&bytes);

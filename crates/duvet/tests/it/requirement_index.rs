@@ -2,10 +2,11 @@
 
 use crate::corpora::s2n_quic;
 use crate::scratch::{Scratch, corpora};
-use duvet::catalogue::{
-    Catalogue, Denied, get_citation_context, list_invalid_citations, search_requirements, validate_citation,
-};
 use duvet::engine::{Engine, Snapshot};
+use duvet::requirement_index::{
+    Denied, RequirementIndex, get_citation_context, list_invalid_citations, search_requirements,
+    validate_citation,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
@@ -14,21 +15,21 @@ use std::time::{Instant, SystemTime};
 fn real() -> Option<(PathBuf, Arc<Snapshot>)> {
     static SNAPSHOT: OnceLock<Arc<Snapshot>> = OnceLock::new();
     let root = corpora()?.join("s2n-quic");
-    let snapshot = SNAPSHOT.get_or_init(|| Engine::new(s2n_quic(&root), SystemTime::now).look());
+    let snapshot = SNAPSHOT.get_or_init(|| Engine::new(s2n_quic(&root), SystemTime::now).snapshot());
     Some((root, Arc::clone(snapshot)))
 }
 
 #[test]
 fn lists_have_the_numbers_of_the_corpus() {
-    let Some((root, snapshot)) = real() else { return };
-    let catalogue = Catalogue::new(&snapshot);
-    assert_eq!(catalogue.specifications().len(), 43);
+    let Some((_, snapshot)) = real() else { return };
+    let requirement_index = RequirementIndex::new(&snapshot);
+    assert_eq!(requirement_index.specifications().len(), 43);
     assert_eq!(snapshot.analysis.requirements.len(), 834);
     // 220 statements of 213 requirements.
-    assert_eq!(catalogue.list_uncited_requirements().len(), 213);
-    assert_eq!(list_invalid_citations(&catalogue, &root).len(), 136);
-    let quic = catalogue.find_specification("rfc9000").unwrap();
-    let entry = catalogue.specification(quic);
+    assert_eq!(requirement_index.list_uncited_requirements().len(), 213);
+    assert_eq!(list_invalid_citations(&requirement_index).len(), 136);
+    let quic = requirement_index.find_specification("rfc9000").unwrap();
+    let entry = requirement_index.specification(quic);
     assert_eq!(
         entry.name,
         "RFC 9000: QUIC: A UDP-Based Multiplexed and Secure Transport"
@@ -39,9 +40,9 @@ fn lists_have_the_numbers_of_the_corpus() {
             .description
             .starts_with("This document defines the core of the QUIC transport protocol.")
     );
-    assert_eq!(catalogue.sections(quic).len(), 217);
+    assert_eq!(requirement_index.sections(quic).len(), 217);
     // The corpus states 23 sentences twice, once for each of their keywords: one requirement, one path.
-    assert_eq!(catalogue.requirements().len(), 811);
+    assert_eq!(requirement_index.requirements().len(), 811);
     for index in snapshot.distinct() {
         let first = &snapshot.analysis.requirements[index];
         for other in snapshot.statements(index) {
@@ -50,7 +51,7 @@ fn lists_have_the_numbers_of_the_corpus() {
             assert!(other.level <= first.level, "the strongest stands for all");
         }
     }
-    let first = &catalogue.get_prioritized_requirements()[0];
+    let first = &requirement_index.get_prioritized_requirements()[0];
     assert_eq!((first.level, first.status), ("MUST", "partially_implemented"));
     assert!(first.todo_count > 0);
 }
@@ -58,48 +59,58 @@ fn lists_have_the_numbers_of_the_corpus() {
 #[test]
 fn every_requirement_is_found_below_its_section_and_by_its_path() {
     let Some((_, snapshot)) = real() else { return };
-    let catalogue = Catalogue::new(&snapshot);
-    for specification in 0..catalogue.specifications().len() {
-        for section in 0..catalogue.sections(specification).len() {
-            for requirement in catalogue.section_requirements(specification, section) {
-                let status = catalogue.requirement_status(&requirement.full_path);
+    let requirement_index = RequirementIndex::new(&snapshot);
+    for specification in 0..requirement_index.specifications().len() {
+        for section in 0..requirement_index.sections(specification).len() {
+            for requirement in requirement_index.section_requirements(specification, section) {
+                let status = requirement_index.requirement_status(&requirement.full_path);
                 assert_eq!(status.len(), 1, "{}", requirement.full_path);
                 assert_eq!(status[0].identifier, requirement.identifier);
             }
         }
     }
-    let citations = catalogue.citations();
+    let citations = requirement_index.citations();
     assert!(
         citations
             .iter()
-            .all(|citation| catalogue.find_citation(&citation.id).is_some())
+            .all(|citation| requirement_index.find_citation(&citation.id).is_some())
     );
 }
 
 #[test]
 fn specifications_are_resolved_by_every_spelling() {
     let Some((_, snapshot)) = real() else { return };
-    let catalogue = Catalogue::new(&snapshot);
+    let requirement_index = RequirementIndex::new(&snapshot);
     for url in [
         "https://www.rfc-editor.org/rfc/rfc9000",
         "https://datatracker.ietf.org/doc/html/rfc9000",
         "https://tools.ietf.org/html/rfc9000#section-2",
         "rfc9000",
     ] {
-        assert_eq!(catalogue.resolve_spec_id(url).as_deref(), Ok("rfc9000"), "{url}");
+        assert_eq!(
+            requirement_index.resolve_spec_id(url).as_deref(),
+            Ok("rfc9000"),
+            "{url}"
+        );
     }
     assert!(
-        catalogue
+        requirement_index
             .resolve_spec_id("https://www.rfc-editor.org/rfc/rfc2324")
             .is_err()
     );
+    assert_eq!(
+        requirement_index.resolve_spec_id("RFC 9000").as_deref(),
+        Ok("rfc9000")
+    );
+    let problem = requirement_index.resolve_spec_id("RFC 90O0").unwrap_err();
+    assert!(problem.contains("did you mean `rfc9000`"), "{problem}");
 }
 
 // proves 004 §6b
 #[test]
 fn citations_are_judged_before_they_are_written() {
     let Some((_, snapshot)) = real() else { return };
-    let catalogue = Catalogue::new(&snapshot);
+    let requirement_index = RequirementIndex::new(&snapshot);
     let url = "https://www.rfc-editor.org/rfc/rfc9000";
     let sentence = "A QUIC endpoint MUST NOT reuse a stream ID within a connection.";
     for block in [
@@ -110,7 +121,7 @@ fn citations_are_judged_before_they_are_written() {
         format!("*= https://datatracker.ietf.org/doc/html/rfc9000#section-2.1\n*# {sentence}"),
         format!("# //= {url}#section-2.1\n# //# {sentence}"),
     ] {
-        let answer = validate_citation(&catalogue, &block);
+        let answer = validate_citation(&requirement_index, &block);
         assert!(answer.valid, "{block}: {answer:?}");
         assert_eq!(
             answer.requirements.len(),
@@ -118,7 +129,7 @@ fn citations_are_judged_before_they_are_written() {
             "{block}"
         );
     }
-    let judge = |text: &str| validate_citation(&catalogue, text);
+    let judge = |text: &str| validate_citation(&requirement_index, text);
     let drifted = judge(&format!(
         "//= {url}#section-2.1\n//# A QUIC endpoint MUST reuse a stream ID within a connection."
     ));
@@ -149,15 +160,15 @@ fn citations_are_judged_before_they_are_written() {
 #[test]
 fn searches_find_words_and_phrases_best_first() {
     let Some((_, snapshot)) = real() else { return };
-    let catalogue = Catalogue::new(&snapshot);
-    let found = search_requirements(&catalogue, "stream ID reuse");
+    let requirement_index = RequirementIndex::new(&snapshot);
+    let found = search_requirements(&requirement_index, "stream ID reuse");
     assert!(found[0].text.contains("reuse a stream ID"), "{found:?}");
-    let phrase = search_requirements(&catalogue, "\"connection error of type\" 0-RTT");
+    let phrase = search_requirements(&requirement_index, "\"connection error of type\" 0-RTT");
     assert!(phrase[0].text.contains("0-RTT"), "{phrase:?}");
     let has_phrase = |text: &str| text.contains("connection error of type");
     assert!(phrase.iter().all(|r| has_phrase(&r.text)), "{phrase:?}");
-    assert_eq!(search_requirements(&catalogue, "zebra").len(), 0);
-    assert_eq!(search_requirements(&catalogue, " \" ").len(), 0);
+    assert_eq!(search_requirements(&requirement_index, "zebra").len(), 0);
+    assert_eq!(search_requirements(&requirement_index, " \" ").len(), 0);
 }
 
 // proves 004 §6d
@@ -173,9 +184,10 @@ fn only_sources_of_the_project_are_opened() {
         ("src/a.rs", &source),
         ("secret.txt", "secret"),
     ]);
-    let snapshot = Engine::of_folder(scratch.root().to_owned(), Box::new(|_| None), SystemTime::now).look();
-    let catalogue = Catalogue::new(&snapshot);
-    let context = |id: &str| get_citation_context(&catalogue, scratch.root(), id, 1);
+    let snapshot =
+        Engine::of_folder(scratch.root().to_owned(), Box::new(|_| None), SystemTime::now).snapshot();
+    let requirement_index = RequirementIndex::new(&snapshot);
+    let context = |id: &str| get_citation_context(&requirement_index, scratch.root(), id, 1);
     let found = context("src/a.rs:2").unwrap();
     assert_eq!(
         found.context,
@@ -191,14 +203,14 @@ fn only_sources_of_the_project_are_opened() {
 /// Not a measurement, but no answer may be a scan gone wrong.
 #[test]
 fn answers_are_quick() {
-    let Some((root, snapshot)) = real() else { return };
+    let Some((_, snapshot)) = real() else { return };
     let start = Instant::now();
-    let catalogue = Catalogue::new(&snapshot);
+    let requirement_index = RequirementIndex::new(&snapshot);
     let _ = (
-        catalogue.get_prioritized_requirements(),
-        catalogue.citations(),
-        search_requirements(&catalogue, "stream"),
+        requirement_index.get_prioritized_requirements(),
+        requirement_index.citations(),
+        search_requirements(&requirement_index, "stream"),
     );
-    let _ = list_invalid_citations(&catalogue, &root);
+    let _ = list_invalid_citations(&requirement_index);
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }

@@ -1,10 +1,9 @@
 //! Requirements by words and phrases.
 
-use super::{Catalogue, RequirementEntry};
+use super::{RequirementEntry, RequirementIndex};
 use crate::engine::Folded;
-use std::collections::BTreeSet;
 
-impl Catalogue<'_> {
+impl RequirementIndex<'_> {
     /// Indices of requirements that hold every word of the query, best first.
     pub fn ranked(&self, query: &str) -> Vec<usize> {
         let phrases = phrases(query);
@@ -25,8 +24,7 @@ impl Catalogue<'_> {
         if !found.is_empty() || wanted.is_empty() {
             return (found, None);
         }
-        let all = searched.iter().flat_map(|row| [&row.text, &row.title]);
-        let known: BTreeSet<&str> = all.flat_map(|text| text.split(' ')).collect();
+        let known = self.snapshot.vocabulary();
         let holds = |phrase: &String| {
             let mut rows = searched.iter();
             rows.any(|row| row.text.contains(phrase) || row.title.contains(phrase))
@@ -34,7 +32,7 @@ impl Catalogue<'_> {
         let nearest = |phrase: &String| match holds(phrase) {
             true => Some(phrase.clone()),
             // A word that nothing is near to is left out.
-            false => crate::nearest::name(phrase, known.iter().copied()).map(str::to_owned),
+            false => crate::nearest::name(phrase, known.iter().map(String::as_str)).map(str::to_owned),
         };
         let instead: Vec<String> = wanted.iter().filter_map(nearest).collect();
         if instead.is_empty() {
@@ -75,11 +73,11 @@ fn best(phrases: &[String], searched: &[Folded]) -> Vec<usize> {
 }
 
 /// `search_requirements`: words in any order, `"phrases"` as they stand; case and hyphens do not matter.
-pub fn search_requirements(catalogue: &Catalogue<'_>, query: &str) -> Vec<RequirementEntry> {
-    catalogue
+pub fn search_requirements(requirement_index: &RequirementIndex<'_>, query: &str) -> Vec<RequirementEntry> {
+    requirement_index
         .ranked(query)
         .into_iter()
-        .map(|index| catalogue.requirement(index))
+        .map(|index| requirement_index.requirement(index))
         .collect()
 }
 

@@ -1,35 +1,36 @@
-//! Where questions are answered: the engine behind a lock, and a fresh catalogue for each question.
+//! The engine behind a lock: one fresh snapshot for each request, shared by those that wait for it together.
 
-use crate::catalogue::Catalogue;
 use crate::diagnostic::{Code as Finding, Diagnostic};
 use crate::engine::{Engine, Snapshot};
-use crate::watch::Watch;
+use crate::file_watcher::FileWatcher;
+use crate::requirement_index::RequirementIndex;
 use mcp_server::RootDirs;
+use parking_lot::Mutex;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// An engine that several calls share.
-pub struct Desk {
-    engine: Mutex<Looking>,
-    /// How many looks were begun.
+pub struct SnapshotHolder {
+    engine: Mutex<EngineState>,
+    /// How many snapshots were begun.
     begun: AtomicU64,
     first: OnceLock<Arc<Snapshot>>,
     root: PathBuf,
-    watch: Option<Arc<Watch>>,
+    watcher: Option<Arc<FileWatcher>>,
 }
 
-/// The engine and its last look.
-struct Looking {
+/// The engine and its last snapshot.
+struct EngineState {
     engine: Engine,
-    /// Which look it was, and what was seen.
+    /// Which one it was, and what was seen.
     last: Option<(u64, Arc<Snapshot>)>,
 }
 
-/// At most this many missing inputs are told in one answer.
+/// At most this many missing inputs are named in one answer.
 const MAX_REASONS: usize = 5;
 
 /// What an answer needs to have been read.
@@ -45,7 +46,7 @@ pub(super) enum DependsOn {
 
 /// What one question is answered from.
 pub(super) struct View<'a> {
-    pub(super) catalogue: Catalogue<'a>,
+    pub(super) requirement_index: RequirementIndex<'a>,
     pub(super) root: &'a std::path::Path,
     /// The folders the client works in, when it says so.
     client: Option<&'a RootDirs>,
@@ -53,53 +54,53 @@ pub(super) struct View<'a> {
     is_narrowed: Cell<bool>,
 }
 
-impl Desk {
-    /// A desk over an engine.
+impl SnapshotHolder {
+    /// A holder over an engine.
     pub fn new(engine: Engine) -> Self {
         let root = engine.project().root.clone();
-        let watch = engine.watch();
+        let watcher = engine.watcher();
         Self {
-            engine: Mutex::new(Looking { engine, last: None }),
+            engine: Mutex::new(EngineState { engine, last: None }),
             begun: AtomicU64::new(0),
             first: OnceLock::new(),
             root,
-            watch,
+            watcher,
         }
     }
 
-    /// The watch of the project's folder, when there is one.
-    pub(super) fn watch(&self) -> Option<Arc<Watch>> {
-        self.watch.clone()
+    /// The watcher of the project's folder, when there is one.
+    pub(super) fn watcher(&self) -> Option<Arc<FileWatcher>> {
+        self.watcher.clone()
     }
 
     /// The state of the project at this moment. Reads files: not for tasks that must not wait.
     //= specs/duvet.md#mcp-server
-    //# Calls that wait for one look MUST share the next one.
-    pub fn look(&self) -> Arc<Snapshot> {
+    //# Calls that wait for a snapshot MUST share the next one.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
         let begun = self.begun.load(Ordering::SeqCst);
-        // A panic in one look leaves no half-built snapshot behind: it is put in place last.
-        let mut looking = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
-        // A look that began after this call came is as fresh as one of its own: a hundred calls at once take two looks.
-        if let Some((number, snapshot)) = &looking.last
+        // A panic on the way leaves no half-built snapshot behind: it is put in place last.
+        let mut state = self.engine.lock();
+        // One that was begun after this call came is as fresh as one of its own: a hundred calls at once take two.
+        if let Some((number, snapshot)) = &state.last
             && *number > begun
         {
             return Arc::clone(snapshot);
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let snapshot = looking.engine.look();
-        looking.last = Some((number, Arc::clone(&snapshot)));
-        drop(looking);
+        let snapshot = state.engine.snapshot();
+        state.last = Some((number, Arc::clone(&snapshot)));
+        drop(state);
         self.first.get_or_init(|| Arc::clone(&snapshot));
         snapshot
     }
 
-    /// The oldest state that anyone may have been told of.
+    /// The oldest state that anyone may have been given.
     pub(super) fn first(&self) -> Arc<Snapshot> {
         if let Some(first) = self.first.get() {
             return Arc::clone(first);
         }
-        // Another look may have been the first one while this one waited.
-        let snapshot = self.look();
+        // Another call may have taken the first one while this one waited.
+        let snapshot = self.snapshot();
         Arc::clone(self.first.get_or_init(|| snapshot))
     }
 
@@ -122,12 +123,12 @@ impl Desk {
         client: Option<Arc<RootDirs>>,
         question: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let desk = Arc::clone(self);
+        let holder = Arc::clone(self);
         let answer = move || {
-            let snapshot = desk.look();
+            let snapshot = holder.snapshot();
             question(&View {
-                catalogue: Catalogue::new(&snapshot),
-                root: &desk.root,
+                requirement_index: RequirementIndex::new(&snapshot),
+                root: &holder.root,
                 client: client.as_deref(),
                 is_narrowed: Cell::new(false),
             })
@@ -140,7 +141,7 @@ impl Desk {
 
 impl View<'_> {
     pub(super) fn snapshot(&self) -> &Snapshot {
-        self.catalogue.snapshot
+        self.requirement_index.snapshot
     }
 
     /// Says that the answer is about one specification only.
@@ -215,5 +216,5 @@ impl View<'_> {
     }
 }
 
-/// The name under which an answer's `_meta` tells the snapshot.
+/// The name under which an answer's `_meta` names the snapshot.
 pub(super) const STAMP: &str = "duvet/snapshot";

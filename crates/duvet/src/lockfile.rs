@@ -1,95 +1,34 @@
-//! Where the texts of specifications are: files of the project, and downloads kept beside it.
+//! The lock file: which text of each fetched specification citations are checked against.
 //!
-//! A report never asks the network. Texts are fetched by a command of their own, which writes down what it got in
-//! `.duvet/specifications.lock`; from then on a text that is not the locked one is noticed.
+//! `duvet fetch` writes down what it got in `.duvet/specifications.lock`; from then on a text that is not the locked one is
+//! noticed.
 
-use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::fence::{Fence, Refused};
-use crate::target::{canonical, is_url, storage_path};
+use crate::excerpt;
+use crate::target::canonical;
 use crate::tolerant_toml::{Codes, Document};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Where the lock file is.
 pub const LOCK_PATH: &str = ".duvet/specifications.lock";
 
-/// A text over this size is not a specification.
-pub const MAX_SPECIFICATION_BYTES: u64 = 64 << 20;
-
-/// Where the texts of a project may be.
-#[derive(Clone, Debug)]
-pub struct Places {
-    root: PathBuf,
-    downloads: PathBuf,
-    /// What may be read.
-    pub fence: Fence,
-}
-
-impl Places {
-    /// The places of a project.
-    pub fn new(root: &Path, config: &Config) -> Self {
-        Self {
-            root: root.to_owned(),
-            downloads: root.join(&config.downloads),
-            fence: Fence::new(root, &config.allowed),
-        }
-    }
-
-    /// Whether a file is where its name says, with no link on the way.
-    pub fn is_plain(&self, path: &Path) -> bool {
-        let name = path.strip_prefix(&self.root).unwrap_or(path);
-        let root = self.root.canonicalize();
-        root.is_ok_and(|root| path.canonicalize().is_ok_and(|real| real == root.join(name)))
-    }
-
-    /// The file that holds a specification's text, whether or not it exists; refused outside the project.
-    ///
-    /// A URL means its download. A path is looked for at the root and then beside the citing file, upwards to the root.
-    pub fn locate(&self, specification: &str, cited_from: Option<&str>) -> Result<PathBuf, Refused> {
-        if is_url(specification) {
-            let path = self.downloads.join(storage_path(specification));
-            return self.fence.real(&path).map(|_| path);
-        }
-        let at_root = self.root.join(specification);
-        let mut folder = cited_from.map(Path::new).and_then(Path::parent);
-        let beside = std::iter::from_fn(|| {
-            let current = folder?;
-            folder = current.parent();
-            Some(self.root.join(current).join(specification))
-        });
-        let mut refused = None;
-        for candidate in std::iter::once(at_root.clone()).chain(beside) {
-            match self.fence.real(&candidate) {
-                Ok(_) if candidate.exists() => return Ok(candidate),
-                Ok(_) => {}
-                Err(outside) => refused = refused.or(Some(outside)),
-            }
-        }
-        match refused {
-            Some(outside) => Err(outside),
-            None => Ok(at_root),
-        }
-    }
-}
-
 /// What was fetched: one entry per text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lock {
+pub struct LockFile {
     /// By canonical URL.
-    pub entries: BTreeMap<String, Locked>,
+    pub entries: BTreeMap<String, LockEntry>,
 }
 
 /// One fetched text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Locked {
+pub struct LockEntry {
     /// BLAKE3 of the text, in hex.
     pub blake3: String,
     /// The day it was fetched.
     pub date: String,
 }
 
-impl Lock {
+impl LockFile {
     /// Reads a lock file; what cannot be read is reported and left out.
     pub fn parse(text: &str) -> (Self, Vec<Diagnostic>) {
         let codes = Codes {
@@ -106,7 +45,7 @@ impl Lock {
             let date = document.string(table, "date").unwrap_or_default();
             match url.zip(blake3) {
                 Some((url, blake3)) => {
-                    lock.entries.insert(url, Locked { blake3, date });
+                    lock.entries.insert(url, LockEntry { blake3, date });
                 }
                 None => {
                     document.report(
@@ -119,6 +58,7 @@ impl Lock {
             document.refuse_unknown(table, &["url", "blake3", "date"]);
         }
         document.refuse_unknown(root, &["version", "specification"]);
+        excerpt::attach(text, &mut document.diagnostics);
         (lock, document.diagnostics)
     }
 
@@ -142,7 +82,7 @@ impl Lock {
         let blake3 = blake3::hash(text).to_hex().to_string();
         self.entries.insert(
             canonical(url),
-            Locked {
+            LockEntry {
                 blake3,
                 date: date.to_owned(),
             },
@@ -184,9 +124,9 @@ mod tests {
     //# A text that differs from the one in the lock file MUST be reported.
     #[test]
     fn a_lock_notices_another_text_under_any_spelling() {
-        let mut lock = Lock::default();
+        let mut lock = LockFile::default();
         lock.insert("https://tools.ietf.org/html/rfc1", b"one", "2026-11-15");
-        let (again, diagnostics) = Lock::parse(&lock.render());
+        let (again, diagnostics) = LockFile::parse(&lock.render());
         assert_eq!((&again, diagnostics.len()), (&lock, 0));
         let hash = |text: &[u8]| *blake3::hash(text).as_bytes();
         assert_eq!(
@@ -204,7 +144,7 @@ mod tests {
     fn a_broken_lock_is_reported_and_the_rest_is_used() {
         let text =
             "version = 1\n[[specification]]\nurl = \"a\"\n[[specification]]\nurl = \"b\"\nblake3 = \"x\"\n";
-        let (lock, diagnostics) = Lock::parse(text);
+        let (lock, diagnostics) = LockFile::parse(text);
         assert_eq!(lock.entries.keys().collect::<Vec<_>>(), ["b"]);
         assert_eq!(diagnostics.len(), 1);
     }

@@ -10,7 +10,7 @@ mod search;
 mod validate;
 
 pub use context::{CitationContext, Denied, MAX_CONTEXT_LINES, get_citation_context};
-pub use invalid::{InvalidCitation, Lines, list_invalid_citations};
+pub use invalid::{InvalidCitation, list_invalid_citations};
 pub use search::search_requirements;
 pub use validate::{Validation, validate_citation};
 
@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 /// A snapshot with the names its specifications go by.
-pub struct Catalogue<'a> {
+pub struct RequirementIndex<'a> {
     /// What is answered about.
     pub snapshot: &'a Snapshot,
     ids: Vec<String>,
@@ -152,7 +152,7 @@ impl CoveredBytes {
     }
 }
 
-impl<'a> Catalogue<'a> {
+impl<'a> RequirementIndex<'a> {
     /// Names the specifications of a snapshot.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let mut ids = Vec::new();
@@ -194,7 +194,8 @@ impl<'a> Catalogue<'a> {
         let specifications = &self.snapshot.analysis.specifications;
         let name = name.split('#').next().unwrap_or(name).trim();
         self.by_id.get(name).copied().or_else(|| {
-            let written = specifications.iter().position(|cited| cited.name() == name);
+            let key = crate::target::key(name);
+            let written = specifications.iter().position(|cited| cited.loaded.key() == key);
             written
                 .or_else(|| {
                     let wanted = canonical(name.trim_end_matches('/'));
@@ -219,8 +220,11 @@ impl<'a> Catalogue<'a> {
             None => {
                 let names = self.snapshot.analysis.specifications.iter().map(Cited::name);
                 let known = names.chain(self.ids.iter().map(String::as_str));
-                let nearest =
-                    crate::nearest::name(url, known).map(|name| format!("; did you mean `{name}`?"));
+                // `RFC 8446` as people say it, with a slip in it.
+                let spoken = url.to_ascii_lowercase().replace([' ', '-', '_'], "");
+                let nearest = crate::nearest::name(url, known)
+                    .or_else(|| crate::nearest::name(&spoken, self.ids.iter().map(String::as_str)))
+                    .map(|name| format!("; did you mean `{name}`?"));
                 Err(format!(
                     "no specification is called `{url}`{}",
                     nearest.unwrap_or_default()

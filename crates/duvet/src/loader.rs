@@ -1,8 +1,8 @@
-//! The specifications of a project, read and made searchable.
+//! Specifications read from disk and made searchable.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, Refused};
-use crate::library::{MAX_SPECIFICATION_BYTES, Places};
+use crate::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
 use crate::matching::{Everywhere, Haystack};
 use crate::nearest::Sentences;
 use crate::specification::{Format, Specification};
@@ -10,9 +10,9 @@ use crate::target::is_url;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// One specification that was asked for.
+/// A specification as it was read, or what kept it from being read.
 #[derive(Debug)]
-pub struct Volume {
+pub struct LoadedSpecification {
     /// As citations name it.
     pub name: String,
     /// The file with its text.
@@ -30,42 +30,44 @@ pub struct Volume {
     sentences: Vec<OnceLock<Sentences>>,
 }
 
-/// Where a specification is to be looked for.
+/// A specification to be loaded, and who cites it.
 #[derive(Clone, Debug)]
-pub struct Order<'a> {
+pub struct SpecificationRequest<'a> {
     /// As citations name it.
     pub name: &'a str,
     /// The format asked for, if any.
     pub format: Option<Format>,
     /// A file that cites it, and the line.
     pub cited: (&'a str, u32),
+    /// The line itself.
+    pub excerpt: &'a str,
 }
 
-impl Volume {
+impl LoadedSpecification {
     //= specs/duvet.md#specifications-offline
     //# A report MUST NOT use the network.
     /// Fetches a specification from disk.
-    pub fn open(places: &Places, order: &Order<'_>) -> Arc<Self> {
-        Self::renew(places, order, None, &|_| false)
+    pub fn open(locator: &SpecificationLocator, request: &SpecificationRequest<'_>) -> Arc<Self> {
+        Self::renew(locator, request, None, &|_| false)
     }
 
     /// The same; what is known is given again when the file still holds the same bytes. A file of which
     /// `is_unchanged` says so is not read for that.
     pub fn renew(
-        places: &Places,
-        order: &Order<'_>,
+        locator: &SpecificationLocator,
+        request: &SpecificationRequest<'_>,
         known: Option<&Arc<Self>>,
         is_unchanged: &dyn Fn(&Path) -> bool,
     ) -> Arc<Self> {
-        let located = places.locate(order.name, Some(order.cited.0));
+        let located = locator.locate(request.name, Some(request.cited.0));
         let path = match &located {
             Ok(path) => path.clone(),
             Err(_) => PathBuf::new(),
         };
         let known = known.filter(|known| {
-            known.specification.is_some() && known.format == order.format && known.path == path
+            known.specification.is_some() && known.format == request.format && known.path == path
         });
-        if let Some(known) = known.filter(|_| is_unchanged(&path) && places.is_plain(&path)) {
+        if let Some(known) = known.filter(|_| is_unchanged(&path) && locator.is_plain(&path)) {
             return Arc::clone(known);
         }
         let bytes = located.and_then(|path| fence::read(&path, MAX_SPECIFICATION_BYTES));
@@ -76,28 +78,33 @@ impl Volume {
         let mut diagnostic = None;
         let text = match bytes {
             Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
-                diagnostic = Some(not_utf8(order, &path));
+                diagnostic = Some(not_utf8(request, &path));
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             })),
             Err(refused) => {
-                diagnostic = Some(absent(order, &refused));
+                diagnostic = Some(absent(request, &refused));
                 None
             }
         };
-        let specification = text.map(|text| Specification::parse(order.name, text, order.format));
+        let specification = text.map(|text| Specification::parse(request.name, text, request.format));
         let sections = specification.as_ref().map_or(0, |s| s.sections.len());
         Arc::new(Self {
-            name: order.name.to_owned(),
+            name: request.name.to_owned(),
             path,
-            format: order.format,
+            format: request.format,
             specification,
             diagnostic,
-            cited_from: order.cited.0.to_owned(),
+            cited_from: request.cited.0.to_owned(),
             hash,
             haystacks: (0..sections).map(|_| OnceLock::new()).collect(),
             everywhere: OnceLock::new(),
             sentences: (0..sections).map(|_| OnceLock::new()).collect(),
         })
+    }
+
+    /// What names it, however it is spelt.
+    pub fn key(&self) -> std::borrow::Cow<'_, str> {
+        crate::target::key(&self.name)
     }
 
     /// A file that cites it.
@@ -116,7 +123,7 @@ impl Volume {
     }
 }
 
-impl Volume {
+impl LoadedSpecification {
     /// All sections at once, made searchable when a quote is first missed.
     pub fn everywhere(&self, specification: &Specification) -> &Everywhere {
         let sections = 0..specification.sections.len();
@@ -132,8 +139,8 @@ impl Volume {
 
 //= specs/duvet.md#specifications-offline
 //# A specification whose text is missing MUST be reported once, with the command that fetches it.
-fn absent(order: &Order<'_>, refused: &Refused) -> Diagnostic {
-    let name = order.name;
+fn absent(request: &SpecificationRequest<'_>, refused: &Refused) -> Diagnostic {
+    let name = request.name;
     let (code, message) = match refused {
         Refused::Outside => {
             let message = format!("`{name}` lies outside the project and is not read");
@@ -156,17 +163,19 @@ fn absent(order: &Order<'_>, refused: &Refused) -> Diagnostic {
         _ => "write the path relative to the project's root".to_owned(),
     };
     let start = crate::text::Position {
-        line: order.cited.1,
+        line: request.cited.1,
         column: 1,
     };
-    Diagnostic::new(code, message, order.cited.0, start).help(help)
+    Diagnostic::new(code, message, request.cited.0, start)
+        .help(help)
+        .showing(request.excerpt)
 }
 
-fn not_utf8(order: &Order<'_>, path: &Path) -> Diagnostic {
+fn not_utf8(request: &SpecificationRequest<'_>, path: &Path) -> Diagnostic {
     let message = format!("`{}` holds bytes that are not UTF-8", path.display());
     let start = crate::text::Position {
-        line: order.cited.1,
+        line: request.cited.1,
         column: 1,
     };
-    Diagnostic::new(Code::FileNotUtf8, message, order.cited.0, start)
+    Diagnostic::new(Code::FileNotUtf8, message, request.cited.0, start).showing(request.excerpt)
 }

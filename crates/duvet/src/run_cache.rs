@@ -10,9 +10,10 @@
 //! forge a verdict nor name a file to be written.
 
 use crate::fence::{self, Fence};
-use crate::library::Places;
-use crate::output;
-use crate::store::{Gathered, Store};
+use crate::locator::SpecificationLocator;
+use crate::memo::Memo;
+use crate::output::{self, Chunks};
+use crate::pipeline::Inputs;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ const MAX_KEPT_BYTES: u64 = 256 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Files it wrote.
-    pub files: Vec<File>,
+    pub files: Vec<OutputFile>,
     /// What it said to programs.
     pub stdout: String,
     /// What it said to people.
@@ -37,22 +38,22 @@ pub struct Run {
 
 /// A file that a run writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct OutputFile {
     /// Where.
     pub path: PathBuf,
     /// What.
-    pub bytes: Vec<u8>,
+    pub bytes: Chunks,
     /// Whether the person named the place; otherwise it has to lie inside the project.
     pub is_asked: bool,
 }
 
-impl File {
+impl OutputFile {
     /// Writes it, where it is allowed to be; whether it was not already there.
     pub fn write(&self, fence: &Fence) -> Result<bool, fence::Refused> {
         if self.is_asked {
-            output::write(&self.path, &self.bytes)
+            output::write_chunks(&self.path, &self.bytes)
         } else {
-            output::write_inside(fence, &self.path, &self.bytes)
+            output::write_chunks_inside(fence, &self.path, &self.bytes)
         }
     }
 }
@@ -60,7 +61,7 @@ impl File {
 // Fulfils 004 §6c
 /// A folder of runs, and the secret that seals them.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct RunCache {
     folder: PathBuf,
     secret: [u8; 32],
 }
@@ -92,7 +93,7 @@ struct Read {
     hash: Option<String>,
 }
 
-impl Cache {
+impl RunCache {
     /// A cache in a folder, which is made when the first run is kept.
     pub fn new(folder: PathBuf, secret: [u8; 32]) -> Self {
         Self { folder, secret }
@@ -101,17 +102,23 @@ impl Cache {
     //= specs/duvet.md#freshness
     //# A run that is replayed from the cache MUST leave the same files and the same verdict as the run itself.
     /// Replays a run: its files are on disk afterwards. `None` when there is none, or when it is no longer true.
-    pub fn replay(&self, key: &str, root: &Path, places: &Places, gathered: &Gathered) -> Option<Run> {
+    pub fn replay(
+        &self,
+        key: &str,
+        root: &Path,
+        locator: &SpecificationLocator,
+        inputs: &Inputs,
+    ) -> Option<Run> {
         let record = self.record(key)?;
-        let is_true = record.specifications.iter().all(|read| read.holds(places));
-        if !is_true || !extracted_hold(&record, root, gathered) {
+        let is_true = record.specifications.iter().all(|read| read.holds(locator));
+        if !is_true || !extracted_hold(&record, root, inputs) {
             return None;
         }
         let files = record.files.into_iter().map(|written| self.blob(written));
         // All of them are at hand before the first one is written.
-        let files: Vec<File> = files.collect::<Option<_>>()?;
+        let files: Vec<OutputFile> = files.collect::<Option<_>>()?;
         for file in &files {
-            file.write(&places.fence).ok()?;
+            file.write(&locator.fence).ok()?;
         }
         Some(Run {
             files: Vec::new(),
@@ -122,11 +129,11 @@ impl Cache {
     }
 
     /// Keeps a run whose files were just written. What cannot be kept is forgotten: a cache is never an error.
-    pub fn keep(&self, key: &str, run: &Run, extracted: &Path, store: &Store) {
+    pub fn keep(&self, key: &str, run: &Run, extracted: &Path, memo: &Memo) {
         let files = run.files.iter().filter(|file| !file.path.starts_with(extracted));
         let written = files.map(|file| {
-            let blob = blake3::hash(&file.bytes).to_hex().to_string();
-            output::write(&self.blob_path(&blob), &file.bytes).ok()?;
+            let blob = file.bytes.hash().to_hex().to_string();
+            output::write_chunks(&self.blob_path(&blob), &file.bytes).ok()?;
             Some(Written {
                 path: file.path.clone(),
                 blob,
@@ -137,18 +144,18 @@ impl Cache {
             return;
         };
         let folder = format!("{}/", extracted.strip_prefix(".").unwrap_or(extracted).display());
-        let below = store.files().filter(|(name, _)| name.starts_with(&folder));
-        let specifications = store.volumes();
+        let below = memo.files().filter(|(name, _)| name.starts_with(&folder));
+        let specifications = memo.specifications();
         let record = Record {
             files,
             extracted: below.map(|(name, hash)| (name.to_owned(), hex(hash))).collect(),
             specifications: specifications
                 .iter()
-                .map(|volume| Read {
-                    name: volume.name.clone(),
-                    cited_from: volume.cited_from().to_owned(),
-                    path: volume.path.clone(),
-                    hash: volume.hash().as_ref().map(hex),
+                .map(|loaded| Read {
+                    name: loaded.name.clone(),
+                    cited_from: loaded.cited_from().to_owned(),
+                    path: loaded.path.clone(),
+                    hash: loaded.hash().as_ref().map(hex),
                 })
                 .collect(),
             stdout: run.stdout.clone(),
@@ -187,12 +194,12 @@ impl Cache {
     }
 
     /// A kept file, when it still is what it is called.
-    fn blob(&self, written: Written) -> Option<File> {
+    fn blob(&self, written: Written) -> Option<OutputFile> {
         let hash = blake3::Hash::from_hex(&written.blob).ok()?;
         let bytes = fence::read(&self.blob_path(hash.to_hex().as_str()), MAX_KEPT_BYTES).ok()?;
-        (blake3::hash(&bytes) == hash).then_some(File {
+        (blake3::hash(&bytes) == hash).then_some(OutputFile {
             path: written.path,
-            bytes,
+            bytes: bytes.into(),
             is_asked: written.is_asked,
         })
     }
@@ -238,18 +245,18 @@ impl Cache {
 
 impl Read {
     /// Whether the specification is found at the same place with the same bytes.
-    fn holds(&self, places: &Places) -> bool {
-        let located = places.locate(&self.name, Some(&self.cited_from));
+    fn holds(&self, locator: &SpecificationLocator) -> bool {
+        let located = locator.locate(&self.name, Some(&self.cited_from));
         let Ok(path) = located else {
             return self.path.as_os_str().is_empty() && self.hash.is_none();
         };
-        let bytes = fence::read(&path, crate::library::MAX_SPECIFICATION_BYTES).ok();
+        let bytes = fence::read(&path, crate::locator::MAX_SPECIFICATION_BYTES).ok();
         path == self.path && bytes.map(|bytes| hex(blake3::hash(&bytes).as_bytes())) == self.hash
     }
 }
 
 /// Whether the folder of extracted requirements is as the run left it.
-fn extracted_hold(record: &Record, root: &Path, gathered: &Gathered) -> bool {
+fn extracted_hold(record: &Record, root: &Path, inputs: &Inputs) -> bool {
     use rayon::prelude::*;
     let expected: HashMap<&str, &str> = record
         .extracted
@@ -260,7 +267,7 @@ fn extracted_hold(record: &Record, root: &Path, gathered: &Gathered) -> bool {
         let bytes = fence::read(&root.join(name), fence::MAX_SOURCE_BYTES).ok();
         bytes.is_some_and(|bytes| expected.get(name) == Some(&blake3::hash(&bytes).to_hex().as_str()))
     };
-    gathered.left.len() == expected.len() && gathered.left.par_iter().all(|input| holds(&input.name))
+    inputs.extracted.len() == expected.len() && inputs.extracted.par_iter().all(|input| holds(&input.name))
 }
 
 fn hex(hash: &[u8; 32]) -> String {
@@ -270,16 +277,16 @@ fn hex(hash: &[u8; 32]) -> String {
 //= specs/duvet.md#freshness
 //# The key of a run MUST be made of the very bytes that were analysed and of the build that analysed them.
 /// The key of a run: what was asked, by which build, and what every file holds.
-pub fn key(build: &str, asked: &str, gathered: &Gathered) -> String {
+pub fn key(build: &str, asked: &str, inputs: &Inputs) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
     part(build.as_bytes());
     part(asked.as_bytes());
-    part(gathered.lock.as_bytes());
-    part(format!("{:?}", gathered.diagnostics).as_bytes());
-    for (input, facts) in &gathered.sources {
+    part(inputs.lock.as_bytes());
+    part(format!("{:?}", inputs.diagnostics).as_bytes());
+    for (input, facts) in &inputs.sources {
         part(input.name.as_bytes());
         part(format!("{:?}", input.reading).as_bytes());
         part(&facts.hash);

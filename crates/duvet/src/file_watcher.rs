@@ -1,30 +1,30 @@
 //! What changed below a folder, known for certain.
 //!
-//! The system tells of changes a moment after they happen, so "nothing was told" is no proof that nothing changed. Before
-//! the watch is believed, a cookie is written into the folder: the system tells in order, so when the cookie is told,
-//! everything before it was. Where that cannot be had (no watch, a queue that ran over, a folder that cannot be
+//! Events arrive a moment after the change, so "no event" is no proof that nothing changed. Before the queue is believed, a
+//! cookie is written into the folder: events arrive in order, so when that of the cookie is here, everything before it is. Where that cannot be had (no watcher, a queue that ran over, a folder that cannot be
 //! written), the answer is that everything may have changed.
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecursiveMode, Watcher};
+use parking_lot::{Condvar, Mutex};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Changes that come within this time are one.
-const SETTLE_MS: u64 = 40;
-/// A cookie that is not told within this time is given up.
+const DEBOUNCE_MS: u64 = 40;
+/// A cookie whose event does not arrive within this time is given up.
 const COOKIE_TIMEOUT_MS: u64 = 1_000;
-/// More changed files than this are told as "everything".
+/// More changed files than this are reported as "everything".
 const MAX_CHANGED_FILES: usize = 20_000;
 /// Where cookies are put.
 const COOKIE_FOLDER: &str = ".duvet";
 const COOKIE_NAME: &str = ".cookie-";
 
 /// A folder that is being watched, until it is dropped.
-pub struct Watch {
+pub struct FileWatcher {
     watcher: Mutex<notify::RecommendedWatcher>,
     shared: Arc<Shared>,
     root: PathBuf,
@@ -45,16 +45,16 @@ pub struct Changes {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    bell: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     changes: Changes,
-    /// Folders that came: what was put into them before they were watched was not told.
+    /// Folders that came: what was put into them before they were watched made no event.
     folders: Vec<PathBuf>,
     cookie: u64,
-    rings: u64,
+    generation: u64,
 }
 
 impl Changes {
@@ -86,13 +86,13 @@ impl Changes {
     }
 }
 
-impl Watch {
+impl FileWatcher {
     /// Watches a folder and everything below it, version control and our own outputs aside.
     pub fn new(root: &Path) -> notify::Result<Self> {
         let root = root.canonicalize().map_err(notify::Error::io)?;
         let shared = Arc::new(Shared::default());
-        let (told, top) = (Arc::clone(&shared), root.clone());
-        let mut watcher = notify::recommended_watcher(move |event| told.hear(&top, event))?;
+        let (receiver, top) = (Arc::clone(&shared), root.clone());
+        let mut watcher = notify::recommended_watcher(move |event| receiver.record(&top, event))?;
         watcher.watch(&root, RecursiveMode::Recursive)?;
         Ok(Self {
             watcher: Mutex::new(watcher),
@@ -103,7 +103,7 @@ impl Watch {
     }
 
     //= specs/duvet.md#freshness
-    //# A resident program MUST hear of every change up to a cookie file that it wrote for the answer, and read
+    //# A resident program MUST know of every change up to a cookie file that it wrote for the answer, and read
     //# everything again where it cannot.
     /// Everything that changed since the last call, up to this moment.
     pub fn drain(&self) -> Changes {
@@ -111,17 +111,14 @@ impl Watch {
             return Changes::everything();
         };
         let limit = Duration::from_millis(COOKIE_TIMEOUT_MS);
-        let state = self.shared.lock();
-        let waited = self
-            .shared
-            .bell
-            .wait_timeout_while(state, limit, |state| state.cookie < cookie && !state.changes.all);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let is_told = state.cookie >= cookie;
+        let mut state = self.shared.lock();
+        let is_behind = |state: &mut State| state.cookie < cookie && !state.changes.all;
+        self.shared.changed.wait_while_for(&mut state, is_behind, limit);
+        let is_drained = state.cookie >= cookie;
         let mut changes = std::mem::take(&mut state.changes);
         let folders = std::mem::take(&mut state.folders);
         drop(state);
-        if !is_told || !self.watch_all(&folders) {
+        if !is_drained || !self.watch_all(&folders) {
             return Changes::everything();
         }
         changes
@@ -134,25 +131,20 @@ impl Watch {
     pub fn wait(&self, seen: &mut u64, limit: Duration) -> bool {
         let end = Instant::now() + limit;
         let mut state = self.shared.lock();
-        while state.rings == *seen {
+        while state.generation == *seen {
             let Some(left) = end.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            let waited = self.shared.bell.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.shared.changed.wait_for(&mut state, left);
         }
-        let quiet = Duration::from_millis(SETTLE_MS);
+        let quiet = Duration::from_millis(DEBOUNCE_MS);
         loop {
-            *seen = state.rings;
-            let waited = self
-                .shared
-                .bell
-                .wait_timeout_while(state, quiet, |state| state.rings == *seen);
-            let (next, settled) = waited.unwrap_or_else(PoisonError::into_inner);
+            *seen = state.generation;
+            let is_quiet = |state: &mut State| state.generation == *seen;
+            let settled = self.shared.changed.wait_while_for(&mut state, is_quiet, quiet);
             if settled.timed_out() {
                 return true;
             }
-            state = next;
         }
     }
 
@@ -174,43 +166,43 @@ impl Watch {
         Some(number)
     }
 
-    /// Watches folders that came. The watcher does so too, but later than it tells of them, and what happens in between
-    /// is not told; what this gives back is watched when it returns.
+    /// Watches folders that came. The watcher does so too, but later than it reports them, and what happens in between
+    /// makes no event; what this gives back is watched when it returns.
     fn watch_all(&self, folders: &[PathBuf]) -> bool {
-        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watcher = self.watcher.lock();
         folders.iter().all(|folder| {
-            // A folder that is gone again was told of as well.
+            // A folder that is gone again was reported as well.
             watcher.watch(folder, RecursiveMode::Recursive).is_ok() || !folder.exists()
         })
     }
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
-    fn hear(&self, root: &Path, event: notify::Result<notify::Event>) {
+    fn record(&self, root: &Path, event: notify::Result<notify::Event>) {
         let mut state = self.lock();
         match event {
             Ok(event) if !event.need_rescan() => {
-                if !state.note(root, &event) {
+                if !state.apply(root, &event) {
                     return;
                 }
             }
-            // The queue ran over, or the watch broke.
+            // The queue ran over, or the watcher broke.
             _ => {
                 state.changes = Changes::everything();
-                state.rings += 1;
+                state.generation += 1;
             }
         }
-        self.bell.notify_all();
+        self.changed.notify_all();
     }
 }
 
 impl State {
     /// Writes an event down; whether it matters to anyone.
-    fn note(&mut self, root: &Path, event: &notify::Event) -> bool {
+    fn apply(&mut self, root: &Path, event: &notify::Event) -> bool {
         let is_tree = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write))
             | EventKind::Modify(ModifyKind::Data(_)) => false,
@@ -230,7 +222,7 @@ impl State {
                 continue;
             }
             matters = true;
-            self.rings += 1;
+            self.generation += 1;
             let decides_tree = name
                 .file_name()
                 .is_some_and(|file| file == ".gitignore" || file == ".ignore" || file == "exclude");

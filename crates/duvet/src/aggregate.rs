@@ -1,37 +1,41 @@
 //! From files one by one to the project as a whole: ids, sections, coverage.
 
-use crate::analysis::{Analysis, Cited, CitedSection, Entry, MatchedFile, Requirement};
-use crate::citation::Kind;
+use crate::analysis::{Analysis, Cited, CitedSection, Entry, MatchedFile, Project, Requirement};
+use crate::citation::{Annotation, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::interval::IntervalSet;
-use crate::matching::is_counted;
-use crate::shelf::Volume;
+use crate::loader::LoadedSpecification;
+use crate::matching::{Grade, is_counted};
 use crate::status::Coverage;
 use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Joins what was looked up. Files come sorted by path, so ids follow path and line.
-pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: &[Arc<Volume>], strict: bool) -> Analysis {
+pub(crate) fn build(
+    files: &[Arc<MatchedFile>],
+    specifications: &[Arc<LoadedSpecification>],
+    project: &Project,
+) -> Analysis {
     let mut analysis = Analysis {
         entries: entries(files),
         ..Analysis::default()
     };
-    let by_name: HashMap<&str, usize> = volumes
+    let by_name: HashMap<_, usize> = specifications
         .iter()
         .enumerate()
-        .map(|(i, v)| (v.name.as_str(), i))
+        .map(|(index, loaded)| (loaded.key(), index))
         .collect();
-    analysis.specifications = volumes.iter().map(cited).collect();
+    analysis.specifications = specifications.iter().map(cited).collect();
     let mut requirements = Vec::new();
     for (id, entry) in analysis.entries.iter().enumerate() {
         let (annotation, matched) = (entry.annotation(), entry.matched());
-        let Some(&specification) = by_name.get(annotation.target.specification.as_str()) else {
+        let Some(&specification) = by_name.get(annotation.target.key()) else {
             continue;
         };
         let cited = &mut analysis.specifications[specification];
-        let counts = !matched.pieces.is_empty() && (!strict || matched.grade.is_faithful());
+        let counts = !matched.pieces.is_empty() && (!project.strict || matched.grade.is_faithful());
         if let Some(section) = matched.section.filter(|_| counts) {
             cited.sections[section].annotations.push(id as u32);
         }
@@ -44,7 +48,10 @@ pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: &[Arc<Volume>], strict:
         }
     }
     analysis.requirements = cover(&analysis, requirements);
-    analysis.diagnostics = diagnostics(files, volumes);
+    if project.config.strict_compat {
+        cover_titles(&mut analysis);
+    }
+    analysis.diagnostics = diagnostics(files, specifications);
     analysis
 }
 
@@ -52,6 +59,24 @@ pub(crate) fn build(files: &[Arc<MatchedFile>], volumes: &[Arc<Volume>], strict:
 pub(crate) fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| (&a.file, a.start, a.code).cmp(&(&b.file, b.start, b.code)));
     diagnostics.dedup();
+}
+
+/// The order of a file's annotations, as the public tool has it; equal ones are one.
+fn order(annotation: &Annotation) -> (u32, u8, Option<&str>, &str) {
+    let rank = match annotation.kind {
+        Kind::Spec => 0,
+        Kind::Test => 1,
+        Kind::Implementation => 2,
+        Kind::Exception => 3,
+        Kind::Todo => 4,
+        Kind::Implication => 5,
+    };
+    (
+        annotation.line,
+        rank,
+        annotation.blob_link.as_deref(),
+        &annotation.quote,
+    )
 }
 
 fn entries(files: &[Arc<MatchedFile>]) -> Vec<Entry> {
@@ -67,23 +92,19 @@ fn entries(files: &[Arc<MatchedFile>]) -> Vec<Entry> {
         }
         if group.len() > 1 {
             // The same file read in two ways: annotations of both in one order, equal ones once.
-            let mut seen = HashSet::new();
             let mut merged: Vec<Entry> = entries.split_off(start);
-            merged.sort_by_key(|entry| entry.annotation().line);
-            merged.retain(|entry| {
-                let annotation = entry.annotation();
-                seen.insert((annotation.line, annotation.kind, annotation.blob_link.clone()))
-            });
+            merged.sort_by(|a, b| order(a.annotation()).cmp(&order(b.annotation())));
+            merged.dedup_by(|a, b| order(a.annotation()) == order(b.annotation()));
             entries.append(&mut merged);
         }
     }
     entries
 }
 
-fn cited(volume: &Arc<Volume>) -> Cited {
-    let sections = volume.specification.as_ref().map_or(0, |s| s.sections.len());
+fn cited(loaded: &Arc<LoadedSpecification>) -> Cited {
+    let sections = loaded.specification.as_ref().map_or(0, |s| s.sections.len());
     Cited {
-        volume: Arc::clone(volume),
+        loaded: Arc::clone(loaded),
         requirements: Vec::new(),
         sections: vec![CitedSection::default(); sections],
     }
@@ -108,6 +129,36 @@ fn cover(analysis: &Analysis, requirements: Vec<(u32, usize, Option<usize>)>) ->
         .collect();
     covered.sort_unstable_by_key(|requirement| requirement.annotation);
     covered
+}
+
+/// What the public tool makes of a requirement without a quote: the title of its section is its text, and citations
+/// without a quote cover it.
+fn cover_titles(analysis: &mut Analysis) {
+    let mut references: HashMap<(&str, usize), Vec<(u32, Kind)>> = HashMap::new();
+    for (id, entry) in (0..).zip(&analysis.entries) {
+        if let (Grade::Reference, Some(section)) = (&entry.matched().grade, entry.matched().section) {
+            let annotation = entry.annotation();
+            let title = (annotation.target.key(), section);
+            references.entry(title).or_default().push((id, annotation.kind));
+        }
+    }
+    let mut covered = Vec::new();
+    for (index, requirement) in analysis.requirements.iter().enumerate() {
+        let entry = &analysis.entries[requirement.annotation as usize];
+        let cited = &analysis.specifications[requirement.specification];
+        let text = cited.specification().zip(entry.matched().section);
+        let Some((specification, section)) = text.filter(|_| entry.matched().grade == Grade::Reference)
+        else {
+            continue;
+        };
+        let length = specification.sections[section].title.len();
+        let key = cited.loaded.key();
+        let others = references.get(&(&*key, section));
+        covered.push((index, Coverage::of_title(length, others.into_iter().flatten())));
+    }
+    for (index, coverage) in covered {
+        analysis.requirements[index].coverage = coverage;
+    }
 }
 
 /// The quotes of one section, found by place: a section may hold tens of thousands.
@@ -209,10 +260,12 @@ fn requirement(
     }
 }
 
-fn diagnostics(files: &[Arc<MatchedFile>], volumes: &[Arc<Volume>]) -> Vec<Diagnostic> {
+fn diagnostics(files: &[Arc<MatchedFile>], specifications: &[Arc<LoadedSpecification>]) -> Vec<Diagnostic> {
     let of_files = files
         .iter()
         .flat_map(|file| file.facts.diagnostics.iter().chain(&file.diagnostics));
-    let of_volumes = volumes.iter().filter_map(|volume| volume.diagnostic.as_ref());
-    of_files.chain(of_volumes).cloned().collect()
+    let of_specifications = specifications
+        .iter()
+        .filter_map(|loaded| loaded.diagnostic.as_ref());
+    of_files.chain(of_specifications).cloned().collect()
 }

@@ -1,6 +1,6 @@
 //! Is this citation right? Asked before it is written.
 
-use super::Catalogue;
+use super::RequirementIndex;
 use crate::citation::{Annotation, CommentStyle, Kind, comment};
 use crate::matching::{Grade, Match};
 use crate::resolve::resolve;
@@ -27,7 +27,7 @@ pub struct Validation {
 }
 
 /// Judges one line or a whole comment block in any comment style, or a bare target.
-pub fn validate_citation(catalogue: &Catalogue<'_>, citation: &str) -> Validation {
+pub fn validate_citation(requirement_index: &RequirementIndex<'_>, citation: &str) -> Validation {
     let annotation = match read(citation) {
         Ok(annotation) => annotation,
         Err(error) => {
@@ -37,27 +37,29 @@ pub fn validate_citation(catalogue: &Catalogue<'_>, citation: &str) -> Validatio
             };
         }
     };
-    let Some(specification) = catalogue.find_specification(&annotation.target.specification) else {
-        let error = catalogue.resolve_spec_id(&annotation.target.specification).err();
+    let Some(specification) = requirement_index.find_specification(&annotation.target.specification) else {
+        let error = requirement_index
+            .resolve_spec_id(&annotation.target.specification)
+            .err();
         return Validation {
             error,
             ..Validation::default()
         };
     };
-    let volume = &catalogue.snapshot.analysis.specifications[specification].volume;
-    let (matched, diagnostic) = resolve(&annotation, volume);
+    let loaded = &requirement_index.snapshot.analysis.specifications[specification].loaded;
+    let (matched, diagnostic) = resolve(&annotation, loaded);
     let valid = matched.grade.is_faithful();
     Validation {
         valid,
         error: diagnostic.as_ref().filter(|_| !valid).map(|d| d.message.clone()),
         grade: Some(matched.grade.name()).filter(|_| matched.grade != Grade::Unresolved),
         suggestion: diagnostic.and_then(|d| d.suggestion),
-        requirements: touched(catalogue, specification, &matched),
+        requirements: touched(requirement_index, specification, &matched),
     }
 }
 
-fn touched(catalogue: &Catalogue<'_>, specification: usize, matched: &Match) -> Vec<String> {
-    let analysis = &catalogue.snapshot.analysis;
+fn touched(requirement_index: &RequirementIndex<'_>, specification: usize, matched: &Match) -> Vec<String> {
+    let analysis = &requirement_index.snapshot.analysis;
     let quoted = crate::interval::IntervalSet::of(matched.pieces.iter().copied());
     let touches = |r: &crate::analysis::Requirement| {
         let pieces = analysis.matched(r.annotation).pieces.iter().copied();
@@ -70,7 +72,7 @@ fn touched(catalogue: &Catalogue<'_>, specification: usize, matched: &Match) -> 
         .enumerate()
         .filter(|(_, r)| touches(r));
     requirements
-        .map(|(index, _)| catalogue.requirement_path(index))
+        .map(|(index, _)| requirement_index.requirement_path(index))
         .collect()
 }
 
