@@ -18,5 +18,6 @@ mod waiting;
 
 pub use postgres::{
     ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, durable_postgres, fresh_database, postgres,
+    restored_database,
 };
 pub use waiting::{PATIENCE, eventually, settled, until};
