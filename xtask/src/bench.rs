@@ -21,9 +21,6 @@ use anyhow::{Context as _, Result, bail};
 
 use row::Row;
 
-/// What is measured is built like what is shipped.
-const PROFILE: &str = "dist";
-
 /// What a missed target does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missed {
@@ -68,7 +65,7 @@ const SUITES: &[Suite] = &[
 /// Runs the named suites, or all; false when targets were missed and that matters.
 pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
     if cfg!(debug_assertions) {
-        return as_shipped(root, names, missed);
+        return in_release(root, names, missed);
     }
     if let Some(name) = names
         .iter()
@@ -90,18 +87,9 @@ pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
 }
 
 /// The measuring side must be as fast as the measured one.
-fn as_shipped(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
+fn in_release(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
     let mut cargo = Command::new("cargo");
-    cargo.args([
-        "run",
-        "--profile",
-        PROFILE,
-        "--quiet",
-        "--package",
-        "xtask",
-        "--",
-        "bench",
-    ]);
+    cargo.args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench"]);
     if missed == Missed::Fails {
         cargo.arg("--strict");
     }
@@ -109,7 +97,7 @@ fn as_shipped(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
         .args(names)
         .current_dir(root)
         .status()
-        .context("cargo run")?;
+        .context("cargo run --release")?;
     Ok(status.success())
 }
 
@@ -121,7 +109,7 @@ fn write(suite: &str, rows: &[Row]) -> Result<()> {
     fs::write(&path, text + "\n").with_context(|| path.display().to_string())
 }
 
-/// Where this program was built, wherever the target folder is: `target/dist/xtask`.
+/// Where this program was built, wherever the target folder is: `target/release/xtask`.
 fn target_folder() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     program

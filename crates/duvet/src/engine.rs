@@ -1,22 +1,20 @@
 //! The analysis kept in memory: every answer is fresh, and only what changed is read again.
 //!
 //! A resident program (an MCP server, a watcher) asks for a [`Snapshot`] at each call. The engine then asks its
-//! [`FileWatcher`] what changed up to this moment. When nothing did, the last snapshot is handed out again; otherwise a new
-//! one is built from what surely is as it was and what is read anew. Without a watcher everything is read and compared by
+//! [`Watch`] what changed up to this moment. When nothing did, the last snapshot is handed out again; otherwise a new
+//! one is built from what surely is as it was and what is read anew. Without a watch everything is read and compared by
 //! its bytes. There is no way to get an answer without this, so no answer is stale.
 
-use crate::analysis::{Analysis, Project, Requirement};
+use crate::analysis::{self, Analysis, Project, Requirement};
 use crate::config::{self, CONFIG_PATH};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, MAX_SETTINGS_BYTES};
-use crate::file_watcher::{Changes, FileWatcher};
-use crate::fix::Fixed;
 use crate::identity::{requirement_id, text_hash};
-use crate::memo::Memo;
-use crate::pipeline::{self, Pass};
 use crate::source::{Discovered, discover};
 use crate::status::Status;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::store::Store;
+use crate::watch::{Changes, Watch};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -29,12 +27,12 @@ pub struct Engine {
     project: Project,
     configuration: Option<Configuration>,
     clock: fn() -> SystemTime,
-    memo: Memo,
+    store: Store,
     found: Option<Discovered>,
-    watcher: Option<Arc<FileWatcher>>,
+    watch: Option<Arc<Watch>>,
     /// What changed since the last snapshot was built.
     changes: Changes,
-    /// Ignore files above the root, which are not watched.
+    /// Ignore files above the root, which no watch tells of.
     ignore_above: [u8; 32],
     last: Option<Arc<Snapshot>>,
 }
@@ -45,7 +43,7 @@ struct Configuration {
     name: String,
     path: PathBuf,
     variables: Box<Variables>,
-    /// Hash of what was read; `None` before the first snapshot.
+    /// Hash of what was read; `None` before the first look.
     hash: Option<[u8; 32]>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -69,8 +67,6 @@ pub struct Snapshot {
     by_text: BTreeMap<String, Vec<usize>>,
     priority: OnceLock<Vec<usize>>,
     folded: OnceLock<Vec<Folded>>,
-    vocabulary: OnceLock<BTreeSet<String>>,
-    fixes: OnceLock<Vec<Fixed>>,
 }
 
 /// A requirement as a search sees it.
@@ -102,9 +98,9 @@ impl Engine {
             project,
             configuration: None,
             clock,
-            memo: Memo::default(),
+            store: Store::default(),
             found: None,
-            watcher: None,
+            watch: None,
             changes: Changes::everything(),
             ignore_above: [0; 32],
             last: None,
@@ -142,16 +138,16 @@ impl Engine {
         self
     }
 
-    /// Watches the project's folder, so that only what changed is read again. Where it cannot be watched, everything is.
+    /// Watches the project's folder, so that only what changed is read again. Where no watch can be had, everything is.
     #[must_use]
     pub fn watching(mut self) -> Self {
-        self.watcher = FileWatcher::new(&self.project.root).ok().map(Arc::new);
+        self.watch = Watch::new(&self.project.root).ok().map(Arc::new);
         self
     }
 
-    /// The file watcher, for whoever wants to wait for changes.
-    pub fn watcher(&self) -> Option<Arc<FileWatcher>> {
-        self.watcher.clone()
+    /// The watch, for whoever wants to wait for changes.
+    pub fn watch(&self) -> Option<Arc<Watch>> {
+        self.watch.clone()
     }
 
     /// The project as it is set up now.
@@ -163,9 +159,9 @@ impl Engine {
     //= specs/duvet.md#freshness
     //# Every answer MUST come from a snapshot whose inputs were checked for that answer, files that did not exist
     //# before included.
-    pub fn snapshot(&mut self) -> Arc<Snapshot> {
+    pub fn look(&mut self) -> Arc<Snapshot> {
         let start = (self.clock)();
-        self.collect_changes();
+        self.hear();
         if self.changes.is_empty()
             && let Some(last) = &self.last
         {
@@ -179,45 +175,42 @@ impl Engine {
         let (project, changes) = (&self.project, &self.changes);
         let root = &project.root;
         let is_unchanged = |path: &Path| changes.spares(path.strip_prefix(root).unwrap_or(path));
-        let pass = Pass::new(project, &is_unchanged);
-        let inputs = pass.read(&mut self.memo, &found);
-        let mut loaded = pass.load(&mut self.memo, inputs);
+        let gathered = self.store.gather(project, &found, &is_unchanged);
+        let mut read = analysis::read(project, &mut self.store, gathered, &is_unchanged);
         if let Some(configuration) = &self.configuration {
-            loaded
-                .diagnostics
-                .extend(configuration.diagnostics.iter().cloned());
+            read.diagnostics.extend(configuration.diagnostics.iter().cloned());
         }
-        let id = self.memo.fingerprint(project, &loaded.diagnostics, &loaded.lock);
+        let id = self.store.fingerprint(project, &read.diagnostics, &read.lock);
         let snapshot = match self.last.take().filter(|last| last.id == id) {
             Some(last) => last,
             None => {
-                let analysis = pipeline::conclude(project, &mut self.memo, loaded);
+                let analysis = analysis::join(project, &mut self.store, read);
                 let built_at = (self.clock)();
                 let build_time = built_at.duration_since(start).unwrap_or_default();
                 Arc::new(Snapshot::new(
                     id,
                     built_at,
                     build_time,
-                    self.memo.files_read,
+                    self.store.files_read,
                     analysis,
                 ))
             }
         };
         self.last = Some(Arc::clone(&snapshot));
         self.found = Some(found);
-        // Only now: a snapshot that was broken off leaves them for the next one.
+        // Only now: a look that was broken off leaves them for the next one.
         self.changes = Changes::default();
         snapshot
     }
 
-    /// Adds what changed since the last snapshot.
-    fn collect_changes(&mut self) {
-        let since = self
-            .watcher
+    /// Adds what changed since the last look.
+    fn hear(&mut self) {
+        let told = self
+            .watch
             .as_ref()
-            .map_or_else(Changes::everything, |watcher| watcher.drain());
-        self.changes.join(since);
-        // The folders outside the project are not watched.
+            .map_or_else(Changes::everything, |watch| watch.drain());
+        self.changes.join(told);
+        // A text outside the folder is told of by nobody.
         if !self.project.config.allowed.is_empty() {
             self.changes.join(Changes::everything());
         }
@@ -241,7 +234,7 @@ impl Engine {
         }
         configuration.hash = Some(hash);
         // What was read under other settings may mean something else now.
-        self.memo = Memo::default();
+        self.store = Store::default();
         let (config, diagnostics) = match read {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -314,31 +307,12 @@ impl Snapshot {
             by_text,
             priority: OnceLock::new(),
             folded: OnceLock::new(),
-            vocabulary: OnceLock::new(),
-            fixes: OnceLock::new(),
         }
     }
 
     /// What searches go through, made by the first of them.
     pub(crate) fn folded(&self, make: impl FnOnce() -> Vec<Folded>) -> &[Folded] {
         self.folded.get_or_init(make)
-    }
-
-    /// Every word of what searches go through.
-    pub(crate) fn vocabulary(&self) -> &BTreeSet<String> {
-        self.vocabulary.get_or_init(|| {
-            let rows = self.folded.get().into_iter().flatten();
-            let texts = rows.flat_map(|row| [&row.text, &row.title]);
-            texts
-                .flat_map(|text| text.split(' '))
-                .map(str::to_owned)
-                .collect()
-        })
-    }
-
-    /// What `duvet fix` would write, worked out by the first who asks.
-    pub(crate) fn fixes(&self, root: &Path) -> &[Fixed] {
-        self.fixes.get_or_init(|| crate::fix::fix(root, &self.analysis))
     }
 
     //= specs/duvet.md#identity

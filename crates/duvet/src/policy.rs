@@ -22,15 +22,13 @@ impl Policy {
     //= specs/duvet.md#exit-codes
     //# A run MUST fail when a finding is an error, and in strict mode when it is a warning.
     /// Whether the findings fail the run.
-    pub fn fails<'a>(&self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> bool {
+    pub fn fails(&self, diagnostics: &[Diagnostic]) -> bool {
         let limit = if self.strict {
             Severity::Warning
         } else {
             Severity::Error
         };
-        diagnostics
-            .into_iter()
-            .any(|diagnostic| diagnostic.severity >= limit)
+        diagnostics.iter().any(|diagnostic| diagnostic.severity >= limit)
     }
 
     /// One finding for each requirement that lacks what is required of it.
@@ -81,8 +79,7 @@ fn covered(analysis: &Analysis, requirement: &Requirement, kinds: &[Kind]) -> us
 }
 
 fn finding(analysis: &Analysis, requirement: &Requirement, code: Code, problem: &str) -> Diagnostic {
-    let entry = &analysis.entries[requirement.annotation as usize];
-    let annotation = entry.annotation();
+    let annotation = analysis.annotation(requirement.annotation);
     let section = annotation.target.section.as_deref().unwrap_or_default();
     let target = &annotation.target.specification;
     let message = format!("{target}#{section}: \"{}\" {problem}", annotation.quote);
@@ -95,5 +92,4 @@ fn finding(analysis: &Analysis, requirement: &Requirement, code: Code, problem: 
             column: 1,
         },
     )
-    .showing(entry.file.facts.cited_lines.excerpt(entry.index as usize))
 }

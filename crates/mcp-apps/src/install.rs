@@ -1,4 +1,4 @@
-//! Installing: an app is looked at, started once, held to its promises, and only then put among the installed ones.
+//! Installing: an app is looked at, started once, held to its promises, and only then put on the shelf.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -8,16 +8,16 @@ use refusal::{Code, Refusal};
 use serde_json::Value;
 
 use crate::bundle::Bundle;
-use crate::connection::AppConnection;
-use crate::install_dir::{AppLocation, AppRecord, InstallDir, files_in, taken};
 use crate::launch::check_settings;
+use crate::link::Link;
 use crate::manifest::Manifest;
 use crate::names;
 use crate::options::{AppLimits, AppOptions};
+use crate::shelf::{Place, Record, Shelf, files_in, taken};
 
 /// Where an app comes from.
 #[derive(Clone, Debug)]
-pub enum AppSource {
+pub enum Source {
     /// A bundle in a file.
     Bundle(PathBuf),
     /// A bundle as bytes.
@@ -37,9 +37,9 @@ pub enum AppSource {
 
 /// What is to be installed, and how.
 #[derive(Clone, Debug)]
-pub struct InstallRequest {
+pub struct Wanted {
     /// Where it comes from.
-    pub source: AppSource,
+    pub source: Source,
     /// What it is to be called, when it is not what it calls itself.
     pub name: Option<String>,
     /// Further variables for its process.
@@ -48,16 +48,16 @@ pub struct InstallRequest {
     pub settings: BTreeMap<String, String>,
 }
 
-impl AppSource {
+impl Source {
     /// What somebody means by a word on a command line: an address, a manifest, a folder with one, or a bundle.
     pub fn named(word: &str) -> Result<Self, Refusal> {
         if word.starts_with("http://") || word.starts_with("https://") {
             let (url, headers) = (word.to_owned(), BTreeMap::new());
-            return Ok(AppSource::Url { url, headers });
+            return Ok(Source::Url { url, headers });
         }
         let path = PathBuf::from(word);
         if path.is_dir() {
-            return Ok(AppSource::ManifestFile(path.join("manifest.json")));
+            return Ok(Source::ManifestFile(path.join("manifest.json")));
         }
         if !path.exists() {
             let shown: String = word.chars().take(200).collect();
@@ -69,141 +69,143 @@ impl AppSource {
             .extension()
             .is_some_and(|kind| kind.eq_ignore_ascii_case("json"))
         {
-            return Ok(AppSource::ManifestFile(path));
+            return Ok(Source::ManifestFile(path));
         }
-        Ok(AppSource::Bundle(path))
+        Ok(Source::Bundle(path))
     }
 }
 
 /// Installs an app. Servers that run on the same folder notice by themselves.
 //= specs/mcp-apps.md#installing
 //# An app MUST be started once before it is installed, and be refused when it does not start.
-pub async fn install(options: &AppOptions, request: InstallRequest) -> Result<AppRecord, Refusal> {
-    let install_dir = InstallDir::open(&options.folder)?;
-    if install_dir.all()?.len() >= options.limits.max_apps {
+pub async fn install(options: &AppOptions, wanted: Wanted) -> Result<Record, Refusal> {
+    let shelf = Shelf::open(&options.folder)?;
+    if shelf.all()?.len() >= options.limits.max_apps {
         let problem = format!(
             "there are {} apps already, as many as there may be",
             options.limits.max_apps
         );
         return Err(Refusal::new(Code::QuotaExceeded, problem));
     }
-    if let Some(name) = &request.name {
+    if let Some(name) = &wanted.name {
         names::check_app(name)?;
     }
-    check_environment(&request.environment)?;
-    let stage = install_dir.stage()?;
+    check_environment(&wanted.environment)?;
+    let stage = shelf.stage()?;
     let files = files_in(stage.path());
-    let InstallRequest {
+    let Wanted {
         source,
         name,
         environment,
         settings,
-    } = request;
-    let is_address = matches!(source, AppSource::Url { .. });
+    } = wanted;
+    let is_address = matches!(source, Source::Url { .. });
     let limits = options.limits.clone();
     let (unpacked, called) = (files.clone(), name.clone());
     let prepared =
         tokio::task::spawn_blocking(move || prepare(source, called.as_deref(), &unpacked, &limits)).await;
-    let (mut manifest, location) =
+    let (mut manifest, place) =
         prepared.map_err(|_| Refusal::new(Code::InternalError, "the app could not be prepared"))??;
     check_settings(&manifest, &settings)?;
-    if install_dir.holds(&manifest.name) {
+    if shelf.holds(&manifest.name) {
         return Err(taken(&manifest.name));
     }
-    let mut record = AppRecord {
+    let mut record = Record {
         name: manifest.name.clone(),
         id: fresh_id(),
         installed_at: jiff::Timestamp::now().to_string(),
-        location,
+        place,
         manifest: manifest.clone(),
         environment,
         settings,
-        listing: Default::default(),
+        catalogue: Default::default(),
     };
-    let folder = match &record.location {
-        AppLocation::Manifest { folder } => folder.clone(),
+    let folder = match &record.place {
+        Place::Manifest { folder } => folder.clone(),
         _ => Some(files),
     };
-    let opened = AppConnection::open(&record, folder.as_deref(), options, None).await;
-    let (connection, listing) = opened.map_err(|error| {
-        if !error.last_words.is_empty() {
+    let opened = Link::open(&record, folder.as_deref(), options, None).await;
+    let (link, catalogue) = opened.map_err(|unlinked| {
+        if !unlinked.last_words.is_empty() {
             tracing::warn!(
                 app = record.name,
-                last_words = error.last_words,
+                last_words = unlinked.last_words,
                 "the app ended while it was tried"
             );
         }
-        error.refusal
+        unlinked.refusal
     })?;
-    connection.close(options).await;
+    link.close(options).await;
     if is_address {
-        describe(&mut manifest, &listing.title, &listing.version, name.as_deref());
+        describe(
+            &mut manifest,
+            &catalogue.title,
+            &catalogue.version,
+            name.as_deref(),
+        );
         names::check_app(&manifest.name)?;
-        if install_dir.holds(&manifest.name) {
+        if shelf.holds(&manifest.name) {
             return Err(taken(&manifest.name));
         }
         record.name.clone_from(&manifest.name);
         record.manifest = manifest;
     }
-    listing.check_promises(&record.manifest)?;
-    listing.check_names(&record.name, &options.reserved)?;
-    record.listing = listing;
-    install_dir.put(stage, &record)?;
+    catalogue.check_promises(&record.manifest)?;
+    catalogue.check_names(&record.name, &options.reserved)?;
+    record.catalogue = catalogue;
+    shelf.put(stage, &record)?;
     Ok(record)
 }
 
-/// Removes an app from the folder. Servers that run on the same folder notice by themselves.
+/// Takes an app off the shelf. Servers that run on the same folder notice by themselves.
 /// Gives what was known of it, if that could still be read.
-pub fn remove(options: &AppOptions, name: &str) -> Result<Option<AppRecord>, Refusal> {
-    InstallDir::open(&options.folder)?.remove(name)
+pub fn remove(options: &AppOptions, name: &str) -> Result<Option<Record>, Refusal> {
+    Shelf::open(&options.folder)?.remove(name)
 }
 
 /// Everything installed, by name.
-pub fn installed(options: &AppOptions) -> Result<Vec<AppRecord>, Refusal> {
-    InstallDir::open(&options.folder)?.all()
+pub fn installed(options: &AppOptions) -> Result<Vec<Record>, Refusal> {
+    Shelf::open(&options.folder)?.all()
 }
 
 /// What the servers say that run on this folder now.
-pub fn statuses(options: &AppOptions) -> Result<Vec<crate::AppStatus>, Refusal> {
-    Ok(crate::status::all(&InstallDir::open(&options.folder)?))
+pub fn notices(options: &AppOptions) -> Result<Vec<crate::Notice>, Refusal> {
+    Ok(crate::notice::all(&Shelf::open(&options.folder)?))
 }
 
 fn prepare(
-    source: AppSource,
+    source: Source,
     name: Option<&str>,
     files: &Path,
     limits: &AppLimits,
-) -> Result<(Manifest, AppLocation), Refusal> {
+) -> Result<(Manifest, Place), Refusal> {
     match source {
-        AppSource::Bundle(path) => {
+        Source::Bundle(path) => {
             let file = std::fs::File::open(path).map_err(|error| unopened("bundle", &error))?;
             Ok((
                 unpack(std::io::BufReader::new(file), name, files, limits)?,
-                AppLocation::Bundle,
+                Place::Bundle,
             ))
         }
-        AppSource::Packed(bytes) => Ok((
-            unpack(Cursor::new(bytes), name, files, limits)?,
-            AppLocation::Bundle,
-        )),
-        AppSource::ManifestFile(path) => {
+        Source::Packed(bytes) => Ok((unpack(Cursor::new(bytes), name, files, limits)?, Place::Bundle)),
+        Source::ManifestFile(path) => {
             let path = path
                 .canonicalize()
                 .map_err(|error| unopened("manifest", &error))?;
             let text = std::fs::read(&path).map_err(|error| unopened("manifest", &error))?;
             let manifest = started_by_command(Manifest::read(&text, name)?)?;
             let folder = path.parent().map(Path::to_owned);
-            Ok((manifest, AppLocation::Manifest { folder }))
+            Ok((manifest, Place::Manifest { folder }))
         }
-        AppSource::Manifest(value) => {
+        Source::Manifest(value) => {
             let manifest = started_by_command(Manifest::of(value, name)?)?;
-            Ok((manifest, AppLocation::Manifest { folder: None }))
+            Ok((manifest, Place::Manifest { folder: None }))
         }
-        AppSource::Url { url, headers } => {
+        Source::Url { url, headers } => {
             check_address(&url, &headers)?;
             let mut manifest = Manifest::default();
             describe(&mut manifest, "app", "", name);
-            Ok((manifest, AppLocation::Url { url, headers }))
+            Ok((manifest, Place::Url { url, headers }))
         }
     }
 }
@@ -309,7 +311,7 @@ fn fresh_id() -> String {
             .try_into()
             .unwrap_or_default();
     }
-    hex::encode(bytes)
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unopened(what: &str, error: &std::io::Error) -> Refusal {

@@ -30,13 +30,13 @@ pub struct Manifest {
     pub description: String,
     /// How it is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<ServerSection>,
+    pub server: Option<ServerPart>,
     /// The tools it promises to have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<DeclaredName>,
+    pub tools: Vec<Promised>,
     /// The prompts it promises to have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prompts: Vec<DeclaredName>,
+    pub prompts: Vec<Promised>,
     /// The families it promises to serve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Family>,
@@ -47,22 +47,22 @@ pub struct Manifest {
 
 /// How an app is started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerSection {
+pub struct ServerPart {
     /// What kind of program it is.
     #[serde(rename = "type")]
-    pub kind: ServerKind,
+    pub kind: Kind,
     /// The file that is started, inside its bundle.
     #[serde(default)]
     pub entry_point: String,
     /// The command line, when it is not the usual one for the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mcp_config: Option<CommandSection>,
+    pub mcp_config: Option<CommandPart>,
 }
 
 /// What kind of program an app is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ServerKind {
+pub enum Kind {
     /// For Node.js.
     Node,
     /// For Python.
@@ -76,7 +76,7 @@ pub enum ServerKind {
 
 /// A command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CommandSection {
+pub struct CommandPart {
     /// The program.
     #[serde(default)]
     pub command: String,
@@ -88,12 +88,12 @@ pub struct CommandSection {
     pub env: BTreeMap<String, String>,
     /// What is different on a platform: `linux`, `darwin`, `win32`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub platform_overrides: BTreeMap<String, PlatformOverride>,
+    pub platform_overrides: BTreeMap<String, Override>,
 }
 
 /// What is different on a platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlatformOverride {
+pub struct Override {
     /// Another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -107,7 +107,7 @@ pub struct PlatformOverride {
 
 /// Something an app promises to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DeclaredName {
+pub struct Promised {
     /// Its name.
     pub name: String,
 }
@@ -224,7 +224,7 @@ impl Manifest {
     }
 
     /// The command line before variables are filled in; `None` for an app that is an address.
-    pub(crate) fn command(&self) -> Option<CommandSection> {
+    pub(crate) fn command(&self) -> Option<CommandPart> {
         let server = self.server.as_ref()?;
         let mut part = server.mcp_config.clone().unwrap_or_else(|| server.usual());
         if let Some(other) = part.platform_overrides.remove(platform()) {
@@ -236,7 +236,7 @@ impl Manifest {
     }
 }
 
-impl ServerSection {
+impl ServerPart {
     fn check(&self) -> Result<(), Refusal> {
         inside("server.entry_point", &self.entry_point)?;
         let Some(part) = &self.mcp_config else {
@@ -273,18 +273,18 @@ impl ServerSection {
         Ok(())
     }
 
-    fn usual(&self) -> CommandSection {
+    fn usual(&self) -> CommandPart {
         let file = format!("${{__dirname}}/{}", self.entry_point);
         let (command, args) = match self.kind {
-            ServerKind::Node => ("node".to_owned(), vec![file]),
-            ServerKind::Python => ("python3".to_owned(), vec![file]),
-            ServerKind::Uv => ("uv".to_owned(), vec!["run".to_owned(), file]),
-            ServerKind::Binary => (file, Vec::new()),
+            Kind::Node => ("node".to_owned(), vec![file]),
+            Kind::Python => ("python3".to_owned(), vec![file]),
+            Kind::Uv => ("uv".to_owned(), vec!["run".to_owned(), file]),
+            Kind::Binary => (file, Vec::new()),
         };
-        CommandSection {
+        CommandPart {
             command,
             args,
-            ..CommandSection::default()
+            ..CommandPart::default()
         }
     }
 }

@@ -15,10 +15,8 @@ mod tools;
 mod visibility;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-use parking_lot::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -26,7 +24,7 @@ use futures_util::future::BoxFuture;
 use refusal::{Class, Code, Refusal};
 
 use crate::breaker::Breaker;
-use crate::cancel::CancellationToken;
+use crate::cancel::Cancel;
 use crate::random::now_ms;
 use crate::rate_meter::Meter;
 use crate::server::answered::{Answered, OnAnswered};
@@ -256,7 +254,7 @@ fn receive_batch(
     Disposition::Running
 }
 
-/// Refuses an array where there are none, and one that is empty or too long.
+/// Whether an array of so many messages is disposition at all.
 fn check_batch(incoming: &Incoming<'_>, messages: usize) -> Result<(), RpcError> {
     //= specs/mcp-server.md#messages
     //# A batch MUST be refused with `-32600` in every version that has none, which are those from `2025-06-18` on.
@@ -313,8 +311,8 @@ fn write(
     version: Version,
     out: &mut Vec<u8>,
 ) -> Disposition {
-    if let Some(observer) = &incoming.core.on_answered {
-        observer(&Answered {
+    if let Some(hear) = &incoming.core.on_answered {
+        hear(&Answered {
             method: &request.method,
             params: request.params,
             client: &incoming.session.terms().client,
@@ -327,14 +325,14 @@ fn write(
 
 /// Work the runtime does by itself: those who keep a record are told when it is done.
 struct AnsweredNotice {
-    observer: Arc<OnAnswered>,
+    hear: Arc<OnAnswered>,
     method: String,
     params: Option<String>,
 }
 
 impl AnsweredNotice {
     fn of(core: &Core, request: &Request<'_>) -> Option<Self> {
-        let observer = core.on_answered.clone()?;
+        let hear = core.on_answered.clone()?;
         let has_ref = || request.params.is_some_and(|params| params.contains("\"ref\""));
         let is_handled = match Method::named(&request.method)? {
             Method::Initialize
@@ -347,14 +345,14 @@ impl AnsweredNotice {
             _ => false,
         };
         (!is_handled).then(|| Self {
-            observer,
+            hear,
             method: request.method.to_string(),
             params: request.params.map(str::to_owned),
         })
     }
 
     fn done(self, call: &Call, outcome: &Result<Outcome, RpcError>) {
-        (self.observer)(&Answered {
+        (self.hear)(&Answered {
             method: &self.method,
             params: self.params.as_deref(),
             client: &call.terms.client,
@@ -439,7 +437,7 @@ fn new_call(
         batch: incoming.batch.cloned(),
         terms,
         id: request.id.into(),
-        cancel: CancellationToken::default(),
+        cancel: Cancel::default(),
         progress_token: progress_token.map(Into::into),
         meta: meta.map(Into::into),
         weight,
@@ -463,7 +461,7 @@ async fn run_in_turn(
     notice: Option<AnsweredNotice>,
 ) {
     let quota = call.session.quota.clone();
-    // The semaphore is never closed, so there is always one to wait for.
+    // Turns are never disposition away, so there is always one to wait for.
     let _turn = quota.batch_permits.acquire().await;
     if batch.is_full() {
         call.answer(Err(batch.not_begun())).await;
@@ -524,14 +522,14 @@ async fn serve(
         }),
         //= specs/mcp-server.md#progress-and-cancellation
         //# A cancelled request MUST be stopped and MUST NOT be answered.
-        () = call.cancel.cancelled() => {
+        () = call.cancel.raised() => {
             pass.into_iter().for_each(|pass| pass.abandoned());
             None
         }
         //= specs/mcp-server.md#tools
         //# A call that takes longer than its limit MUST be stopped and answered with 1069.
         () = call.waits.worked_for(limit), if timeout.is_some() => {
-            call.cancel.cancel();
+            call.cancel.raise();
             Some(Err(Refusal::new(Code::Timeout, format!("the request took longer than {} ms", limit.as_millis())).into()))
         }
     }
@@ -609,7 +607,7 @@ fn detached_context(incoming: &Incoming<'_>, sink: MessageSink) -> Context {
         batch: None,
         terms: incoming.session.terms(),
         id: "null".into(),
-        cancel: CancellationToken::default(),
+        cancel: Cancel::default(),
         progress_token: None,
         meta: None,
         weight: 0,

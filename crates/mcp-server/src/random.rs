@@ -15,5 +15,8 @@ pub(crate) fn random_key() -> [u8; 32] {
 
 /// An id nobody can guess: 128 random bits as hex.
 pub(crate) fn random_id() -> String {
-    hex::encode(&random_key()[..16])
+    random_key()[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

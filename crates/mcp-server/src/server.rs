@@ -315,7 +315,7 @@ impl Server {
 
     /// Makes line connections stop reading, as if their input had ended.
     pub fn stop(&self) {
-        self.0.stopping.cancel();
+        self.0.stopping.raise();
     }
 
     /// How many requests run now.

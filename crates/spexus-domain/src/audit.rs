@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 /// One thing that happened at the door.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Event)]
-pub struct AuditEvent {
+pub struct Event {
     /// Its id.
     pub id: Uuid,
     /// When.

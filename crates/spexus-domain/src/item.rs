@@ -3,7 +3,6 @@
 use crate::{
     Code, Kind, Reference, Refusal, Ruled, Timestamp,
     attribute::Attributes,
-    decode,
     text::{self, Faults},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -158,7 +157,7 @@ impl<'de> Deserialize<'de> for Priority {
         };
         Priority::parse("priority", &text).map_err(|refusal| {
             let fault = &refusal.faults[0];
-            decode::misfit(&fault.problem, &fault.allowed)
+            serde::de::Error::custom(format!("{}; allowed: {}", fault.problem, fault.allowed))
         })
     }
 }

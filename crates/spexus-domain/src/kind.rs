@@ -75,14 +75,6 @@ impl Kind {
         self.rules().name
     }
 
-    /// The field that names what contains it: the general one for a kind that nothing contains.
-    pub const fn parent_field(self) -> &'static str {
-        match self.rules().parent {
-            Some(_) => self.rules().parent_field,
-            None => "parent",
-        }
-    }
-
     /// The kinds directly contained in this one.
     pub fn children(self) -> impl Iterator<Item = Kind> {
         Kind::ALL
@@ -107,7 +99,11 @@ impl Kind {
         if parent == rules.parent {
             return Ok(());
         }
-        let field = self.parent_field();
+        let field = if rules.parent.is_some() {
+            rules.parent_field
+        } else {
+            "parent"
+        };
         Err(match (rules.parent, parent) {
             (Some(wanted), None) => {
                 let problem = format!(

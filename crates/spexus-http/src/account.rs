@@ -1,8 +1,7 @@
 //! Logging in and out, users, tokens.
 
 use crate::app::App;
-use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
-use crate::extract::{Id, Input, Params, uuid};
+use crate::extract::{Anyone, CameFrom, Id, Input, Params, SESSION_COOKIE, Secret, Who, secret, uuid};
 use crate::respond::{Answer, Tagged, located, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -34,8 +33,8 @@ pub(crate) struct LoginInput {
 )]
 pub(crate) async fn log_in(
     State(app): State<App>,
-    _: Anonymous,
-    RequestOrigin(origin): RequestOrigin,
+    _: Anyone,
+    CameFrom(origin): CameFrom,
     Input(input): Input<LoginInput>,
 ) -> Answer<impl IntoResponse> {
     let session = login::login(&app.service, &input.username, &input.password, &origin).await?;
@@ -60,12 +59,12 @@ pub(crate) async fn log_in(
 )]
 pub(crate) async fn log_out(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
-    RequestOrigin(origin): RequestOrigin,
+    Who(caller): Who,
+    CameFrom(origin): CameFrom,
     headers: HeaderMap,
 ) -> Answer<impl IntoResponse> {
-    if let Some(secret) = Secret::of(&headers) {
-        login::logout(&app.service, &caller, secret.text(), &origin).await?;
+    if let Some(Secret::Header(secret) | Secret::Cookie(secret)) = secret(&headers) {
+        login::logout(&app.service, &caller, secret, &origin).await?;
     }
     let cookie = format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
@@ -76,10 +75,7 @@ pub(crate) async fn log_out(
     get, path = "/api/v1/auth/profile", tag = "accounts",
     responses((status = 200, body = User), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn get_profile(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<Json<User>> {
+pub(crate) async fn get_profile(State(app): State<App>, Who(caller): Who) -> Answer<Json<User>> {
     Ok(Json(user::get(&app.service, &caller, "me").await?))
 }
 
@@ -110,8 +106,8 @@ fn tokens(revoke: bool) -> Tokens {
 )]
 pub(crate) async fn change_password(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
-    RequestOrigin(origin): RequestOrigin,
+    Who(caller): Who,
+    CameFrom(origin): CameFrom,
     Input(input): Input<PasswordInput>,
 ) -> Answer<StatusCode> {
     user::change_password(
@@ -131,10 +127,7 @@ pub(crate) async fn change_password(
     get, path = "/api/v1/users", tag = "accounts",
     responses((status = 200, body = Page<Profile>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_users(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<Json<Page<Profile>>> {
+pub(crate) async fn list_users(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Profile>>> {
     Ok(Json(user::names(&app.service, &caller).await?))
 }
 
@@ -145,7 +138,7 @@ pub(crate) async fn list_users(
 )]
 pub(crate) async fn create_user(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Input(input): Input<NewUser>,
 ) -> Answer<impl IntoResponse> {
     let user = user::create(&app.service, &caller, input).await?;
@@ -163,7 +156,7 @@ pub(crate) async fn create_user(
 )]
 pub(crate) async fn get_user(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
 ) -> Answer<impl IntoResponse> {
     let user = user::get(&app.service, &caller, &name).await?;
@@ -179,7 +172,7 @@ pub(crate) async fn get_user(
 )]
 pub(crate) async fn update_user(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
     headers: HeaderMap,
     Input(mut patch): Input<UserPatch>,
@@ -196,7 +189,7 @@ pub(crate) async fn update_user(
 )]
 pub(crate) async fn disable_user(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
 ) -> Answer<Json<User>> {
     Ok(Json(user::disable(&app.service, &caller, &name).await?))
@@ -221,7 +214,7 @@ pub(crate) struct ResetInput {
 )]
 pub(crate) async fn reset_password(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
     Input(input): Input<ResetInput>,
 ) -> Answer<StatusCode> {
@@ -246,7 +239,7 @@ pub(crate) struct TokenParams {
 )]
 pub(crate) async fn list_tokens(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(params): Params<TokenParams>,
 ) -> Answer<Json<Page<Token>>> {
     Ok(Json(
@@ -261,7 +254,7 @@ pub(crate) async fn list_tokens(
 )]
 pub(crate) async fn create_token(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(params): Params<TokenParams>,
     Input(input): Input<NewToken>,
 ) -> Answer<impl IntoResponse> {
@@ -277,7 +270,7 @@ pub(crate) async fn create_token(
 )]
 pub(crate) async fn revoke_token(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
 ) -> Answer<Json<Token>> {
     Ok(Json(token::revoke(&app.service, &caller, uuid(&id)?).await?))

@@ -3,7 +3,7 @@
 use crate::HttpOptions;
 use crate::health::Readiness;
 use crate::hosts::OwnHosts;
-use crate::limits::{OwnerSemaphore, RateLimits};
+use crate::limits::{Held, Limits};
 use mcp_server::streamable_http::McpService;
 use spexus_domain::{Kind, Uuid};
 use spexus_mcp::Mcp;
@@ -20,13 +20,13 @@ pub(crate) struct App(Arc<Surface>);
 pub(crate) struct Surface {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
-    pub(crate) limits: Arc<RateLimits>,
+    pub(crate) limits: Arc<Limits>,
     /// Streams each user has open.
-    pub(crate) streams: OwnerSemaphore<Uuid>,
+    pub(crate) streams: Arc<Held<Uuid>>,
     /// Names this server is reached by.
-    pub(crate) hosts: OwnHosts,
+    pub(crate) hosts: Arc<OwnHosts>,
     /// Whether the database answered lately.
-    pub(crate) readiness: Readiness,
+    pub(crate) readiness: Arc<Readiness>,
     /// The same system for agents.
     pub(crate) mcp: Mcp,
     /// What speaks MCP over HTTP.

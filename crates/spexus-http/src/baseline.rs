@@ -1,8 +1,7 @@
 //! Baselines.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Input, Params};
+use crate::extract::{Input, Params, Who};
 use crate::item::InProject;
 use crate::respond::Answer;
 use axum::Json;
@@ -21,7 +20,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn list_baselines(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Page<Baseline>>> {
     Ok(Json(
@@ -36,7 +35,7 @@ pub(crate) async fn list_baselines(
 )]
 pub(crate) async fn create_baseline(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Input(input): Input<NewBaseline>,
 ) -> Answer<impl IntoResponse> {
     Ok((
@@ -52,7 +51,7 @@ pub(crate) async fn create_baseline(
 )]
 pub(crate) async fn diff_baselines(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(query): Params<DiffQuery>,
 ) -> Answer<Json<Page<ItemDifference>>> {
     Ok(Json(baseline::difference(&app.service, &caller, &query).await?))

@@ -1,8 +1,7 @@
 //! Batches.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::Input;
+use crate::extract::{Input, Who};
 use crate::item::idempotency_key;
 use crate::respond::Answer;
 use axum::Json;
@@ -20,7 +19,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn run_batch(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     headers: HeaderMap,
     Input(input): Input<BatchInput>,
 ) -> Answer<Json<BatchResult>> {

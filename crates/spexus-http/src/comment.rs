@@ -1,8 +1,7 @@
 //! Comments, by their own ids.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input, uuid};
+use crate::extract::{Id, Input, Who, uuid};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +18,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn get_comment(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
 ) -> Answer<impl IntoResponse> {
     let comment = comment::get(&app.service, &caller, uuid(&id)?).await?;
@@ -35,7 +34,7 @@ pub(crate) async fn get_comment(
 )]
 pub(crate) async fn update_comment(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     headers: HeaderMap,
     Input(mut patch): Input<CommentPatch>,
@@ -52,7 +51,7 @@ pub(crate) async fn update_comment(
 )]
 pub(crate) async fn delete_comment(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
 ) -> Answer<Json<Comment>> {
     Ok(Json(comment::delete(&app.service, &caller, uuid(&id)?).await?))

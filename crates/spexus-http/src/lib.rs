@@ -10,7 +10,6 @@
 mod account;
 mod app;
 mod audit;
-mod auth;
 mod baseline;
 mod batch;
 mod changes;

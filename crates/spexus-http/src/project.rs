@@ -1,8 +1,7 @@
 //! Projects.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input};
+use crate::extract::{Id, Input, Who};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -18,10 +17,7 @@ use spexus_service::project;
     get, path = "/api/v1/projects", tag = "projects",
     responses((status = 200, body = Page<Project>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_projects(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<Json<Page<Project>>> {
+pub(crate) async fn list_projects(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Project>>> {
     Ok(Json(project::list(&app.service, &caller).await?))
 }
 
@@ -32,7 +28,7 @@ pub(crate) async fn list_projects(
 )]
 pub(crate) async fn get_project(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(key): Id,
 ) -> Answer<impl IntoResponse> {
     let project = project::get(&app.service, &caller, &key).await?;
@@ -46,7 +42,7 @@ pub(crate) async fn get_project(
 )]
 pub(crate) async fn create_project(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Input(input): Input<NewProject>,
 ) -> Answer<impl IntoResponse> {
     let project = project::create(&app.service, &caller, input).await?;
@@ -66,7 +62,7 @@ pub(crate) async fn create_project(
 )]
 pub(crate) async fn update_project(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(key): Id,
     headers: HeaderMap,
     Input(mut patch): Input<ProjectPatch>,

@@ -1,8 +1,7 @@
 //! Stored prompts.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input};
+use crate::extract::{Id, Input, Who};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -21,10 +20,7 @@ use utoipa::ToSchema;
     get, path = "/api/v1/prompts", tag = "prompts",
     responses((status = 200, body = Page<Prompt>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_prompts(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<Json<Page<Prompt>>> {
+pub(crate) async fn list_prompts(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Prompt>>> {
     Ok(Json(prompt::list(&app.service, &caller).await?))
 }
 
@@ -33,10 +29,7 @@ pub(crate) async fn list_prompts(
     get, path = "/api/v1/prompts/active", tag = "prompts",
     responses((status = 200, body = Prompt), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn get_active_prompt(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<impl IntoResponse> {
+pub(crate) async fn get_active_prompt(State(app): State<App>, Who(caller): Who) -> Answer<impl IntoResponse> {
     let active = prompt::active(&app.service, &caller).await?;
     let none = || Refusal::new(Code::PromptNotFound, "no prompt is active").hint("Activate one.");
     let active = active.ok_or_else(none)?;
@@ -50,7 +43,7 @@ pub(crate) async fn get_active_prompt(
 )]
 pub(crate) async fn get_prompt(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
 ) -> Answer<impl IntoResponse> {
     let prompt = prompt::get(&app.service, &caller, &id).await?;
@@ -64,7 +57,7 @@ pub(crate) async fn get_prompt(
 )]
 pub(crate) async fn create_prompt(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Input(input): Input<NewPrompt>,
 ) -> Answer<impl IntoResponse> {
     let prompt = prompt::create(&app.service, &caller, input).await?;
@@ -84,7 +77,7 @@ pub(crate) async fn create_prompt(
 )]
 pub(crate) async fn update_prompt(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     headers: HeaderMap,
     Input(mut patch): Input<PromptPatch>,
@@ -115,7 +108,7 @@ fn yes() -> bool {
 )]
 pub(crate) async fn activate_prompt(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Input(input): Input<ActivateInput>,
 ) -> Answer<impl IntoResponse> {
@@ -130,7 +123,7 @@ pub(crate) async fn activate_prompt(
 )]
 pub(crate) async fn delete_prompt(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
 ) -> Answer<Json<Prompt>> {
     Ok(Json(prompt::delete(&app.service, &caller, &id).await?))

@@ -1,8 +1,7 @@
 //! Reports: how far the work has come, and where the tree has gaps.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::Params;
+use crate::extract::{Params, Who};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -30,7 +29,7 @@ pub(crate) struct ReportParams {
 )]
 pub(crate) async fn report_status(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(params): Params<ReportParams>,
 ) -> Answer<Json<StatusReport>> {
     let (project, under) = (params.project.as_deref(), params.under.as_deref());
@@ -45,7 +44,7 @@ pub(crate) async fn report_status(
 )]
 pub(crate) async fn report_gaps(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(query): Params<GapQuery>,
 ) -> Answer<Json<GapReport>> {
     Ok(Json(report::gaps(&app.service, &caller, &query).await?))

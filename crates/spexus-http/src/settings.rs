@@ -1,8 +1,7 @@
 //! Requirement types, link types and workflows.
 
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input};
+use crate::extract::{Id, Input, Who};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -25,7 +24,7 @@ use utoipa::ToSchema;
 )]
 pub(crate) async fn list_requirement_types(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
 ) -> Answer<Json<Page<RequirementType>>> {
     Ok(Json(settings::requirement_types(&app.service, &caller).await?))
 }
@@ -47,7 +46,7 @@ pub(crate) struct TypeInput {
 )]
 pub(crate) async fn put_requirement_type(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
     Input(input): Input<TypeInput>,
 ) -> Answer<Json<RequirementType>> {
@@ -67,7 +66,7 @@ pub(crate) async fn put_requirement_type(
 )]
 pub(crate) async fn delete_requirement_type(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
 ) -> Answer<Json<RequirementType>> {
     Ok(Json(
@@ -82,7 +81,7 @@ pub(crate) async fn delete_requirement_type(
 )]
 pub(crate) async fn list_link_types(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
 ) -> Answer<Json<Page<LinkType>>> {
     Ok(Json(settings::link_types(&app.service, &caller).await?))
 }
@@ -115,7 +114,7 @@ pub(crate) struct LinkTypeInput {
 )]
 pub(crate) async fn put_link_type(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
     Input(input): Input<LinkTypeInput>,
 ) -> Answer<Json<LinkType>> {
@@ -146,7 +145,7 @@ pub(crate) async fn put_link_type(
 )]
 pub(crate) async fn delete_link_type(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(name): Id,
 ) -> Answer<Json<LinkType>> {
     Ok(Json(
@@ -159,10 +158,7 @@ pub(crate) async fn delete_link_type(
     get, path = "/api/v1/workflows", tag = "settings",
     responses((status = 200, body = Page<Workflow>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_workflows(
-    State(app): State<App>,
-    Authenticated(caller): Authenticated,
-) -> Answer<Json<Page<Workflow>>> {
+pub(crate) async fn list_workflows(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Workflow>>> {
     Ok(Json(settings::workflows(&app.service, &caller).await?))
 }
 
@@ -173,7 +169,7 @@ pub(crate) async fn list_workflows(
 )]
 pub(crate) async fn get_workflow(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(kind): Id,
 ) -> Answer<impl IntoResponse> {
     let workflow = settings::workflow(&app.service, &caller, Kind::parse("kind", &kind)?).await?;
@@ -189,7 +185,7 @@ pub(crate) async fn get_workflow(
 )]
 pub(crate) async fn put_workflow(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(kind): Id,
     headers: HeaderMap,
     Input(mut input): Input<WorkflowInput>,

@@ -3,12 +3,11 @@
 use crate::audit::{self, Watch};
 use crate::visit::Visit;
 use mcp_server::Context;
-use parking_lot::RwLock;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::Service;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 /// See the module. Clones are the same.
@@ -32,13 +31,13 @@ impl Guests {
 
     /// Lets a tool be seen and called: by everyone who may read when it only reads, else by those who may write.
     pub fn admit(&self, tool: &str, only_reads: bool) {
-        let mut tools = self.tools.write();
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.insert(tool.to_owned(), only_reads);
     }
 
     /// Forgets a tool.
     pub fn dismiss(&self, tool: &str) {
-        let mut tools = self.tools.write();
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.remove(tool);
     }
 
@@ -52,12 +51,14 @@ impl Guests {
     }
 
     /// Refuses whoever may not install or remove apps.
+    //= specs/mcp-apps.md#installing
+    //# Only administrators MUST be able to install or remove apps, over MCP and by command.
     pub fn check_manage(&self, cx: &Context) -> Ruled<()> {
         let visit = Visit::of(cx)?;
         if visit.is_read_only() {
             return Err(Refusal::new(Code::AuthzForbidden, "this connection is read-only"));
         }
-        spexus_service::app::check_manage(visit.caller())
+        visit.caller().may(Operation::ManageSettings)
     }
 
     /// Notes what was done, like everything else that is done over MCP.
@@ -79,7 +80,7 @@ impl Guests {
 
     /// Whether a tool is a guest's that only reads; `None` when it is no guest's.
     pub(crate) fn only_reads(&self, tool: &str) -> Option<bool> {
-        let tools = self.tools.read();
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.get(tool).copied()
     }
 }

@@ -1,5 +1,6 @@
 //! Named positions in the history.
 
+use crate::chain::hex;
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::tx::Tx;
@@ -48,7 +49,7 @@ fn baseline(row: &Row) -> Result<Baseline> {
         name: row.text("name")?,
         description: row.text("description")?,
         seq: row.int("seq")?,
-        hash: hex::encode(row.bytes("hash")?),
+        hash: hex(&row.bytes("hash")?),
         created_by: row.text("username")?,
         created_at: row.time("created_at")?,
     })

@@ -1,5 +1,6 @@
 //! Reading the history.
 
+use crate::chain::hex;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use spexus_domain::change::{Action, Change, Entity, field_changes};
@@ -83,7 +84,7 @@ fn change(row: &Row) -> Result<Change> {
         action: action(row)?,
         rev: row.int("rev")?,
         fields: field_changes(row.object("before")?, row.object("after")?),
-        hash: hex::encode(row.bytes("hash")?),
+        hash: hex(&row.bytes("hash")?),
     })
 }
 

@@ -16,7 +16,6 @@ mod arguments;
 mod commands;
 mod config;
 mod failure;
-mod folders;
 mod mcp;
 mod output;
 mod progress;

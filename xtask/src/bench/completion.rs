@@ -10,12 +10,11 @@ use std::process::Command;
 pub(super) fn suite() -> Result<Vec<Row>> {
     let program = [
         "run",
-        "--profile",
-        super::PROFILE,
+        "--release",
         "--quiet",
         "-p",
-        "spexus-complete",
-        "--example",
+        "spexus-mcp",
+        "--bin",
         "completion-accuracy",
         "--",
         "specs",

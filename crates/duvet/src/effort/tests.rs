@@ -1,12 +1,11 @@
 //! Growth: four times the project is four times the work, and not sixteen times.
 
-use crate::analysis::{Analysis, Project};
+use crate::analysis::{Analysis, Project, analyse};
 use crate::config::{Config, SpecificationSource, source_pattern};
 use crate::diagnostic::{Diagnostic, text};
-use crate::memo::Memo;
-use crate::pipeline::analyse;
 use crate::report::json_v1::{self, Links};
 use crate::report::{html, json_v2, lcov, snapshot};
+use crate::store::Store;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -35,7 +34,7 @@ fn report(root: &Path) -> Analysis {
         config,
         strict: false,
     };
-    let analysis = analyse(&project, &mut Memo::default());
+    let analysis = analyse(&project, &mut Store::default());
     let links = Links::default();
     json_v1::render(&analysis, links);
     json_v2::render(&analysis, links, root);
@@ -43,7 +42,8 @@ fn report(root: &Path) -> Analysis {
     snapshot::render(&analysis);
     lcov::render(&analysis);
     let shown: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
-    text::render(&shown, text::Paint::default());
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).ok().map(Into::into);
+    text::render(&shown, text::Paint::default(), &read);
     analysis
 }
 

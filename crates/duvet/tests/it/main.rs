@@ -7,6 +7,7 @@
 )]
 
 mod cases;
+mod catalogue;
 mod command;
 mod corpora;
 mod fence;
@@ -16,7 +17,6 @@ mod mutations;
 mod parity;
 mod probes;
 mod reading;
-mod requirement_index;
 mod resident;
 mod scratch;
 mod stale;

@@ -15,11 +15,10 @@ pub use strategy::{SamplingSettings, Strategy};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use strategy::Seen;
@@ -169,7 +168,7 @@ impl Sampler {
 
     /// How many questions of all accounts are open, and how many wait for their turn.
     pub fn load(&self) -> (usize, usize) {
-        let lanes = self.0.lanes.lock();
+        let lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.values().fold((0, 0), |(running, queued), lane| {
             let state = lane.lock();
             (running + state.running, queued + state.queued)
@@ -181,7 +180,7 @@ impl Sampler {
     //# Rate, queue and strategy MUST be kept for each account by itself: a client that does not answer MUST NOT slow the questions to others.
     fn lane(&self, cx: &Context) -> Arc<Lane> {
         let key = cx.account();
-        let mut lanes = self.0.lanes.lock();
+        let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lane) = lanes.get(key) {
             return lane.clone();
         }
@@ -332,7 +331,7 @@ impl Lane {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

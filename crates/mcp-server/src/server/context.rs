@@ -1,13 +1,12 @@
 //! What a handler may touch while it serves one request.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use parking_lot::Mutex;
 use refusal::Refusal;
 use serde_json::{Map, Value, json};
 
-use crate::cancel::CancellationToken;
+use crate::cancel::Cancel;
 use crate::rate_meter::Meter;
 use crate::server::Server;
 use crate::server::core::Core;
@@ -35,7 +34,7 @@ pub(crate) struct Call {
     pub(crate) batch: Option<Arc<Batch>>,
     pub(crate) terms: Terms,
     pub(crate) id: Box<str>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) cancel: Cancel,
     /// The client's token for progress, as it was written.
     pub(crate) progress_token: Option<Box<str>>,
     /// `_meta` of the request, as it was written.
@@ -57,12 +56,12 @@ pub(crate) struct Call {
 impl Context {
     /// True once the client cancelled the request or the server gave it up.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancel.is_cancelled()
+        self.0.cancel.is_raised()
     }
 
     /// Waits until the request is cancelled; for work the runtime cannot drop, such as a thread.
     pub async fn cancelled(&self) {
-        self.0.cancel.cancelled().await;
+        self.0.cancel.raised().await;
     }
 
     /// The client's own words about itself.
@@ -227,7 +226,7 @@ impl Context {
 
     /// Looks at the rounds of this request, where it has any.
     pub(crate) fn with_rounds<T>(&self, f: impl FnOnce(&mut InputRounds) -> T) -> Option<T> {
-        let mut rounds = self.0.rounds.lock();
+        let mut rounds = self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner);
         rounds.as_deref_mut().map(f)
     }
 }
@@ -258,7 +257,7 @@ impl Call {
     /// Its work begins now; false when it was given up before.
     pub(crate) fn begin(&self) -> bool {
         self.begun.store(true, Ordering::Release);
-        !self.cancel.is_cancelled()
+        !self.cancel.is_raised()
     }
 
     fn leave(&self) {
@@ -285,7 +284,7 @@ impl RunningRequest for Call {
     }
 
     fn cancel(&self) {
-        self.cancel.cancel();
+        self.cancel.raise();
     }
 
     fn can_be_abandoned(&self) -> bool {
@@ -293,13 +292,13 @@ impl RunningRequest for Call {
     }
 
     fn end(&self, outcome: Result<Outcome, RpcError>) {
-        self.cancel.cancel();
+        self.cancel.raise();
         self.hand_over(outcome);
     }
 
     fn abandon(&self) {
         self.core.broker.unlisten(self);
-        self.cancel.cancel();
+        self.cancel.raise();
         if let Some(batch) = &self.batch {
             batch.skip();
         } else if let MessageSink::Stream(stream) = &self.sink {

@@ -1,9 +1,7 @@
 //! What a session knows of the roots its client declares: asked for when they are first needed, kept until they change.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::root_dirs::RootDirs;
 
@@ -37,6 +35,6 @@ impl SessionRoots {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, (u32, Option<Declared>)> {
-        self.declared.lock()
+        self.declared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,7 +26,6 @@ mod requests;
 mod resources;
 mod roots;
 mod sampling;
-mod schema;
 mod sessions;
 mod shares;
 mod stdio;

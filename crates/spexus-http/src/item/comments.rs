@@ -1,7 +1,6 @@
 use super::{InProject, SomeBelow};
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input, Params};
+use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged};
 use axum::Json;
 use axum::extract::State;
@@ -21,7 +20,7 @@ use spexus_service::envelope::ErrorEnvelope;
 pub(crate) async fn list_comments(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<SomeBelow>,
 ) -> Answer<Json<Page<Comment>>> {
@@ -50,7 +49,7 @@ pub(crate) async fn list_comments(
 pub(crate) async fn create_comment(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     Input(input): Input<NewComment>,

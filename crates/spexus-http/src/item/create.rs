@@ -1,7 +1,6 @@
 use super::{InProject, one_project};
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input, Params};
+use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -20,7 +19,7 @@ use spexus_service::item;
 pub(crate) async fn create_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Params(params): Params<InProject>,
     headers: HeaderMap,
     Input(mut input): Input<NewItem>,
@@ -43,7 +42,7 @@ pub(crate) async fn create_item(
 pub(crate) async fn create_child(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,

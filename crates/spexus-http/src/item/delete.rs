@@ -1,7 +1,6 @@
 use super::InProject;
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Params};
+use crate::extract::{Id, Params, Who};
 use crate::respond::{Answer, Tagged, expected_rev};
 use axum::Json;
 use axum::extract::State;
@@ -37,7 +36,7 @@ pub(crate) struct DeleteParams {
 pub(crate) async fn delete_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<DeleteParams>,
     headers: HeaderMap,
@@ -58,7 +57,7 @@ pub(crate) async fn delete_item(
 pub(crate) async fn preview_deletion(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<DeletionPreview>> {
@@ -76,7 +75,7 @@ pub(crate) async fn preview_deletion(
 pub(crate) async fn restore_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<impl IntoResponse> {

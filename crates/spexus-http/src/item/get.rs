@@ -1,7 +1,6 @@
 use super::{ITEM_FIELDS, InProject, OneItem};
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Params};
+use crate::extract::{Id, Params, Who};
 use crate::respond::{Answer, Tagged, is_known, select};
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +23,7 @@ use utoipa::IntoParams;
 pub(crate) async fn get_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<OneItem>,
     headers: HeaderMap,
@@ -41,7 +40,7 @@ pub(crate) async fn get_item(
 )]
 pub(crate) async fn get_any_item(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<OneItem>,
     headers: HeaderMap,
@@ -79,7 +78,7 @@ pub(crate) struct TreeParams {
 )]
 pub(crate) async fn get_hierarchy(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<TreeParams>,
 ) -> Answer<Json<Hierarchy>> {
@@ -103,7 +102,7 @@ pub(crate) async fn get_hierarchy(
 )]
 pub(crate) async fn get_path(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Page<Item>>> {

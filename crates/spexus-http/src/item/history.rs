@@ -1,7 +1,6 @@
 use super::PageBelow;
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Params};
+use crate::extract::{Id, Params, Who};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +19,7 @@ use spexus_service::item;
 pub(crate) async fn get_history(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<PageBelow>,
 ) -> Answer<Json<Page<Change>>> {

@@ -1,6 +1,5 @@
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Params};
+use crate::extract::{Id, Params, Who};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -32,7 +31,7 @@ pub(crate) struct LinkParams {
 pub(crate) async fn list_links(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<LinkParams>,
 ) -> Answer<Json<Links>> {

@@ -1,7 +1,6 @@
 use super::InProject;
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Ids, Params};
+use crate::extract::{Id, Ids, Params, Who};
 use crate::respond::{Answer, located};
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +23,7 @@ const GUIDES: &str = "guides";
 )]
 pub(crate) async fn list_steering(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Links>> {
@@ -43,7 +42,7 @@ pub(crate) async fn list_steering(
 )]
 pub(crate) async fn add_steering(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Ids(epic, document): Ids,
     Params(params): Params<InProject>,
 ) -> Answer<impl IntoResponse> {
@@ -66,7 +65,7 @@ pub(crate) async fn add_steering(
 )]
 pub(crate) async fn remove_steering(
     State(app): State<App>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Ids(epic, document): Ids,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Link>> {

@@ -1,7 +1,6 @@
 use super::InProject;
 use crate::app::App;
-use crate::auth::Authenticated;
-use crate::extract::{Id, Input, Params};
+use crate::extract::{Id, Input, Params, Who};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -23,7 +22,7 @@ use utoipa::ToSchema;
 pub(crate) async fn update_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -62,7 +61,7 @@ pub(crate) struct StatusInput {
 pub(crate) async fn set_status(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -107,7 +106,7 @@ pub(crate) struct AssignInput {
 pub(crate) async fn assign(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -141,7 +140,7 @@ pub(crate) async fn assign(
 pub(crate) async fn move_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Authenticated(caller): Authenticated,
+    Who(caller): Who,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,

@@ -24,3 +24,4 @@ mod openapi;
 mod permissions;
 mod projects;
 mod search;
+mod tokens;

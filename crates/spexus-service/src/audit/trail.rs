@@ -1,13 +1,12 @@
 //! Events on their way to the database, collected and written together once a second.
 
 use super::{Happening, Origin, event, system, tell};
-use parking_lot::{Mutex, MutexGuard};
 use spexus_domain::account::Caller;
-use spexus_domain::audit::AuditEvent;
+use spexus_domain::audit::Event;
 use spexus_domain::{Timestamp, Uuid, text};
 use spexus_store::{Store, audit};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Uses of tokens, and different operations, kept in memory at most.
@@ -30,7 +29,7 @@ pub(crate) struct AuditTrail {
 
 #[derive(Default)]
 struct Waiting {
-    events: Vec<AuditEvent>,
+    events: Vec<Event>,
     operations: HashMap<Performed, Repeats>,
     folded: HashMap<Folded, Fold>,
     /// Events that found no place, or could not be written.
@@ -158,7 +157,7 @@ impl AuditTrail {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock()
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes what waits.
@@ -172,7 +171,7 @@ impl AuditTrail {
         events.extend(waiting.folded.into_iter().map(folded));
         if waiting.lost > 0 {
             let nobody = Origin::default();
-            events.push(AuditEvent {
+            events.push(Event {
                 at: self.store.now(),
                 times: waiting.lost,
                 ..event(
@@ -205,7 +204,7 @@ impl AuditTrail {
 }
 
 /// The event of everything somebody did alike.
-fn performed((performed, repeats): (Performed, Repeats)) -> AuditEvent {
+fn performed((performed, repeats): (Performed, Repeats)) -> Event {
     let detail = match repeats.times {
         1 => performed.detail,
         times => format!("{} ×{times}", performed.detail),
@@ -215,7 +214,7 @@ fn performed((performed, repeats): (Performed, Repeats)) -> AuditEvent {
         client: performed.client,
     };
     let (name, token) = (performed.username, performed.token_id);
-    AuditEvent {
+    Event {
         at: repeats.first_at,
         times: repeats.times,
         ..event(Happening::Operation, &name, token, &origin, &detail)
@@ -223,7 +222,7 @@ fn performed((performed, repeats): (Performed, Repeats)) -> AuditEvent {
 }
 
 /// The event of everybody who was turned away alike; it is also the one line of the log.
-fn folded((key, fold): (Folded, Fold)) -> AuditEvent {
+fn folded((key, fold): (Folded, Fold)) -> Event {
     let detail = match &key.network {
         Some(_) => key.kind.code.to_owned(),
         None => format!("{} from other addresses", key.kind.code),
@@ -232,7 +231,7 @@ fn folded((key, fold): (Folded, Fold)) -> AuditEvent {
         address: key.network.unwrap_or_default(),
         client: fold.client,
     };
-    let event = AuditEvent {
+    let event = Event {
         at: fold.first_at,
         times: fold.times,
         ..event(key.kind.what, "", None, &origin, &detail)

@@ -3,8 +3,7 @@
 use crate::engine::Param;
 use crate::error::{Error, Result};
 use crate::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
-use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -68,8 +67,8 @@ impl ConnectionPool {
         self.lock().clear();
     }
 
-    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock()
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

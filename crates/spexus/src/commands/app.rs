@@ -1,15 +1,16 @@
 //! `spexus app …`: which apps there are, and what running servers make of them.
 
-use super::CommandContext;
+use super::Place;
 use crate::apps;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use mcp_apps::{AppOptions, AppRecord, AppSource, AppStatus, InstallRequest};
+use mcp_apps::{AppOptions, Notice, Record, Source, Wanted};
 use serde_json::{Value, json};
+use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal};
-use spexus_service::app;
+use spexus_service::audit;
 use std::collections::BTreeMap;
 
 /// What can be done with apps.
@@ -50,25 +51,27 @@ pub(crate) struct Install {
     header: Vec<String>,
 }
 
-pub(super) async fn run(context: &CommandContext, command: Command) -> Outcome {
-    let options = apps::options(&context.config, &context.sources);
-    let session = context.open().await?;
-    let outcome = in_session(&session, &options, context.output, command).await;
+pub(super) async fn run(place: &Place, command: Command) -> Outcome {
+    let options = apps::options(&place.config, &place.sources);
+    let session = place.open().await?;
+    let outcome = in_session(&session, &options, place.output, command).await;
     session.close().await;
     outcome
 }
 
 async fn in_session(session: &Session, options: &AppOptions, output: Output, command: Command) -> Outcome {
+    //= specs/mcp-apps.md#installing
+    //# Only administrators MUST be able to install or remove apps, over MCP and by command.
+    session.caller.may(Operation::ManageSettings)?;
     match command {
-        Command::List => list(session, options, output),
+        Command::List => list(options, output),
         Command::Install(wanted) => install(session, options, output, wanted).await,
         Command::Remove { name } => remove(session, options, output, &name),
-        Command::Status { name } => status(session, options, output, name.as_deref()),
+        Command::Status { name } => status(options, output, name.as_deref()),
     }
 }
 
-fn list(session: &Session, options: &AppOptions, output: Output) -> Outcome {
-    app::check_manage(&session.caller)?;
+fn list(options: &AppOptions, output: Output) -> Outcome {
     let installed = mcp_apps::installed(options)?;
     let value =
         json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total_count": installed.len() });
@@ -76,10 +79,8 @@ fn list(session: &Session, options: &AppOptions, output: Output) -> Outcome {
 }
 
 async fn install(session: &Session, options: &AppOptions, output: Output, wanted: Install) -> Outcome {
-    // Before a file of this machine is looked at.
-    app::check_manage(&session.caller)?;
-    let source = match AppSource::named(&wanted.source)? {
-        AppSource::Url { url, .. } => AppSource::Url {
+    let source = match Source::named(&wanted.source)? {
+        Source::Url { url, .. } => Source::Url {
             url,
             headers: pairs("header", &wanted.header)?,
         },
@@ -92,19 +93,22 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
         }
         source => source,
     };
-    let request = InstallRequest {
+    let wanted = Wanted {
         source,
         name: wanted.name,
         environment: pairs("env", &wanted.env)?,
         settings: pairs("set", &wanted.set)?,
     };
-    let installing = mcp_apps::install(options, request);
-    let record = app::install(&session.service, &session.caller, installing, |record| {
-        record.name.as_str()
-    })
-    .await?;
+    let done = mcp_apps::install(options, wanted).await;
+    note(
+        session,
+        "apps/install",
+        done.as_ref().map_or("", |record| &record.name),
+        &done,
+    );
+    let record = done?;
     output.show(&shown(&record), |_| {
-        let had = &record.listing;
+        let had = &record.catalogue;
         format!(
             "Installed {} {}: {} tools, {} resources, {} prompts.",
             record.name,
@@ -117,10 +121,9 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
 }
 
 fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
-    let removed = app::remove(&session.service, &session.caller, name, || {
-        mcp_apps::remove(options, name)
-    });
-    let value = match removed? {
+    let done = mcp_apps::remove(options, name);
+    note(session, "apps/uninstall", name, &done);
+    let value = match done? {
         Some(record) => shown(&record),
         // Nothing but its name was left of it.
         None => json!({ "name": name }),
@@ -128,8 +131,7 @@ fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -
     output.show(&value, |_| format!("Removed {name}."))
 }
 
-fn status(session: &Session, options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
-    app::check_manage(&session.caller)?;
+fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
     let installed = mcp_apps::installed(options)?;
     let wanted = |app: &str| name.is_none_or(|name| name == app);
     if let Some(name) = name.filter(|name| !installed.iter().any(|record| record.name == *name)) {
@@ -139,15 +141,15 @@ fn status(session: &Session, options: &AppOptions, output: Output, name: Option<
                 .into(),
         );
     }
-    let statuses = mcp_apps::statuses(options)?;
-    let of = |record: &AppRecord| {
-        statuses
+    let notices = mcp_apps::notices(options)?;
+    let of = |record: &Record| {
+        notices
             .iter()
-            .filter(|status| status.app == record.name)
+            .filter(|notice| notice.app == record.name)
             .cloned()
             .collect()
     };
-    let states: Vec<(String, Vec<AppStatus>)> = installed
+    let states: Vec<(String, Vec<Notice>)> = installed
         .iter()
         .filter(|record| wanted(&record.name))
         .map(|record| (record.name.clone(), of(record)))
@@ -166,15 +168,20 @@ fn status(session: &Session, options: &AppOptions, output: Output, name: Option<
     })
 }
 
+fn note<T>(session: &Session, method: &str, name: &str, done: &Result<T, Refusal>) {
+    let outcome = done.as_ref().map_or_else(|refusal| refusal.code.name(), |_| "ok");
+    audit::note_operation(&session.service, &session.caller, method, name, outcome);
+}
+
 /// An app without what may be a secret: names of variables, settings and headers, never their values.
-fn shown(record: &AppRecord) -> Value {
+fn shown(record: &Record) -> Value {
     let names = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
-    let had = &record.listing;
+    let had = &record.catalogue;
     json!({
         "name": record.name,
         "version": record.manifest.version,
         "description": record.manifest.description,
-        "source": record.location.name(),
+        "source": record.place.name(),
         "installed_at": record.installed_at,
         "env": names(&record.environment),
         "settings": names(&record.settings),
@@ -187,13 +194,13 @@ fn shown(record: &AppRecord) -> Value {
     })
 }
 
-fn row(record: &AppRecord) -> [String; 5] {
-    let had = &record.listing;
+fn row(record: &Record) -> [String; 5] {
+    let had = &record.catalogue;
     let count = |count: usize, what: &str| format!("{count} {what}");
     [
         record.name.clone(),
         record.manifest.version.clone(),
-        record.location.name().to_owned(),
+        record.place.name().to_owned(),
         count(had.tools.len(), "tools"),
         record
             .manifest
@@ -205,23 +212,23 @@ fn row(record: &AppRecord) -> [String; 5] {
     ]
 }
 
-fn lines(name: &str, servers: &[AppStatus]) -> Vec<[String; 4]> {
+fn lines(name: &str, servers: &[Notice]) -> Vec<[String; 4]> {
     if servers.is_empty() {
         let none = "no server of this machine runs it".to_owned();
         return vec![[name.to_owned(), "-".to_owned(), none, String::new()]];
     }
-    let line = |status: &AppStatus| {
-        let mut problem = status.problem.clone().unwrap_or_default();
-        if !problem.is_empty() && !status.last_words.is_empty() {
-            let last = status.last_words.lines().last().unwrap_or_default();
+    let line = |notice: &Notice| {
+        let mut problem = notice.problem.clone().unwrap_or_default();
+        if !problem.is_empty() && !notice.last_words.is_empty() {
+            let last = notice.last_words.lines().last().unwrap_or_default();
             problem = format!("{problem}; it said last: {last}");
         }
         [
             name.to_owned(),
-            status.state.clone(),
+            notice.state.clone(),
             format!(
                 "server {}, restarts {}, since {}",
-                status.server, status.restarts, status.since
+                notice.server, notice.restarts, notice.since
             ),
             problem,
         ]

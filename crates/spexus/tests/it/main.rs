@@ -16,5 +16,4 @@ mod sessions;
 mod sheets;
 mod stdio;
 mod transfer;
-mod upgrade;
 mod world;

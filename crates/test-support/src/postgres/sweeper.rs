@@ -6,8 +6,7 @@
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use super::programs::Programs;
 
@@ -39,7 +38,7 @@ impl Sweeper {
 
     /// Before the database is made, so that none can be missed.
     pub(super) fn remember(&self, name: &str) {
-        let mut names = self.names.lock();
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         // A sweeper someone killed costs a left-over database, not a test.
         let _ = writeln!(names, "{name}");
     }

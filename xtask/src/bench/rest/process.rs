@@ -1,6 +1,5 @@
 //! The processes of a benchmark: built once, started on fresh databases, ended with the value that stands for them.
 
-use crate::bench::PROFILE;
 use anyhow::{Context as _, Result, ensure};
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -14,7 +13,7 @@ pub(in crate::bench) struct Bench {
 }
 
 impl Bench {
-    /// Builds the binary and the bare programs as they are shipped.
+    /// Builds the binary and the bare programs in release.
     pub(in crate::bench) fn build() -> Result<Self> {
         // In one call: each would otherwise build the libraries anew for the features it needs.
         let packages = [
@@ -29,14 +28,14 @@ impl Bench {
         ];
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--profile", PROFILE, "--quiet", "--bins", "--examples"])
+            .args(["build", "--release", "--quiet", "--bins", "--examples"])
             .args(packages);
-        ensure!(cargo.status()?.success(), "cargo build failed");
+        ensure!(cargo.status()?.success(), "cargo build --release failed");
         let target = super::super::target_folder()?;
         let folder = target.join("bench").join(format!("data-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self {
-            programs: target.join(PROFILE),
+            programs: target.join("release"),
             folder,
         })
     }

@@ -90,7 +90,7 @@ async fn open(
         after,
         primed: session.version() >= Version::V2025_11_25,
         keep_alive: Duration::from_millis(limits.keep_alive_ms),
-        cancel_on_drop: None,
+        visit: None,
         open: Some(open),
         session: Some((mount.core.clone(), session.clone())),
     }))

@@ -62,7 +62,7 @@ pub(super) struct Reading {
     pub(super) primed: bool,
     pub(super) keep_alive: Duration,
     /// What ends when the client goes.
-    pub(super) cancel_on_drop: Option<CancelOnDrop>,
+    pub(super) visit: Option<Visit>,
     /// The place it takes among the streams of its account, where it is open for long.
     pub(super) open: Option<OpenStream>,
     /// Whose session the stream keeps alive, for messages nobody asked for.
@@ -122,7 +122,7 @@ impl Reader {
         let epoch = reading.stream.attach();
         let hold = Hold {
             stream: reading.stream.clone(),
-            _cancel_on_drop: reading.cancel_on_drop.take(),
+            _visit: reading.visit.take(),
             _open: reading.open.take(),
         };
         Self {
@@ -160,7 +160,7 @@ impl Reader {
 /// Lets the stream know when its reader goes.
 struct Hold {
     stream: Arc<EventStream>,
-    _cancel_on_drop: Option<CancelOnDrop>,
+    _visit: Option<Visit>,
     _open: Option<OpenStream>,
 }
 
@@ -171,12 +171,12 @@ impl Drop for Hold {
 }
 
 /// A client of the stateless era for as long as its one request lasts: when it goes, what it asked for ends.
-pub(super) struct CancelOnDrop {
+pub(super) struct Visit {
     pub(super) core: Arc<Core>,
     pub(super) session: Arc<Session>,
 }
 
-impl Drop for CancelOnDrop {
+impl Drop for Visit {
     //= specs/mcp-server.md#http-transport
     //# In the stateless era a client that closes its stream MUST thereby cancel its request.
     fn drop(&mut self) {

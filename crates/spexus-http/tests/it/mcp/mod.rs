@@ -15,8 +15,10 @@ mod measures;
 mod noted;
 mod pair;
 mod projects;
+mod prompts;
 mod quiet;
 mod refusals;
+mod resources;
 mod roots;
 mod routing;
 mod rows;
@@ -25,5 +27,7 @@ mod sdk_roots;
 mod search;
 mod sessions;
 mod subscriptions;
+mod tools;
+mod toolsets;
 
 pub(crate) use client::{Agent, hello};

@@ -171,13 +171,16 @@ async fn sent(agent: &Agent, kind: &'static str, body: String) -> Value {
 
 /// A text completed by an endpoint that does not do it.
 async fn completed_by(endpoint: &str) -> Value {
-    let options = McpOptions {
-        completion: CompletionOptions {
-            endpoint: endpoint.to_owned(),
-            timeout_ms: 200,
-            ..CompletionOptions::default()
+    let options = HttpOptions {
+        mcp: McpOptions {
+            completion: CompletionOptions {
+                endpoint: endpoint.to_owned(),
+                timeout_ms: 200,
+                ..CompletionOptions::default()
+            },
+            ..McpOptions::default()
         },
-        ..McpOptions::default()
+        ..HttpOptions::default()
     };
     let server = Server::with(options).await;
     let agent = Agent::connect(&server).await;
