@@ -21,6 +21,9 @@ use anyhow::{Context as _, Result, bail};
 
 use row::Row;
 
+/// What is measured is built like what is shipped.
+const PROFILE: &str = "dist";
+
 /// What a missed target does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missed {
@@ -65,7 +68,7 @@ const SUITES: &[Suite] = &[
 /// Runs the named suites, or all; false when targets were missed and that matters.
 pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
     if cfg!(debug_assertions) {
-        return in_release(root, names, missed);
+        return as_shipped(root, names, missed);
     }
     if let Some(name) = names
         .iter()
@@ -87,9 +90,18 @@ pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
 }
 
 /// The measuring side must be as fast as the measured one.
-fn in_release(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
+fn as_shipped(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench"]);
+    cargo.args([
+        "run",
+        "--profile",
+        PROFILE,
+        "--quiet",
+        "--package",
+        "xtask",
+        "--",
+        "bench",
+    ]);
     if missed == Missed::Fails {
         cargo.arg("--strict");
     }
@@ -97,7 +109,7 @@ fn in_release(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
         .args(names)
         .current_dir(root)
         .status()
-        .context("cargo run --release")?;
+        .context("cargo run")?;
     Ok(status.success())
 }
 
@@ -109,7 +121,7 @@ fn write(suite: &str, rows: &[Row]) -> Result<()> {
     fs::write(&path, text + "\n").with_context(|| path.display().to_string())
 }
 
-/// Where this program was built, wherever the target folder is: `target/release/xtask`.
+/// Where this program was built, wherever the target folder is: `target/dist/xtask`.
 fn target_folder() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     program

@@ -21,7 +21,7 @@ const ROUNDS: usize = 7;
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     ensure!(
         (1..=2).contains(&arguments.len()),
-        "one or two programs to measure, for example target/release/spexus"
+        "one or two programs to measure, for example target/dist/spexus"
     );
     let folder = tempfile::tempdir()?;
     let mut programs = Vec::new();

@@ -1,7 +1,7 @@
 //! Repository chores, as `cargo xtask COMMAND`.
 //!
 //! What a reviewer would say twice is said by a program the third time: `tidy` holds the house rules, `gen` writes the
-//! references that can be derived from code, `bench` measures what we promise, `soak` breaks things and counts, `results` holds the
+//! references that can be derived from code, `bench` measures what we promise, `soak` breaks things and counts, `mutants` asks whether the tests would notice, `results` holds the
 //! catalogue against what the tests said, and `ci` runs what CI runs. The decision
 //! that shaped it: rules and generators look at a [`tree::Tree`], the repository as text in memory, so that each of them
 //! is a plain function and its test is three lines.
@@ -21,6 +21,7 @@ mod duvet_diff;
 mod generate;
 mod http;
 mod instructions;
+mod mutants;
 mod results;
 mod rust;
 mod soak;
@@ -41,6 +42,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                             write while servers, databases, disks and clocks fail; count what was lost
   instructions BEFORE [AFTER]
                             what requests cost one or two builds of the product, counted by Callgrind
+  mutants [AREA…]           put faults into code that must not be wrong; the tests have to notice
   duvet-diff --public PATH  our duvet beside the public one on generated projects; --recorded in CI
   results LOG [STEPS]       check that every test, and every script, the catalogue names ran and passed
   ci                        run what CI runs";
@@ -79,6 +81,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         (Some("gen"), ["--check"]) => generate::check(&root(), &names),
         (Some("bench"), []) => bench::run(&root(), &names, bench::Missed::Shown),
         (Some("bench"), ["--strict"]) => bench::run(&root(), &names, bench::Missed::Fails),
+        (Some("mutants"), []) => mutants::run(&root(), &names),
         (Some("results"), []) if (1..=2).contains(&names.len()) => {
             results::run(&root(), names[0], names.get(1).copied())
         }

@@ -5,13 +5,16 @@
 
 mod arrows;
 mod cycles;
+mod general;
 mod manifests;
 mod marks;
+mod names;
 mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
 mod text;
+mod writes;
 
 use std::path::Path;
 
@@ -23,15 +26,23 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     arrows::crates_point_one_way,
+    arrows::the_picture_is_true,
     arrows::libraries_stay_at_home,
     manifests::lints_are_the_workspaces,
     manifests::crates_open_with_an_essay,
+    general::general_crates_know_no_product,
+    general::commands_ask_the_service,
+    names::names_are_the_fields,
+    names::public_types_have_names_of_their_own,
+    names::docs_say_what_it_is,
     source::the_world_stays_at_the_rim,
     source::nothing_is_unfinished,
+    writes::writes_go_one_way,
     cycles::modules_import_one_way,
     shape::rooms_have_names,
     shape::files_are_short,
     text::no_word_of_this_machine,
+    text::the_map_leads_somewhere,
     marks::proven_criteria_exist,
     marks::criteria_are_proven,
 ];

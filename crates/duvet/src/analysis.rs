@@ -1,20 +1,16 @@
-//! The whole way from a project's files to what they mean together.
+//! What the files of a project mean together: annotations, matches, requirements, findings.
 
 use crate::citation::{Annotation, Kind};
 use crate::config::Config;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::index;
-use crate::library::Places;
+use crate::diagnostic::Diagnostic;
+use crate::loader::LoadedSpecification;
 use crate::matching::Match;
-use crate::shelf::Volume;
-use crate::source::{FileFacts, Input, discover};
+use crate::source::FileFacts;
 use crate::specification::ietf::front_matter;
 use crate::specification::keyword::Level;
 use crate::specification::{Format, Specification};
 use crate::status::Coverage;
-use crate::store::{Gathered, Store, Unchanged};
 use crate::target::rfc_number;
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -73,14 +69,14 @@ pub struct MatchedFile {
     /// What is wrong with its quotes.
     pub diagnostics: Vec<Diagnostic>,
     /// The specifications it cites, as they were.
-    pub volumes: Vec<Arc<Volume>>,
+    pub specifications: Vec<Arc<LoadedSpecification>>,
 }
 
 /// A cited specification.
 #[derive(Clone, Debug)]
 pub struct Cited {
     /// The specification.
-    pub volume: Arc<Volume>,
+    pub loaded: Arc<LoadedSpecification>,
     /// Ids of its requirements.
     pub requirements: Vec<u32>,
     /// One entry per section of the text.
@@ -90,7 +86,7 @@ pub struct Cited {
 impl Cited {
     /// The name citations use.
     pub fn name(&self) -> &str {
-        &self.volume.name
+        &self.loaded.name
     }
 
     /// A name for people: the title, or `RFC 9000: Title`, or the name itself.
@@ -137,7 +133,7 @@ impl Cited {
 
     /// The text in sections, when it is on this machine.
     pub fn specification(&self) -> Option<&Specification> {
-        self.volume.specification.as_ref()
+        self.loaded.specification.as_ref()
     }
 }
 
@@ -163,88 +159,6 @@ pub struct Requirement {
     pub level: Level,
     /// How far it is fulfilled.
     pub coverage: Coverage,
-}
-
-//= specs/duvet.md#tolerance
-//# A fault in one input MUST NOT keep the report from being written.
-/// Reads, looks up and counts. What the store still knows from an earlier call is not worked out again.
-pub fn analyse(project: &Project, store: &mut Store) -> Analysis {
-    let gathered = gather(project, store);
-    conclude(project, store, gathered)
-}
-
-/// The first half: every file is found, read and hashed.
-pub fn gather(project: &Project, store: &mut Store) -> Gathered {
-    let found = discover(&project.root, &project.config);
-    store.gather(project, &found, &|_| false)
-}
-
-/// The second half: specifications are read, citations looked up and requirements counted.
-pub fn conclude(project: &Project, store: &mut Store, gathered: Gathered) -> Analysis {
-    let read = read(project, store, gathered, &|_| false);
-    join(project, store, read)
-}
-
-/// All that a look read.
-pub(crate) struct Read {
-    pub(crate) diagnostics: Vec<Diagnostic>,
-    pub(crate) lock: String,
-    written: HashSet<String>,
-    files: Vec<(Input, Arc<FileFacts>)>,
-    volumes: Vec<Arc<Volume>>,
-}
-
-/// Reads what the gathered files need beside them.
-pub(crate) fn read(
-    project: &Project,
-    store: &mut Store,
-    mut gathered: Gathered,
-    is_unchanged: &Unchanged<'_>,
-) -> Read {
-    let places = Places::new(&project.root, &project.config);
-    let mut diagnostics = std::mem::take(&mut gathered.diagnostics);
-    let extracted = store.extract(project, &places, is_unchanged, &mut diagnostics);
-    let files = store.complete(project, &gathered, &extracted, is_unchanged);
-    let volumes = store.shelve(project, &places, &files, is_unchanged);
-    diagnostics.extend(Store::check_lock(&gathered.lock, &volumes));
-    Read {
-        diagnostics,
-        lock: gathered.lock,
-        written: extracted.into_iter().map(|(name, _)| name).collect(),
-        files,
-        volumes,
-    }
-}
-
-/// What all that was read means together.
-pub(crate) fn join(project: &Project, store: &mut Store, mut read: Read) -> Analysis {
-    let matched = store.look_up(&read.files, &read.volumes);
-    let mut analysis = index::build(&matched, &read.volumes, project.strict);
-    analysis.diagnostics.append(&mut read.diagnostics);
-    mark_stale(project, &read.written, &mut analysis.diagnostics);
-    index::sort_diagnostics(&mut analysis.diagnostics);
-    analysis
-}
-
-/// A requirement file that extraction no longer writes and whose text is gone is left over from an earlier one.
-//= specs/duvet.md#tolerance
-//# A requirement file left over from an earlier extraction MUST be reported as stale and not as a broken citation.
-fn mark_stale(project: &Project, written: &HashSet<String>, diagnostics: &mut [Diagnostic]) {
-    let folder = format!("{}/", project.config.extracted.display());
-    let is_lost = |code| {
-        matches!(
-            code,
-            Code::SectionUnknown | Code::QuoteMissing | Code::QuoteMoved | Code::QuoteDrifted
-        ) || code == Code::QuoteMeaningChanged
-    };
-    for diagnostic in diagnostics {
-        let is_left = diagnostic.file.starts_with(&folder) && !written.contains(diagnostic.file.as_str());
-        if is_left && is_lost(diagnostic.code) {
-            diagnostic.code = Code::RequirementStale;
-            diagnostic.severity = diagnostic.code.severity();
-            diagnostic.help = Some("the specification no longer says this; delete the file".to_owned());
-        }
-    }
 }
 
 impl Analysis {

@@ -149,9 +149,10 @@ impl Default for CommentStyle {
 }
 
 /// Joins the lines of a quote by single blanks; empty lines vanish.
-pub(crate) fn join_quote<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
-    let mut quote = String::new();
-    for line in lines.into_iter().map(str::trim).filter(|line| !line.is_empty()) {
+pub(crate) fn join_quote<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> String {
+    let length: usize = lines.clone().map(|line| line.len() + 1).sum();
+    let mut quote = String::with_capacity(length.saturating_sub(1));
+    for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
         if !quote.is_empty() {
             quote.push(' ');
         }

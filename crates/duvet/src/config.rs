@@ -30,7 +30,7 @@ pub struct Config {
     pub downloads: PathBuf,
     /// Folders outside the project that may be read: those the person named on the command line.
     pub allowed: Vec<PathBuf>,
-    /// Whether patterns mean what they mean to the public tool: ignored files too, braces as they are, nothing found is fine.
+    /// Whether the public tool's way is gone where ours differs and nobody is harmed by theirs.
     pub strict_compat: bool,
     /// Hosts that texts are fetched from, beside those everybody knows.
     pub hosts: Vec<String>,

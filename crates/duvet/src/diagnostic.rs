@@ -32,6 +32,9 @@ pub struct Diagnostic {
     /// The text to write in place of the faulty one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub suggestion: Option<String>,
+    /// The lines it is about, from where it begins; empty when it is about no lines.
+    #[serde(skip)]
+    pub excerpt: Box<str>,
 }
 
 impl Diagnostic {
@@ -46,6 +49,7 @@ impl Diagnostic {
             end: None,
             help: None,
             suggestion: None,
+            excerpt: Box::default(),
         }
     }
 
@@ -65,6 +69,13 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Shows the lines it is about.
+    #[must_use]
+    pub fn showing(mut self, excerpt: &str) -> Self {
+        self.excerpt = excerpt.into();
         self
     }
 

@@ -1,20 +1,22 @@
 //! The analysis kept in memory: every answer is fresh, and only what changed is read again.
 //!
 //! A resident program (an MCP server, a watcher) asks for a [`Snapshot`] at each call. The engine then asks its
-//! [`Watch`] what changed up to this moment. When nothing did, the last snapshot is handed out again; otherwise a new
-//! one is built from what surely is as it was and what is read anew. Without a watch everything is read and compared by
+//! [`FileWatcher`] what changed up to this moment. When nothing did, the last snapshot is handed out again; otherwise a new
+//! one is built from what surely is as it was and what is read anew. Without a watcher everything is read and compared by
 //! its bytes. There is no way to get an answer without this, so no answer is stale.
 
-use crate::analysis::{self, Analysis, Project, Requirement};
+use crate::analysis::{Analysis, Project, Requirement};
 use crate::config::{self, CONFIG_PATH};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, MAX_SETTINGS_BYTES};
+use crate::file_watcher::{Changes, FileWatcher};
+use crate::fix::Fixed;
 use crate::identity::{requirement_id, text_hash};
+use crate::memo::Memo;
+use crate::pipeline::{self, Pass};
 use crate::source::{Discovered, discover};
 use crate::status::Status;
-use crate::store::Store;
-use crate::watch::{Changes, Watch};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -27,12 +29,12 @@ pub struct Engine {
     project: Project,
     configuration: Option<Configuration>,
     clock: fn() -> SystemTime,
-    store: Store,
+    memo: Memo,
     found: Option<Discovered>,
-    watch: Option<Arc<Watch>>,
+    watcher: Option<Arc<FileWatcher>>,
     /// What changed since the last snapshot was built.
     changes: Changes,
-    /// Ignore files above the root, which no watch tells of.
+    /// Ignore files above the root, which are not watched.
     ignore_above: [u8; 32],
     last: Option<Arc<Snapshot>>,
 }
@@ -43,7 +45,7 @@ struct Configuration {
     name: String,
     path: PathBuf,
     variables: Box<Variables>,
-    /// Hash of what was read; `None` before the first look.
+    /// Hash of what was read; `None` before the first snapshot.
     hash: Option<[u8; 32]>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -67,6 +69,8 @@ pub struct Snapshot {
     by_text: BTreeMap<String, Vec<usize>>,
     priority: OnceLock<Vec<usize>>,
     folded: OnceLock<Vec<Folded>>,
+    vocabulary: OnceLock<BTreeSet<String>>,
+    fixes: OnceLock<Vec<Fixed>>,
 }
 
 /// A requirement as a search sees it.
@@ -98,9 +102,9 @@ impl Engine {
             project,
             configuration: None,
             clock,
-            store: Store::default(),
+            memo: Memo::default(),
             found: None,
-            watch: None,
+            watcher: None,
             changes: Changes::everything(),
             ignore_above: [0; 32],
             last: None,
@@ -138,16 +142,16 @@ impl Engine {
         self
     }
 
-    /// Watches the project's folder, so that only what changed is read again. Where no watch can be had, everything is.
+    /// Watches the project's folder, so that only what changed is read again. Where it cannot be watched, everything is.
     #[must_use]
     pub fn watching(mut self) -> Self {
-        self.watch = Watch::new(&self.project.root).ok().map(Arc::new);
+        self.watcher = FileWatcher::new(&self.project.root).ok().map(Arc::new);
         self
     }
 
-    /// The watch, for whoever wants to wait for changes.
-    pub fn watch(&self) -> Option<Arc<Watch>> {
-        self.watch.clone()
+    /// The file watcher, for whoever wants to wait for changes.
+    pub fn watcher(&self) -> Option<Arc<FileWatcher>> {
+        self.watcher.clone()
     }
 
     /// The project as it is set up now.
@@ -159,9 +163,9 @@ impl Engine {
     //= specs/duvet.md#freshness
     //# Every answer MUST come from a snapshot whose inputs were checked for that answer, files that did not exist
     //# before included.
-    pub fn look(&mut self) -> Arc<Snapshot> {
+    pub fn snapshot(&mut self) -> Arc<Snapshot> {
         let start = (self.clock)();
-        self.hear();
+        self.collect_changes();
         if self.changes.is_empty()
             && let Some(last) = &self.last
         {
@@ -175,42 +179,45 @@ impl Engine {
         let (project, changes) = (&self.project, &self.changes);
         let root = &project.root;
         let is_unchanged = |path: &Path| changes.spares(path.strip_prefix(root).unwrap_or(path));
-        let gathered = self.store.gather(project, &found, &is_unchanged);
-        let mut read = analysis::read(project, &mut self.store, gathered, &is_unchanged);
+        let pass = Pass::new(project, &is_unchanged);
+        let inputs = pass.read(&mut self.memo, &found);
+        let mut loaded = pass.load(&mut self.memo, inputs);
         if let Some(configuration) = &self.configuration {
-            read.diagnostics.extend(configuration.diagnostics.iter().cloned());
+            loaded
+                .diagnostics
+                .extend(configuration.diagnostics.iter().cloned());
         }
-        let id = self.store.fingerprint(project, &read.diagnostics, &read.lock);
+        let id = self.memo.fingerprint(project, &loaded.diagnostics, &loaded.lock);
         let snapshot = match self.last.take().filter(|last| last.id == id) {
             Some(last) => last,
             None => {
-                let analysis = analysis::join(project, &mut self.store, read);
+                let analysis = pipeline::conclude(project, &mut self.memo, loaded);
                 let built_at = (self.clock)();
                 let build_time = built_at.duration_since(start).unwrap_or_default();
                 Arc::new(Snapshot::new(
                     id,
                     built_at,
                     build_time,
-                    self.store.files_read,
+                    self.memo.files_read,
                     analysis,
                 ))
             }
         };
         self.last = Some(Arc::clone(&snapshot));
         self.found = Some(found);
-        // Only now: a look that was broken off leaves them for the next one.
+        // Only now: a snapshot that was broken off leaves them for the next one.
         self.changes = Changes::default();
         snapshot
     }
 
-    /// Adds what changed since the last look.
-    fn hear(&mut self) {
-        let told = self
-            .watch
+    /// Adds what changed since the last snapshot.
+    fn collect_changes(&mut self) {
+        let since = self
+            .watcher
             .as_ref()
-            .map_or_else(Changes::everything, |watch| watch.drain());
-        self.changes.join(told);
-        // A text outside the folder is told of by nobody.
+            .map_or_else(Changes::everything, |watcher| watcher.drain());
+        self.changes.join(since);
+        // The folders outside the project are not watched.
         if !self.project.config.allowed.is_empty() {
             self.changes.join(Changes::everything());
         }
@@ -234,7 +241,7 @@ impl Engine {
         }
         configuration.hash = Some(hash);
         // What was read under other settings may mean something else now.
-        self.store = Store::default();
+        self.memo = Memo::default();
         let (config, diagnostics) = match read {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -307,12 +314,31 @@ impl Snapshot {
             by_text,
             priority: OnceLock::new(),
             folded: OnceLock::new(),
+            vocabulary: OnceLock::new(),
+            fixes: OnceLock::new(),
         }
     }
 
     /// What searches go through, made by the first of them.
     pub(crate) fn folded(&self, make: impl FnOnce() -> Vec<Folded>) -> &[Folded] {
         self.folded.get_or_init(make)
+    }
+
+    /// Every word of what searches go through.
+    pub(crate) fn vocabulary(&self) -> &BTreeSet<String> {
+        self.vocabulary.get_or_init(|| {
+            let rows = self.folded.get().into_iter().flatten();
+            let texts = rows.flat_map(|row| [&row.text, &row.title]);
+            texts
+                .flat_map(|text| text.split(' '))
+                .map(str::to_owned)
+                .collect()
+        })
+    }
+
+    /// What `duvet fix` would write, worked out by the first who asks.
+    pub(crate) fn fixes(&self, root: &Path) -> &[Fixed] {
+        self.fixes.get_or_init(|| crate::fix::fix(root, &self.analysis))
     }
 
     //= specs/duvet.md#identity

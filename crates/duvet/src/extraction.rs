@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::fence::file_stem;
-use crate::shelf::Volume;
+use crate::loader::LoadedSpecification;
 use crate::specification::extract::{Mode, Requirement, extract};
 use crate::specification::{Section, Specification};
 use crate::target::relative_name;
@@ -21,12 +21,12 @@ pub enum Language {
 }
 
 /// The requirement files of one specification below the project's folder for them.
-pub fn render(volume: &Volume, config: &Config) -> Vec<(String, Arc<str>)> {
-    let Some(specification) = &volume.specification else {
+pub fn render(loaded: &LoadedSpecification, config: &Config) -> Vec<(String, Arc<str>)> {
+    let Some(specification) = &loaded.specification else {
         return Vec::new();
     };
-    let folder = format!("{}/{}", config.extracted.display(), folder(&volume.name));
-    let files = files(&volume.name, specification, config.extraction, Language::Toml);
+    let folder = format!("{}/{}", config.extracted.display(), folder(&loaded.name));
+    let files = files(&loaded.name, specification, config.extraction, Language::Toml);
     files
         .into_iter()
         .map(|(name, text)| (format!("{folder}/{name}"), text.into()))
@@ -146,10 +146,13 @@ fn comment<'a>(out: &mut String, prefix: &str, lines: impl Iterator<Item = &'a s
     for line in lines {
         out.push_str(prefix);
         out.push(' ');
-        out.extend(
-            line.chars()
-                .map(|c| if c.is_control() && c != '\t' { ' ' } else { c }),
-        );
+        // Nearly every line is as harmless as it looks.
+        if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) {
+            out.push_str(line);
+        } else {
+            let harmless = |c: char| if c.is_control() && c != '\t' { ' ' } else { c };
+            out.extend(line.chars().map(harmless));
+        }
         out.push('\n');
     }
 }

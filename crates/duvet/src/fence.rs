@@ -77,6 +77,15 @@ impl Fence {
         }
     }
 
+    /// The same for a file of a folder that is known to be inside: only a link leads out of it.
+    pub fn real_below(&self, folder: &Path, name: &std::ffi::OsStr) -> Result<PathBuf, Refused> {
+        let path = folder.join(name);
+        match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => self.real(&path),
+            _ => Ok(path),
+        }
+    }
+
     /// Whether a path is inside, links resolved.
     pub fn holds(&self, path: &Path) -> bool {
         self.real(path).is_ok()
@@ -108,13 +117,28 @@ pub fn read_into(path: &Path, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<(),
     if metadata.len() > max_bytes {
         return Err(Refused::TooLarge { max_bytes });
     }
-    // One more, so that the end is seen without growing.
-    bytes.reserve(metadata.len() as usize + 1);
-    file.take(max_bytes.saturating_add(1)).read_to_end(bytes)?;
+    // One byte more than there should be: reading less of a regular file means that this is its end.
+    let expected = metadata.len() as usize;
+    bytes.resize(expected + 1, 0);
+    let read = read_once(&file, bytes)?;
+    bytes.truncate(read);
+    if read != expected {
+        file.take(max_bytes.saturating_add(1).saturating_sub(read as u64))
+            .read_to_end(bytes)?;
+    }
     if bytes.len() as u64 > max_bytes {
         return Err(Refused::TooLarge { max_bytes });
     }
     Ok(())
+}
+
+fn read_once(mut file: &std::fs::File, bytes: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match file.read(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
 }
 
 /// Opening a pipe would wait for a writer: it is opened without waiting, and refused by its kind afterwards.

@@ -8,49 +8,55 @@
 //! the moment it is needed most, in the middle of a change. Every stage therefore returns a value and diagnostics, a
 //! report always comes out, and a policy at the very end decides what fails.
 //!
-//! One call runs the whole way, and [`analysis::analyse`] reads as this line does:
+//! One call runs the whole way, and [`pipeline::analyse`] reads as this line does:
 //!
 //! ```text
-//! paths ─ sources ─ specification::extract + citation::extract ─ index ─ matching ─ status ─ report
+//! paths ─ source (citation) ─ extraction (specification) ─ loader ─ matching ─ aggregate (status) ─ report
 //! ```
 //!
+//! What is kept has three names: [`memo`] in memory between two passes, [`run_cache`] on disk between two runs, and
+//! [`requirement_index`] for questions about one snapshot.
+//!
 //! What it refuses to know: the terminal, the environment, the clock, the network and the exit code. The binary has
-//! those. Texts of specifications are read from disk only; how they got there is the business of [`library`].
+//! those. Texts of specifications are read from disk only; how they got there is the business of [`lockfile`].
 
+mod aggregate;
 pub mod analysis;
-pub mod cache;
-pub mod catalogue;
 pub mod citation;
 pub mod config;
 pub mod diagnostic;
 mod effort;
 pub mod engine;
+mod excerpt;
 pub mod extraction;
 pub mod fence;
+pub mod file_watcher;
 pub mod fix;
 pub mod identity;
-mod index;
 pub mod init;
 pub mod interval;
-pub mod library;
+pub mod loader;
+pub mod locator;
+pub mod lockfile;
 pub mod matching;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod memo;
 pub mod merge;
 pub mod nearest;
 pub mod output;
 pub mod paths;
+pub mod pipeline;
 pub mod policy;
 pub mod query;
 pub mod report;
+pub mod requirement_index;
 mod resolve;
-pub mod shelf;
+pub mod run_cache;
 pub mod source;
 pub mod specification;
 pub mod status;
-pub mod store;
 pub mod target;
 pub mod text;
 mod tolerant_toml;
 pub mod unmapped;
-pub mod watch;

@@ -1,19 +1,19 @@
-//! The catalogue as an MCP server: resources, tools and the guide of document 004.
+//! The MCP server of a project: resources, tools and the guide of document 004.
 //!
-//! Nothing is kept here between two calls. Each of them takes a fresh snapshot from the engine (`Desk::ask`), asks
-//! the catalogue one question and renders the value, so an answer is never older than its question. Whoever wants to
-//! hear of changes instead of asking subscribes; [`changes::tell`] compares snapshots and tells what became different.
+//! Nothing is kept here between two calls. Each of them takes a fresh snapshot from the engine (`SnapshotHolder::ask`), asks
+//! the requirement index one question and renders the value, so an answer is never older than its question. Whoever wants
+//! notifications instead of asking subscribes; [`changes::notify`] compares snapshots and sends what became different.
 //!
 //! The server only reads: no tool writes, and what it shows of files lies in the project's folder, links resolved.
 
 pub mod changes;
-mod desk;
 mod prompts;
 mod resources;
+mod snapshots;
 mod tools;
 mod tree;
 
-pub use desk::Desk;
+pub use snapshots::SnapshotHolder;
 
 use mcp_server::{
     Access, Context, FileLimits, Files, FixedRoots, Guard, Info, Instructions, RootSet, Server, Settings,
@@ -30,10 +30,10 @@ const BASE: &str = "duvet://";
 pub const GUIDE: &str = include_str!("mcp/guide.md");
 
 // Fulfils 004 §2
-/// A server that answers about the desk's project.
+/// A server that answers about the holder's project.
 //= specs/duvet.md#mcp-server
 //# The server MUST hand its guide to the model as instructions and as a prompt.
-pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
+pub fn server(holder: &Arc<SnapshotHolder>) -> Result<Server, Refusal> {
     let mut info = Info::new("duvet", env!("CARGO_PKG_VERSION"));
     info.title = Some("Duvet".to_owned());
     info.description = Some(env!("CARGO_PKG_DESCRIPTION").to_owned());
@@ -50,26 +50,27 @@ pub fn server(desk: &Arc<Desk>) -> Result<Server, Refusal> {
         .push(("roots".to_owned(), "1.0.0".to_owned()));
     //= specs/duvet.md#mcp-server
     //# The project's folder MUST be the one root of the server, and files inside it MUST be readable as `file://` resources.
-    let roots = Arc::new(RootSet::new(&[desk.root().to_owned()], &[])?);
+    let roots = Arc::new(RootSet::new(&[holder.root().to_owned()], &[])?);
     let files = Files::new(Arc::clone(&roots), FileLimits::default());
     let server = Server::builder(info)
         .settings(settings)
         .instructions(Instructions::Fixed(GUIDE.to_owned()))
-        .resource_source(WithFiles::new(resources::Tree(Arc::clone(desk)), files.clone()))
-        .guard(Begin(Arc::clone(desk)))
+        .resource_source(WithFiles::new(resources::Tree(Arc::clone(holder)), files.clone()))
+        .guard(Begin(Arc::clone(holder)))
         .build();
-    server.add_tools(tools::all(desk))?;
-    for template in resources::templates(desk) {
+    server.add_tools(tools::all(holder))?;
+    for template in resources::templates(holder) {
         server.add_template(template)?;
     }
     server.add_template(files.template())?;
     server.serve_roots(&roots, FixedRoots);
-    server.add_prompts(prompts::all(desk))?;
+    server.add_prompts(prompts::all(holder))?;
     Ok(server)
 }
 
-/// Over standard input the server has the rights of whoever started it, fenced by roots; nobody else is there to be told apart. Whoever subscribes hears of everything from that moment on: so there is a first look by then.
-struct Begin(Arc<Desk>);
+/// Over standard input the server has the rights of whoever started it, fenced by roots; nobody else is there to be told apart.
+/// Whoever subscribes is notified of everything from that moment on: so there is a first snapshot by then.
+struct Begin(Arc<SnapshotHolder>);
 
 impl Guard for Begin {
     fn check(&self, _cx: &Context, access: Access<'_>) -> Result<(), Refusal> {

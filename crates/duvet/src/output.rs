@@ -1,51 +1,122 @@
 //! Files written whole: a reader sees the old text or the new one, never half of one, whenever the writer is stopped.
 
 use crate::fence::{Fence, Refused};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tells apart files that one process writes at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
+/// The bytes of a file in the pieces they were rendered in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chunks(Vec<Vec<u8>>);
+
+impl From<Vec<Vec<u8>>> for Chunks {
+    fn from(chunks: Vec<Vec<u8>>) -> Self {
+        Self(chunks)
+    }
+}
+
+impl From<Vec<u8>> for Chunks {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(vec![bytes])
+    }
+}
+
+impl Chunks {
+    /// BLAKE3 of all of them together.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        for chunk in &self.0 {
+            hasher.update(chunk);
+        }
+        hasher.finalize()
+    }
+
+    fn slices(&self) -> Vec<&[u8]> {
+        self.0.iter().map(Vec::as_slice).collect()
+    }
+}
+
 /// Writes a file inside the fence; see [`write()`].
 pub fn write_inside(fence: &Fence, path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
-    write(&fence.real(path)?, bytes)
+    write_real(fence.real(path)?, &[bytes])
+}
+
+/// Writes a file to where it really is; see [`write()`].
+pub fn write_at(real: PathBuf, bytes: &[u8]) -> Result<bool, Refused> {
+    write_real(real, &[bytes])
+}
+
+/// Writes a file inside the fence; see [`write()`].
+pub fn write_chunks_inside(fence: &Fence, path: &Path, chunks: &Chunks) -> Result<bool, Refused> {
+    write_real(fence.real(path)?, &chunks.slices())
+}
+
+/// Writes a file, making its folder: beside its place first, then renamed. A file that already says so is not touched;
+/// gives whether it was written. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
+    write_real(real(path), &[bytes])
+}
+
+/// The same for what comes in pieces.
+pub fn write_chunks(path: &Path, chunks: &Chunks) -> Result<bool, Refused> {
+    write_real(real(path), &chunks.slices())
+}
+
+/// A link is followed: the file it names is replaced, the link stays.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 //= specs/duvet.md#freshness
 //# A file MUST be replaced as a whole, so that a run that is stopped leaves the old text or the new one.
-/// Writes a file, making its folder: beside its place first, then renamed. A file that already says so is not touched;
-/// gives whether it was written. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
-    // A link is followed: the file it names is replaced, the link stays.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+fn write_real(path: PathBuf, chunks: &[&[u8]]) -> Result<bool, Refused> {
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => return Err(Refused::NotAFile),
         Ok(metadata) if !metadata.is_file() => {
-            std::fs::OpenOptions::new()
-                .write(true)
-                .open(&path)?
-                .write_all(bytes)?;
+            let mut file = std::fs::OpenOptions::new().write(true).open(&path)?;
+            for chunk in chunks {
+                file.write_all(chunk)?;
+            }
             return Ok(true);
         }
-        Ok(metadata)
-            if metadata.len() == bytes.len() as u64 && std::fs::read(&path).is_ok_and(|old| old == bytes) =>
-        {
-            return Ok(false);
-        }
-        Ok(metadata) => replace(&path, bytes, Some(metadata.permissions()))?,
+        Ok(metadata) if holds(&path, metadata.len(), chunks).unwrap_or(false) => return Ok(false),
+        Ok(metadata) => replace(&path, chunks, Some(metadata.permissions()))?,
         Err(_) => {
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
                 std::fs::create_dir_all(folder)?;
             }
-            replace(&path, bytes, None)?;
+            replace(&path, chunks, None)?;
         }
     }
     Ok(true)
 }
 
-fn replace(path: &Path, bytes: &[u8], permissions: Option<std::fs::Permissions>) -> Result<(), Refused> {
+/// So many bytes of the old file are compared at a time.
+const COMPARED_BYTES: usize = 64 << 10;
+
+/// Whether a file of the given length says the same.
+fn holds(path: &Path, length: u64, chunks: &[&[u8]]) -> std::io::Result<bool> {
+    let wanted: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+    if length != wanted as u64 {
+        return Ok(false);
+    }
+    let mut file = std::fs::File::open(path)?;
+    let mut buffer = vec![0; COMPARED_BYTES.min(wanted)];
+    for piece in chunks.iter().flat_map(|chunk| chunk.chunks(COMPARED_BYTES)) {
+        let old = &mut buffer[..piece.len()];
+        file.read_exact(old)?;
+        if old != piece {
+            return Ok(false);
+        }
+    }
+    // It may have grown since.
+    Ok(file.read(&mut [0])? == 0)
+}
+
+fn replace(path: &Path, chunks: &[&[u8]], permissions: Option<std::fs::Permissions>) -> Result<(), Refused> {
     if permissions.as_ref().is_some_and(std::fs::Permissions::readonly) {
         return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied).into());
     }
@@ -54,19 +125,25 @@ fn replace(path: &Path, bytes: &[u8], permissions: Option<std::fs::Permissions>)
     while beside.symlink_metadata().is_ok() {
         beside = self::beside(path);
     }
-    let written = write_new(&beside, bytes, permissions).and_then(|()| std::fs::rename(&beside, path));
+    let written = write_new(&beside, chunks, permissions).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     Ok(written?)
 }
 
-fn write_new(path: &Path, bytes: &[u8], permissions: Option<std::fs::Permissions>) -> std::io::Result<()> {
+fn write_new(
+    path: &Path,
+    chunks: &[&[u8]],
+    permissions: Option<std::fs::Permissions>,
+) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(path)?;
-    file.write_all(bytes)?;
+    for chunk in chunks {
+        file.write_all(chunk)?;
+    }
     match permissions {
         Some(permissions) => file.set_permissions(permissions),
         None => Ok(()),
@@ -88,7 +165,6 @@ mod tests {
     //# A file MUST be replaced as a whole, so that a run that is stopped leaves the old text or the new one.
     #[test]
     fn a_reader_of_the_old_file_keeps_the_old_text() {
-        use std::io::Read;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/report.json");
         assert!(write(&path, b"old").unwrap());

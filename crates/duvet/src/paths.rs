@@ -1,6 +1,6 @@
 //! Which files the patterns of a project mean.
 //!
-//! All patterns are answered by one walk per folder they have in common, walks beside each other, each on all cores. A
+//! All patterns are answered by one walk per folder they have in common, walks beside each other, long ones on all cores. A
 //! folder that no pattern can have files in is not opened. Ignore files (`.gitignore`,
 //! `.ignore`) are honoured for sources, so that a pattern such as `**/*.rs` does not wander into build output. What a
 //! pattern names before its first wildcard is meant: it is searched even when an ignore file leaves it out.
@@ -9,11 +9,15 @@ use crate::fence::Fence;
 use globset::GlobMatcher;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+
+/// A tree with more folders is walked by all cores.
+const MAX_FOLDERS_ALONE: usize = 250;
 
 /// One pattern to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -189,22 +193,59 @@ impl Walk {
                 if !inner.holds(entry.path()) {
                     return false;
                 }
-                let mut followed = follow.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut followed = follow.lock();
                 followed.push(relative(&top, entry.path()));
             }
             let is_open = is_worth_opening(entry, &top, &shapes);
             if is_open && !awaited.is_empty() {
                 let name = relative(&top, entry.path());
                 if awaited.contains(&name) {
-                    reach.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+                    reach.lock().insert(name);
                 }
             }
             is_open
         });
+        let files = match self.walk_alone(root, &walker, &set) {
+            Some(files) => files,
+            None => self.walk_together(root, &mut walker, &set),
+        };
+        let followed = followed.lock();
+        let is_linked = |name: &str| !is_base_plain || followed.iter().any(|link| is_below(name, link));
+        let hits = files
+            .into_iter()
+            .map(|(index, name)| Hit {
+                index,
+                is_linked: is_linked(&name),
+                name,
+            })
+            .collect();
+        let reached = std::mem::take(&mut *reached.lock());
+        (hits, reached)
+    }
+
+    /// A small tree is walked by this thread: starting others, and their waiting for each other, takes longer. `None` for a
+    /// large one.
+    fn walk_alone(&self, root: &Path, walker: &WalkBuilder, set: &GlobSet) -> Option<Vec<(usize, String)>> {
+        let mut folders = 0;
+        let mut files = Vec::new();
+        for entry in walker.build().flatten() {
+            if is_file(&entry) {
+                files.extend(self.hits(root, entry.path(), set));
+            } else {
+                folders += 1;
+                if folders > MAX_FOLDERS_ALONE {
+                    return None;
+                }
+            }
+        }
+        Some(files)
+    }
+
+    fn walk_together(&self, root: &Path, walker: &mut WalkBuilder, set: &GlobSet) -> Vec<(usize, String)> {
         walker.threads(rayon::current_num_threads());
         let (found, files) = channel();
         walker.build_parallel().run(|| {
-            let (found, set) = (found.clone(), &set);
+            let found = found.clone();
             Box::new(move |entry| {
                 if let Some(entry) = entry.ok().filter(is_file) {
                     for hit in self.hits(root, entry.path(), set) {
@@ -216,18 +257,7 @@ impl Walk {
             })
         });
         drop(found);
-        let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_linked = |name: &str| !is_base_plain || followed.iter().any(|link| is_below(name, link));
-        let hits = files
-            .into_iter()
-            .map(|(index, name)| Hit {
-                index,
-                is_linked: is_linked(&name),
-                name,
-            })
-            .collect();
-        let reached = std::mem::take(&mut *reached.lock().unwrap_or_else(PoisonError::into_inner));
-        (hits, reached)
+        files.into_iter().collect()
     }
 
     fn hits(&self, root: &Path, path: &Path, set: &GlobSet) -> Vec<(usize, String)> {

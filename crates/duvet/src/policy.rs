@@ -22,13 +22,15 @@ impl Policy {
     //= specs/duvet.md#exit-codes
     //# A run MUST fail when a finding is an error, and in strict mode when it is a warning.
     /// Whether the findings fail the run.
-    pub fn fails(&self, diagnostics: &[Diagnostic]) -> bool {
+    pub fn fails<'a>(&self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> bool {
         let limit = if self.strict {
             Severity::Warning
         } else {
             Severity::Error
         };
-        diagnostics.iter().any(|diagnostic| diagnostic.severity >= limit)
+        diagnostics
+            .into_iter()
+            .any(|diagnostic| diagnostic.severity >= limit)
     }
 
     /// One finding for each requirement that lacks what is required of it.
@@ -79,7 +81,8 @@ fn covered(analysis: &Analysis, requirement: &Requirement, kinds: &[Kind]) -> us
 }
 
 fn finding(analysis: &Analysis, requirement: &Requirement, code: Code, problem: &str) -> Diagnostic {
-    let annotation = analysis.annotation(requirement.annotation);
+    let entry = &analysis.entries[requirement.annotation as usize];
+    let annotation = entry.annotation();
     let section = annotation.target.section.as_deref().unwrap_or_default();
     let target = &annotation.target.specification;
     let message = format!("{target}#{section}: \"{}\" {problem}", annotation.quote);
@@ -92,4 +95,5 @@ fn finding(analysis: &Analysis, requirement: &Requirement, code: Code, problem: 
             column: 1,
         },
     )
+    .showing(entry.file.facts.cited_lines.excerpt(entry.index as usize))
 }

@@ -175,11 +175,7 @@ fn duplicates(analysis: &Analysis, filter: &Filter) -> Verdict {
     for (id, entry) in analysis.citations() {
         let (annotation, matched) = (entry.annotation(), entry.matched());
         if !matched.pieces.is_empty() && filter.accepts(analysis, id) {
-            let key = (
-                annotation.target.specification.as_str(),
-                &*matched.pieces,
-                annotation.kind,
-            );
+            let key = (annotation.target.key(), &*matched.pieces, annotation.kind);
             groups.entry(key).or_default().push(id);
         }
     }
@@ -199,7 +195,7 @@ impl Filter {
         let section = annotation.target.section.as_deref().unwrap_or_default();
         let in_section = self.sections.is_empty()
             || self.sections.iter().any(|wanted| {
-                wanted.specification == annotation.target.specification
+                wanted.key() == annotation.target.key()
                     && wanted
                         .section
                         .as_deref()
@@ -235,8 +231,11 @@ fn pieces<'a>(
 
 /// Annotations of the same section that share a byte with the given one.
 fn neighbours(analysis: &Analysis, id: u32) -> impl Iterator<Item = (u32, Kind)> + '_ {
-    let name = analysis.annotation(id).target.specification.as_str();
-    let cited = analysis.specifications.iter().find(|cited| cited.name() == name);
+    let key = analysis.annotation(id).target.key();
+    let cited = analysis
+        .specifications
+        .iter()
+        .find(|cited| cited.loaded.key() == key);
     let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
     let section = cited
         .zip(analysis.matched(id).section)

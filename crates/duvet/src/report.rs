@@ -8,5 +8,5 @@ pub mod markdown;
 mod segment;
 pub mod snapshot;
 pub mod summary;
-pub mod terminal;
+pub mod table;
 mod writer;

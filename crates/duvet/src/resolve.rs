@@ -2,9 +2,9 @@
 
 use crate::citation::{Annotation, Kind};
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::loader::LoadedSpecification;
 use crate::matching::{self, Drift, Grade, Match, changes_meaning, word_diff};
 use crate::nearest;
-use crate::shelf::Volume;
 use crate::specification::Specification;
 use crate::text::{Position, Spans};
 
@@ -12,13 +12,13 @@ use crate::text::{Position, Spans};
 const MAX_DRIFTED_CHARS: usize = 8192;
 
 /// Grades a citation. Faults come with a suggestion wherever the specification has one.
-pub(crate) fn resolve(annotation: &Annotation, volume: &Volume) -> (Match, Option<Diagnostic>) {
+pub(crate) fn resolve(annotation: &Annotation, loaded: &LoadedSpecification) -> (Match, Option<Diagnostic>) {
     let unresolved = Match {
         grade: Grade::Unresolved,
         section: None,
         pieces: Spans::default(),
     };
-    let Some(specification) = &volume.specification else {
+    let Some(specification) = &loaded.specification else {
         return (unresolved, None);
     };
     let id = annotation.target.section.as_deref().unwrap_or_default();
@@ -33,10 +33,10 @@ pub(crate) fn resolve(annotation: &Annotation, volume: &Volume) -> (Match, Optio
         };
         return (matched, None);
     }
-    let (grade, pieces) = match matching::find(volume.haystack(specification, section), &annotation.quote) {
+    let (grade, pieces) = match matching::find(loaded.haystack(specification, section), &annotation.quote) {
         Some(found) => (found.grade, found.pieces),
         None => (
-            elsewhere(annotation, volume, specification, section),
+            elsewhere(annotation, loaded, specification, section),
             Spans::default(),
         ),
     };
@@ -54,17 +54,17 @@ pub(crate) fn resolve(annotation: &Annotation, volume: &Volume) -> (Match, Optio
 /// What to say of a quote that is not in its section.
 fn elsewhere(
     annotation: &Annotation,
-    volume: &Volume,
+    loaded: &LoadedSpecification,
     specification: &Specification,
     section: usize,
 ) -> Grade {
-    let elsewhere = volume.everywhere(specification).section_of(&annotation.quote);
+    let elsewhere = loaded.everywhere(specification).section_of(&annotation.quote);
     if let Some(other) = elsewhere.filter(|other| *other != section) {
         return Grade::Moved {
             section: specification.sections[other].id.clone(),
         };
     }
-    let Some(nearest) = nearest_sentence(&annotation.quote, volume, specification, section) else {
+    let Some(nearest) = nearest_sentence(&annotation.quote, loaded, specification, section) else {
         return Grade::Missing { nearest: None };
     };
     let length = annotation.quote.chars().count();
@@ -88,12 +88,12 @@ fn elsewhere(
 /// The run of whole sentences of the section that shares most words with the quote.
 fn nearest_sentence(
     quote: &str,
-    volume: &Volume,
+    loaded: &LoadedSpecification,
     specification: &Specification,
     section: usize,
 ) -> Option<String> {
-    let text = &volume.haystack(specification, section).joined;
-    let found = volume.sentences(specification, section).nearest(text, quote)?;
+    let text = &loaded.haystack(specification, section).joined;
+    let found = loaded.sentences(specification, section).nearest(text, quote)?;
     Some(found.to_owned())
 }
 

@@ -3,6 +3,7 @@
 use crate::citation::{Annotation, CommentStyle, Kind, comment, toml};
 use crate::config::{Config, SourcePattern};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::excerpt::{self, CitedLines};
 use crate::fence::{self, Fence, MAX_SOURCE_BYTES};
 use crate::paths::{self, Query};
 use crate::target::path_order;
@@ -12,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// One file to be read, and how.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The file relative to the project's root.
     pub name: Arc<str>,
@@ -20,8 +21,15 @@ pub struct Input {
     pub reading: Arc<Reading>,
 }
 
+/// By name alone: few files are read in two ways.
+impl std::hash::Hash for Input {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
 /// How a file is read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Citations in comments.
     Comments {
@@ -34,6 +42,19 @@ pub enum Reading {
     },
     /// A requirement file.
     Requirements,
+    /// A requirement file as the public tool reads it: an array goes by one of its names only.
+    StrictRequirements,
+}
+
+impl Reading {
+    /// How the requirement files of a project are read.
+    pub(crate) fn of_requirements(config: &Config) -> Self {
+        if config.strict_compat {
+            Self::StrictRequirements
+        } else {
+            Self::Requirements
+        }
+    }
 }
 
 /// What one file says.
@@ -49,6 +70,8 @@ pub struct FileFacts {
     pub annotations: Vec<Annotation>,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// The lines of its annotations, for findings about them.
+    pub cited_lines: CitedLines,
 }
 
 /// What the configuration's patterns mean.
@@ -81,7 +104,7 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
     let found = paths::find(root, &Fence::new(root, &config.allowed), &queries);
     let mut hits = vec![0_usize; queries.len()];
     let readings: Vec<Arc<Reading>> = (0..queries.len())
-        .map(|index| Arc::new(reading(config.sources.get(index))))
+        .map(|index| Arc::new(reading(config, config.sources.get(index))))
         .collect();
     let mut inputs = Vec::with_capacity(found.files.len());
     for (index, file) in found.files {
@@ -143,11 +166,10 @@ fn of_bytes(input: &Input, bytes: &[u8], known: Option<&Arc<FileFacts>>) -> Arc<
         return Arc::clone(known);
     }
     Arc::new(match std::str::from_utf8(bytes) {
-        Ok(text) => facts(input, text, hash),
+        Ok(text) => facts(input, text, hash, None),
         Err(error) => {
-            let mut facts = facts(input, &String::from_utf8_lossy(bytes), hash);
-            facts.diagnostics.push(not_utf8(&input.name, bytes, error));
-            facts
+            let fault = not_utf8(&input.name, bytes, error);
+            facts(input, &String::from_utf8_lossy(bytes), hash, Some(fault))
         }
     })
 }
@@ -161,14 +183,19 @@ fn unreadable(input: &Input, problem: &fence::Refused) -> FileFacts {
     }
 }
 
-/// Reads one text as the given input.
-pub fn parse(input: &Input, text: &str) -> FileFacts {
-    facts(input, text, *blake3::hash(text.as_bytes()).as_bytes())
+/// Reads one text as the given input; its hash is known already.
+pub(crate) fn parse(input: &Input, text: &str, hash: blake3::Hash) -> FileFacts {
+    facts(input, text, *hash.as_bytes(), None)
 }
 
-fn facts(input: &Input, text: &str, hash: [u8; 32]) -> FileFacts {
-    let (mut annotations, diagnostics) = match &*input.reading {
+fn facts(input: &Input, text: &str, hash: [u8; 32], fault: Option<Diagnostic>) -> FileFacts {
+    let (mut annotations, mut diagnostics) = match &*input.reading {
         Reading::Requirements => toml::extract(&input.name, text),
+        Reading::StrictRequirements => {
+            let (annotations, mut found) = toml::extract(&input.name, text);
+            found.extend(toml::doubled_arrays(&input.name, text));
+            (annotations, found)
+        }
         Reading::Comments {
             style, default_kind, ..
         } => comment::extract(comment::Source {
@@ -187,10 +214,14 @@ fn facts(input: &Input, text: &str, hash: [u8; 32]) -> FileFacts {
             annotation.blob_link = Some(Arc::clone(link));
         }
     }
+    annotations.shrink_to_fit();
+    diagnostics.extend(fault);
+    excerpt::attach(text, &mut diagnostics);
     FileFacts {
         name: Arc::clone(&input.name),
         hash,
         reading: Some(Arc::clone(&input.reading)),
+        cited_lines: CitedLines::of(text, &annotations),
         annotations,
         diagnostics,
     }
@@ -224,9 +255,9 @@ fn pattern(config: &Config, written: &str) -> String {
     written.chars().map(plain).collect()
 }
 
-fn reading(source: Option<&SourcePattern>) -> Reading {
+fn reading(config: &Config, source: Option<&SourcePattern>) -> Reading {
     match source {
-        None => Reading::Requirements,
+        None => Reading::of_requirements(config),
         Some(source) => Reading::Comments {
             style: source.style.clone(),
             default_kind: source.default_kind,

@@ -146,6 +146,31 @@ impl Coverage {
         }
     }
 
+    /// Coverage of a title of so many bytes by citations that quote nothing.
+    pub(crate) fn of_title<'a>(length: usize, references: impl IntoIterator<Item = &'a (u32, Kind)>) -> Self {
+        let mut coverage = Self {
+            spec: length,
+            incomplete: length,
+            ..Self::default()
+        };
+        for (id, kind) in references {
+            let covered = match kind {
+                Kind::Spec => continue,
+                Kind::Implementation => &mut coverage.citation,
+                Kind::Implication => &mut coverage.implication,
+                Kind::Test => &mut coverage.test,
+                Kind::Exception => &mut coverage.exception,
+                Kind::Todo => &mut coverage.todo,
+            };
+            *covered = length;
+            if *kind != Kind::Todo {
+                coverage.incomplete = 0;
+            }
+            coverage.related.push(*id);
+        }
+        coverage
+    }
+
     /// The state for people.
     //= specs/duvet.md#status
     //# A requirement that is cited as a whole but not tested as a whole MUST be told apart from one that is tested

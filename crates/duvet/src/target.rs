@@ -4,6 +4,7 @@
 //! people search for. Whether two spellings mean the same document is asked separately: [`canonical`].
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,17 +16,47 @@ pub struct Target {
     pub specification: String,
     /// Section id behind `#`.
     pub section: Option<String>,
+    /// The one spelling of the path, where another was written.
+    #[serde(skip)]
+    plain: Option<String>,
 }
 
 impl Target {
     /// Splits a target at its first `#`. An empty section counts as none.
     pub fn parse(text: &str) -> Self {
         let (specification, section) = text.split_once('#').unwrap_or((text, ""));
+        let specification = specification.trim();
+        let plain = match key(specification) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(plain) => Some(plain),
+        };
         Self {
-            specification: specification.trim().to_owned(),
+            plain,
+            specification: specification.to_owned(),
             section: Some(section.trim()).filter(|s| !s.is_empty()).map(str::to_owned),
         }
     }
+}
+
+impl Target {
+    /// What names the specification: [`key`] of what is written.
+    pub fn key(&self) -> &str {
+        self.plain.as_deref().unwrap_or(&self.specification)
+    }
+}
+
+/// The spelling that all spellings of one path share: `a//b` and `a/./b` are `a/b`, as the public tool has it. An address
+/// is its own.
+pub fn key(specification: &str) -> Cow<'_, str> {
+    let is_odd = specification.contains("//")
+        || specification.contains("/./")
+        || specification.ends_with('/')
+        || specification.ends_with("/.");
+    if !is_odd || is_url(specification) {
+        return specification.into();
+    }
+    let plain: std::path::PathBuf = Path::new(specification).components().collect();
+    plain.to_string_lossy().into_owned().into()
 }
 
 /// Targets of one file, each once: citations of one section share it.
@@ -172,6 +203,23 @@ mod tests {
             for b in names {
                 assert_eq!(path_order(a, b), Path::new(a).cmp(Path::new(b)), "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_path_are_one_specification() {
+        for (written, plain) in [
+            ("specs//a.md", "specs/a.md"),
+            ("specs/./a.md", "specs/a.md"),
+            ("specs/a.md/", "specs/a.md"),
+            ("./specs/a.md", "./specs/a.md"),
+            ("specs/../a.md", "specs/../a.md"),
+            ("https://example.com//a/./b/", "https://example.com//a/./b/"),
+        ] {
+            let target = Target::parse(&format!("{written}#x"));
+            assert_eq!((target.key(), target.specification.as_str()), (plain, written));
+            let is_equal = Path::new(written) == Path::new(plain);
+            assert!(is_equal || is_url(written));
         }
     }
 

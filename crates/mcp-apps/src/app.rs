@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_client::{CallError, Peer, RequestUpdate};
 use mcp_server::{Breaker, Context, Permit};
 use refusal::{Code, Refusal};
-use rmcp::model::{ClientRequest, ServerResult};
-use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 
-use crate::link::{Ear, Link};
 use crate::options::AppLimits;
 
 /// An app somebody supervises.
@@ -28,7 +27,7 @@ pub(crate) enum Phase {
     /// It was started and has not said hello yet.
     Starting,
     /// It can be called.
-    Running(Line),
+    Running(Peer),
     /// It ended, and will be started again.
     BackingOff {
         /// After this long.
@@ -40,22 +39,6 @@ pub(crate) enum Phase {
     Failed { problem: String },
     /// It was told to end.
     Stopped,
-}
-
-/// The way to a running app.
-#[derive(Clone)]
-pub(crate) struct Line {
-    peer: Peer<RoleClient>,
-    ear: Ear,
-}
-
-impl Line {
-    pub(crate) fn of(link: &Link) -> Self {
-        Self {
-            peer: link.peer().clone(),
-            ear: link.ear().clone(),
-        }
-    }
 }
 
 impl Phase {
@@ -114,9 +97,14 @@ impl App {
         self.doubts.notified().await;
     }
 
-    /// Sends a request to the app and gives its answer. Progress is passed on, and a caller who loses interest cancels
+    /// Sends a request to the app and gives the object it answers with. Progress is passed on, and a caller who loses interest cancels
     /// the request there too.
-    pub(crate) async fn ask(&self, cx: &Context, request: ClientRequest) -> Result<ServerResult, Refusal> {
+    pub(crate) async fn ask(
+        &self,
+        cx: &Context,
+        method: &str,
+        params: Value,
+    ) -> Result<Map<String, Value>, Refusal> {
         let limit = self.limits.call_timeout();
         //= specs/mcp-apps.md#calls
         //# A call that an app does not answer within its time limit MUST be answered with 1069 and the app's name.
@@ -130,27 +118,28 @@ impl App {
             self.about(Refusal::new(Code::Timeout, problem))
         };
         let deadline = tokio::time::Instant::now() + limit;
-        let line = tokio::time::timeout_at(deadline, self.line())
+        let peer = tokio::time::timeout_at(deadline, self.peer())
             .await
             .map_err(|_| late())??;
         //= specs/mcp-apps.md#calls
         //# After five failures in a row an app's calls MUST be refused with 1086 and its name until one call succeeded.
         let pass = self.breaker.enter().map_err(|refusal| self.about(refusal))?;
-        let fuse = Fuse { pass: Some(pass), cx };
-        let answered = match tokio::time::timeout_at(deadline, self.exchange(cx, &line, request)).await {
+        let guard = BreakerGuard { pass: Some(pass), cx };
+        let answered = match tokio::time::timeout_at(deadline, self.exchange(cx, &peer, method, params)).await
+        {
             Ok(answered) => answered,
             Err(_) => Err(late()),
         };
-        fuse.report(&answered);
+        guard.report(&answered);
         answered
     }
 
     /// The way to the app. Whoever calls while it starts waits for it.
-    async fn line(&self) -> Result<Line, Refusal> {
+    async fn peer(&self) -> Result<Peer, Refusal> {
         let mut phase = self.phase.subscribe();
         loop {
             match &*phase.borrow_and_update() {
-                Phase::Running(line) => return Ok(line.clone()),
+                Phase::Running(peer) => return Ok(peer.clone()),
                 Phase::Starting => {}
                 Phase::BackingOff { pause, .. } => {
                     self.note_asked();
@@ -174,54 +163,51 @@ impl App {
         }
     }
 
+    //= specs/mcp-apps.md#calls
+    //# A call that is cancelled MUST be cancelled at the app.
     async fn exchange(
         &self,
         cx: &Context,
-        line: &Line,
-        request: ClientRequest,
-    ) -> Result<ServerResult, Refusal> {
-        let options = PeerRequestOptions::no_options();
-        let sent = line.peer.send_cancellable_request(request, options).await;
-        let mut flight = Flight(Some(sent.map_err(|error| self.refused(&error))?));
-        let Some(handle) = flight.0.as_mut() else {
-            return Err(self.gone());
-        };
-        let mut progress = line.ear.follow(handle.progress_token.clone());
-        loop {
-            tokio::select! {
-                biased;
-                step = progress.next() => cx.progress(step.progress, step.total, step.message.as_deref()).await,
-                answered = &mut handle.rx => {
-                    flight.0 = None;
-                    return match answered {
-                        Ok(Ok(result)) => Ok(result),
-                        Ok(Err(error)) => Err(self.refused(&error)),
-                        Err(_) => Err(self.refused(&ServiceError::TransportClosed)),
-                    };
+        peer: &Peer,
+        method: &str,
+        params: Value,
+    ) -> Result<Map<String, Value>, Refusal> {
+        // Dropped, it is cancelled at the app.
+        let mut request = peer
+            .request(method, params)
+            .map_err(|error| self.refused(&error))?;
+        let result = loop {
+            match request.next().await {
+                RequestUpdate::Progress(step) => {
+                    cx.progress(step.progress, step.total, step.message.as_deref())
+                        .await;
                 }
+                RequestUpdate::Done(result) => break result,
             }
-        }
+        };
+        let text = result.map_err(|error| self.refused(&error))?;
+        serde_json::from_str(&text).map_err(|_| self.nonsense())
     }
 
-    /// What an app or the way to it said instead of an answer.
-    fn refused(&self, error: &ServiceError) -> Refusal {
+    /// What an app or the connection to it said instead of an answer.
+    fn refused(&self, error: &CallError) -> Refusal {
         let refusal = match error {
-            ServiceError::McpError(error) => {
-                let said: String = error.message.chars().take(500).collect();
-                let code = match error.code.0 {
+            CallError::Refused { code, message } => {
+                let said: String = message.chars().take(500).collect();
+                let refusal_code = match code {
                     -32602 => Code::InvalidParams,
                     -32002 => Code::ResourceNotFound,
                     _ => Code::RuleViolated,
                 };
-                Refusal::new(code, format!("the app {:?} refused: {said}", self.name))
+                Refusal::new(refusal_code, format!("the app {:?} refused: {said}", self.name))
                     .hint("Correct what the app complains about, and try again.")
-                    .fact("app_error_code", error.code.0)
+                    .fact("app_error_code", code)
             }
-            ServiceError::UnexpectedResponse => {
+            CallError::Unexpected(_) => {
                 let problem = format!("the app {:?} gave an answer that makes no sense", self.name);
                 Refusal::new(Code::DependencyUnavailable, problem)
             }
-            _ => {
+            CallError::Send(_) | CallError::Closed => {
                 let problem = format!("the app {:?} ended before it answered", self.name);
                 Refusal::new(Code::DependencyUnavailable, problem)
                     .hint("It is started again by itself; whether the call was done is not known.")
@@ -231,7 +217,7 @@ impl App {
     }
 
     pub(crate) fn nonsense(&self) -> Refusal {
-        self.refused(&ServiceError::UnexpectedResponse)
+        self.refused(&CallError::Unexpected(String::new()))
     }
 
     fn gone(&self) -> Refusal {
@@ -244,30 +230,13 @@ impl App {
     }
 }
 
-/// A request on its way; dropped, it is cancelled at the app.
-struct Flight(Option<RequestHandle<RoleClient>>);
-
-impl Drop for Flight {
-    //= specs/mcp-apps.md#calls
-    //# A call that is cancelled MUST be cancelled at the app.
-    fn drop(&mut self) {
-        if let Some(handle) = self.0.take() {
-            tokio::spawn(async move {
-                handle
-                    .cancel(Some("nobody waits for it any more".to_owned()))
-                    .await
-            });
-        }
-    }
-}
-
-/// A place at the breaker. A caller who lost interest teaches it nothing.
-struct Fuse<'a> {
+/// A breaker's permit. A caller who lost interest teaches it nothing.
+struct BreakerGuard<'a> {
     pass: Option<Permit<'a>>,
     cx: &'a Context,
 }
 
-impl Fuse<'_> {
+impl BreakerGuard<'_> {
     fn report<T>(mut self, answered: &Result<T, Refusal>) {
         let Some(pass) = self.pass.take() else { return };
         match answered {
@@ -277,7 +246,7 @@ impl Fuse<'_> {
     }
 }
 
-impl Drop for Fuse<'_> {
+impl Drop for BreakerGuard<'_> {
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take().filter(|_| self.cx.is_cancelled()) {
             pass.abandoned();

@@ -3,12 +3,8 @@
 use mcp_protocol::{Content, PromptMessage, ResourceContents, ToolResult};
 use mcp_server::Context;
 use refusal::Refusal;
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
-    JsonObject, ReadResourceRequest, ReadResourceRequestParams,
-};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::names;
@@ -20,12 +16,10 @@ impl App {
         &self,
         cx: &Context,
         tool: &str,
-        arguments: JsonObject,
+        arguments: Map<String, Value>,
     ) -> Result<ToolResult, Refusal> {
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let mut answer = self
-            .answer(cx, ClientRequest::CallToolRequest(CallToolRequest::new(params)))
-            .await?;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let mut answer = self.ask(cx, "tools/call", params).await?;
         let mut content: Vec<Content> = self.part(&mut answer, "content")?;
         content.iter_mut().for_each(|piece| self.readdress(piece));
         let mut result = ToolResult::of(content);
@@ -42,9 +36,7 @@ impl App {
         cx: &Context,
         uri: &str,
     ) -> Result<Vec<ResourceContents>, Refusal> {
-        let params = ReadResourceRequestParams::new(uri);
-        let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
-        let mut answer = self.answer(cx, request).await?;
+        let mut answer = self.ask(cx, "resources/read", json!({ "uri": uri })).await?;
         let mut contents: Vec<ResourceContents> = self.part(&mut answer, "contents")?;
         contents.iter_mut().for_each(|piece| self.rename(&mut piece.uri));
         Ok(contents)
@@ -54,24 +46,15 @@ impl App {
         &self,
         cx: &Context,
         prompt: &str,
-        arguments: JsonObject,
+        arguments: Map<String, Value>,
     ) -> Result<Vec<PromptMessage>, Refusal> {
-        let params = GetPromptRequestParams::new(prompt).with_arguments(arguments);
-        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        let mut answer = self.answer(cx, request).await?;
+        let params = json!({ "name": prompt, "arguments": arguments });
+        let mut answer = self.ask(cx, "prompts/get", params).await?;
         let mut messages: Vec<PromptMessage> = self.part(&mut answer, "messages")?;
         messages
             .iter_mut()
             .for_each(|message| self.readdress(&mut message.content));
         Ok(messages)
-    }
-
-    async fn answer(&self, cx: &Context, request: ClientRequest) -> Result<Map<String, Value>, Refusal> {
-        let result = self.ask(cx, request).await?;
-        match serde_json::to_value(result) {
-            Ok(Value::Object(answer)) => Ok(answer),
-            _ => Err(self.nonsense()),
-        }
     }
 
     fn part<T: DeserializeOwned>(&self, answer: &mut Map<String, Value>, name: &str) -> Result<T, Refusal> {

@@ -1,4 +1,4 @@
-//! Installing: an app is looked at, started once, held to its promises, and only then put on the shelf.
+//! Installing: an app is looked at, started once, held to its promises, and only then put among the installed ones.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -8,16 +8,16 @@ use refusal::{Code, Refusal};
 use serde_json::Value;
 
 use crate::bundle::Bundle;
+use crate::connection::AppConnection;
+use crate::install_dir::{AppLocation, AppRecord, InstallDir, files_in, taken};
 use crate::launch::check_settings;
-use crate::link::Link;
 use crate::manifest::Manifest;
 use crate::names;
 use crate::options::{AppLimits, AppOptions};
-use crate::shelf::{Place, Record, Shelf, files_in, taken};
 
 /// Where an app comes from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum AppSource {
     /// A bundle in a file.
     Bundle(PathBuf),
     /// A bundle as bytes.
@@ -37,9 +37,9 @@ pub enum Source {
 
 /// What is to be installed, and how.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct InstallRequest {
     /// Where it comes from.
-    pub source: Source,
+    pub source: AppSource,
     /// What it is to be called, when it is not what it calls itself.
     pub name: Option<String>,
     /// Further variables for its process.
@@ -48,16 +48,16 @@ pub struct Wanted {
     pub settings: BTreeMap<String, String>,
 }
 
-impl Source {
+impl AppSource {
     /// What somebody means by a word on a command line: an address, a manifest, a folder with one, or a bundle.
     pub fn named(word: &str) -> Result<Self, Refusal> {
         if word.starts_with("http://") || word.starts_with("https://") {
             let (url, headers) = (word.to_owned(), BTreeMap::new());
-            return Ok(Source::Url { url, headers });
+            return Ok(AppSource::Url { url, headers });
         }
         let path = PathBuf::from(word);
         if path.is_dir() {
-            return Ok(Source::ManifestFile(path.join("manifest.json")));
+            return Ok(AppSource::ManifestFile(path.join("manifest.json")));
         }
         if !path.exists() {
             let shown: String = word.chars().take(200).collect();
@@ -69,143 +69,141 @@ impl Source {
             .extension()
             .is_some_and(|kind| kind.eq_ignore_ascii_case("json"))
         {
-            return Ok(Source::ManifestFile(path));
+            return Ok(AppSource::ManifestFile(path));
         }
-        Ok(Source::Bundle(path))
+        Ok(AppSource::Bundle(path))
     }
 }
 
 /// Installs an app. Servers that run on the same folder notice by themselves.
 //= specs/mcp-apps.md#installing
 //# An app MUST be started once before it is installed, and be refused when it does not start.
-pub async fn install(options: &AppOptions, wanted: Wanted) -> Result<Record, Refusal> {
-    let shelf = Shelf::open(&options.folder)?;
-    if shelf.all()?.len() >= options.limits.max_apps {
+pub async fn install(options: &AppOptions, request: InstallRequest) -> Result<AppRecord, Refusal> {
+    let install_dir = InstallDir::open(&options.folder)?;
+    if install_dir.all()?.len() >= options.limits.max_apps {
         let problem = format!(
             "there are {} apps already, as many as there may be",
             options.limits.max_apps
         );
         return Err(Refusal::new(Code::QuotaExceeded, problem));
     }
-    if let Some(name) = &wanted.name {
+    if let Some(name) = &request.name {
         names::check_app(name)?;
     }
-    check_environment(&wanted.environment)?;
-    let stage = shelf.stage()?;
+    check_environment(&request.environment)?;
+    let stage = install_dir.stage()?;
     let files = files_in(stage.path());
-    let Wanted {
+    let InstallRequest {
         source,
         name,
         environment,
         settings,
-    } = wanted;
-    let is_address = matches!(source, Source::Url { .. });
+    } = request;
+    let is_address = matches!(source, AppSource::Url { .. });
     let limits = options.limits.clone();
     let (unpacked, called) = (files.clone(), name.clone());
     let prepared =
         tokio::task::spawn_blocking(move || prepare(source, called.as_deref(), &unpacked, &limits)).await;
-    let (mut manifest, place) =
+    let (mut manifest, location) =
         prepared.map_err(|_| Refusal::new(Code::InternalError, "the app could not be prepared"))??;
     check_settings(&manifest, &settings)?;
-    if shelf.holds(&manifest.name) {
+    if install_dir.holds(&manifest.name) {
         return Err(taken(&manifest.name));
     }
-    let mut record = Record {
+    let mut record = AppRecord {
         name: manifest.name.clone(),
         id: fresh_id(),
         installed_at: jiff::Timestamp::now().to_string(),
-        place,
+        location,
         manifest: manifest.clone(),
         environment,
         settings,
-        catalogue: Default::default(),
+        listing: Default::default(),
     };
-    let folder = match &record.place {
-        Place::Manifest { folder } => folder.clone(),
+    let folder = match &record.location {
+        AppLocation::Manifest { folder } => folder.clone(),
         _ => Some(files),
     };
-    let opened = Link::open(&record, folder.as_deref(), options, None).await;
-    let (link, catalogue) = opened.map_err(|unlinked| {
-        if !unlinked.last_words.is_empty() {
+    let opened = AppConnection::open(&record, folder.as_deref(), options, None).await;
+    let (connection, listing) = opened.map_err(|error| {
+        if !error.last_words.is_empty() {
             tracing::warn!(
                 app = record.name,
-                last_words = unlinked.last_words,
+                last_words = error.last_words,
                 "the app ended while it was tried"
             );
         }
-        unlinked.refusal
+        error.refusal
     })?;
-    link.close(options).await;
+    connection.close(options).await;
     if is_address {
-        describe(
-            &mut manifest,
-            &catalogue.title,
-            &catalogue.version,
-            name.as_deref(),
-        );
+        describe(&mut manifest, &listing.title, &listing.version, name.as_deref());
         names::check_app(&manifest.name)?;
-        if shelf.holds(&manifest.name) {
+        if install_dir.holds(&manifest.name) {
             return Err(taken(&manifest.name));
         }
         record.name.clone_from(&manifest.name);
         record.manifest = manifest;
     }
-    catalogue.check_promises(&record.manifest)?;
-    catalogue.check_names(&record.name, &options.reserved)?;
-    record.catalogue = catalogue;
-    shelf.put(stage, &record)?;
+    listing.check_promises(&record.manifest)?;
+    listing.check_names(&record.name, &options.reserved)?;
+    record.listing = listing;
+    install_dir.put(stage, &record)?;
     Ok(record)
 }
 
-/// Takes an app off the shelf. Servers that run on the same folder notice by themselves.
+/// Removes an app from the folder. Servers that run on the same folder notice by themselves.
 /// Gives what was known of it, if that could still be read.
-pub fn remove(options: &AppOptions, name: &str) -> Result<Option<Record>, Refusal> {
-    Shelf::open(&options.folder)?.remove(name)
+pub fn remove(options: &AppOptions, name: &str) -> Result<Option<AppRecord>, Refusal> {
+    InstallDir::open(&options.folder)?.remove(name)
 }
 
 /// Everything installed, by name.
-pub fn installed(options: &AppOptions) -> Result<Vec<Record>, Refusal> {
-    Shelf::open(&options.folder)?.all()
+pub fn installed(options: &AppOptions) -> Result<Vec<AppRecord>, Refusal> {
+    InstallDir::open(&options.folder)?.all()
 }
 
 /// What the servers say that run on this folder now.
-pub fn notices(options: &AppOptions) -> Result<Vec<crate::Notice>, Refusal> {
-    Ok(crate::notice::all(&Shelf::open(&options.folder)?))
+pub fn statuses(options: &AppOptions) -> Result<Vec<crate::AppStatus>, Refusal> {
+    Ok(crate::status::all(&InstallDir::open(&options.folder)?))
 }
 
 fn prepare(
-    source: Source,
+    source: AppSource,
     name: Option<&str>,
     files: &Path,
     limits: &AppLimits,
-) -> Result<(Manifest, Place), Refusal> {
+) -> Result<(Manifest, AppLocation), Refusal> {
     match source {
-        Source::Bundle(path) => {
+        AppSource::Bundle(path) => {
             let file = std::fs::File::open(path).map_err(|error| unopened("bundle", &error))?;
             Ok((
                 unpack(std::io::BufReader::new(file), name, files, limits)?,
-                Place::Bundle,
+                AppLocation::Bundle,
             ))
         }
-        Source::Packed(bytes) => Ok((unpack(Cursor::new(bytes), name, files, limits)?, Place::Bundle)),
-        Source::ManifestFile(path) => {
+        AppSource::Packed(bytes) => Ok((
+            unpack(Cursor::new(bytes), name, files, limits)?,
+            AppLocation::Bundle,
+        )),
+        AppSource::ManifestFile(path) => {
             let path = path
                 .canonicalize()
                 .map_err(|error| unopened("manifest", &error))?;
             let text = std::fs::read(&path).map_err(|error| unopened("manifest", &error))?;
             let manifest = started_by_command(Manifest::read(&text, name)?)?;
             let folder = path.parent().map(Path::to_owned);
-            Ok((manifest, Place::Manifest { folder }))
+            Ok((manifest, AppLocation::Manifest { folder }))
         }
-        Source::Manifest(value) => {
+        AppSource::Manifest(value) => {
             let manifest = started_by_command(Manifest::of(value, name)?)?;
-            Ok((manifest, Place::Manifest { folder: None }))
+            Ok((manifest, AppLocation::Manifest { folder: None }))
         }
-        Source::Url { url, headers } => {
+        AppSource::Url { url, headers } => {
             check_address(&url, &headers)?;
             let mut manifest = Manifest::default();
             describe(&mut manifest, "app", "", name);
-            Ok((manifest, Place::Url { url, headers }))
+            Ok((manifest, AppLocation::Url { url, headers }))
         }
     }
 }
@@ -311,7 +309,7 @@ fn fresh_id() -> String {
             .try_into()
             .unwrap_or_default();
     }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(bytes)
 }
 
 fn unopened(what: &str, error: &std::io::Error) -> Refusal {

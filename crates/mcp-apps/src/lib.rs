@@ -10,38 +10,41 @@
 //! kept in. The lists a client sees come from what an app had when it was last seen, so they are complete
 //! from the first moment, and a call to an app that is still starting waits for it.
 //!
-//! The second decision: **the shelf is a folder.** An app comes and goes by one rename. A command in another process
-//! changes the shelf, and running servers notice; installing over MCP does the same and nothing else.
+//! The second decision: **the registry is a folder.** An app comes and goes by one rename. A command in another process
+//! changes the folder, and running servers notice; installing over MCP does the same and nothing else.
 //!
-//! What the crate refuses to know: requirements, users (the server answers for them, see [`House`]), and the environment
+//! What the crate refuses to know: requirements, users (the server answers for them, see [`HostPolicy`]), and the environment
 //! of the process (it is told what to pass on, see [`AppOptions`]).
 
 mod app;
 mod bundle;
-mod catalogue;
+mod connection;
 mod forward;
-mod house;
 mod install;
+mod install_dir;
 mod launch;
-mod link;
+mod listing;
 mod manifest;
 mod methods;
 mod names;
-mod notice;
 mod options;
+mod policy;
 mod process;
-mod shelf;
+mod status;
 mod supervisor;
 mod surface;
-mod web;
 
-pub use catalogue::Catalogue;
-pub use house::{Act, House};
-pub use install::{Source, Wanted, install, installed, notices, remove};
-pub use manifest::{CommandPart, Family, Kind, Manifest, Override, Promised, ServerPart, UserSetting};
-pub use notice::Notice;
+pub use install::{AppSource, InstallRequest, install, installed, remove, statuses};
+pub use install_dir::{AppLocation, AppRecord};
+pub use listing::{
+    AppListing, ListedArgument, ListedHints, ListedPrompt, ListedResource, ListedTemplate, ListedTool,
+};
+pub use manifest::{
+    CommandSection, DeclaredName, Family, Manifest, PlatformOverride, ServerKind, ServerSection, UserSetting,
+};
 pub use options::{AppLimits, AppOptions, PASSED_ON};
-pub use shelf::{Place, Record};
+pub use policy::{AppOperation, HostPolicy};
+pub use status::AppStatus;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,12 +58,12 @@ use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::shelf::Shelf;
+use crate::install_dir::InstallDir;
 use crate::supervisor::Supervisor;
 use crate::surface::Surface;
 
-/// Changes of the shelf that come within this time are one.
-const SETTLE: Duration = Duration::from_millis(50);
+/// Changes of the folder that come within this time are one.
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// The apps of a server, running. Clones are the same; call [`close`](Apps::close) before the end.
 #[derive(Clone)]
@@ -68,12 +71,12 @@ pub struct Apps(Arc<Inner>);
 
 struct Inner {
     server: Server,
-    house: Arc<dyn House>,
+    policy: Arc<dyn HostPolicy>,
     options: Arc<AppOptions>,
-    shelf: Shelf,
+    install_dir: InstallDir,
     running: Mutex<BTreeMap<String, Running>>,
-    /// Held so that the shelf is watched.
-    watch: std::sync::Mutex<Option<(notify::RecommendedWatcher, JoinHandle<()>)>>,
+    /// Held so that the folder is watched.
+    file_watcher: parking_lot::Mutex<Option<(notify::RecommendedWatcher, JoinHandle<()>)>>,
 }
 
 /// An app somebody looks after.
@@ -86,18 +89,18 @@ struct Running {
 
 /// An installed app as it stands in lists.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedApp {
     /// Its name.
     pub name: String,
     /// What is known about it.
-    pub record: Record,
+    pub record: AppRecord,
     /// `starting`, `running`, `backing-off`, `failed` or `stopped`.
     pub state: &'static str,
     /// What is wrong, if anything is.
     pub problem: Option<String>,
 }
 
-impl Listed {
+impl ListedApp {
     // Fulfils 002 Req-App-002
     /// As `apps/list` tells it.
     //= specs/mcp-apps.md#methods
@@ -106,11 +109,11 @@ impl Listed {
         let manifest = &self.record.manifest;
         let mut value = json!({
             "name": self.name,
-            "title": manifest.display_name.as_ref().unwrap_or(&self.record.catalogue.title),
+            "title": manifest.display_name.as_ref().unwrap_or(&self.record.listing.title),
             "version": manifest.version,
             "description": manifest.description,
-            "capabilities": self.record.catalogue.capabilities(&self.name),
-            "source": self.record.place.name(),
+            "capabilities": self.record.listing.capabilities(&self.name),
+            "source": self.record.location.name(),
             "installed_at": self.record.installed_at,
             "state": self.state,
         });
@@ -122,19 +125,23 @@ impl Listed {
 }
 
 impl Apps {
-    /// Starts every installed app, serves `apps/*`, and follows the shelf from now on. Needs a running tokio.
+    /// Starts every installed app, serves `apps/*`, and follows the folder from now on. Needs a running tokio.
     //= specs/mcp-apps.md#supervision
     //# Every installed app MUST be started with the server.
-    pub async fn start(server: &Server, house: impl House, options: AppOptions) -> Result<Self, Refusal> {
-        let shelf = Shelf::open(&options.folder)?;
-        notice::clean_up(&shelf);
+    pub async fn start(
+        server: &Server,
+        policy: impl HostPolicy,
+        options: AppOptions,
+    ) -> Result<Self, Refusal> {
+        let install_dir = InstallDir::open(&options.folder)?;
+        status::clean_up(&install_dir);
         let apps = Self(Arc::new(Inner {
             server: server.clone(),
-            house: Arc::new(house),
+            policy: Arc::new(policy),
             options: Arc::new(options),
-            shelf,
+            install_dir,
             running: Mutex::default(),
-            watch: std::sync::Mutex::default(),
+            file_watcher: parking_lot::Mutex::default(),
         }));
         for method in methods::all(&apps) {
             server.add_method(method);
@@ -145,15 +152,15 @@ impl Apps {
     }
 
     /// Every installed app, and the state it is in.
-    pub fn list(&self) -> Result<Vec<Listed>, Refusal> {
-        let records = self.0.shelf.all()?;
-        // Whoever changes the shelf right now is told of in a moment.
+    pub fn list(&self) -> Result<Vec<ListedApp>, Refusal> {
+        let records = self.0.install_dir.all()?;
+        // Whoever changes the folder right now is told of in a moment.
         let running = self.0.running.try_lock().ok();
-        let listed = |record: Record| {
+        let listed = |record: AppRecord| {
             let phase = running
                 .as_ref()
                 .and_then(|running| Some(running.get(&record.name)?.app.phase()));
-            Listed {
+            ListedApp {
                 name: record.name.clone(),
                 state: phase.as_ref().map_or("starting", app::Phase::name),
                 problem: phase
@@ -167,20 +174,20 @@ impl Apps {
     }
 
     /// Installs an app and starts it.
-    pub async fn install(&self, wanted: Wanted) -> Result<Listed, Refusal> {
-        let record = install::install(&self.0.options, wanted).await?;
+    pub async fn install(&self, request: InstallRequest) -> Result<ListedApp, Refusal> {
+        let record = install::install(&self.0.options, request).await?;
         self.reconcile().await?;
         let listed = self
             .list()?
             .into_iter()
             .find(|listed| listed.record.id == record.id);
-        listed.ok_or_else(|| shelf::missing(&record.name))
+        listed.ok_or_else(|| install_dir::missing(&record.name))
     }
 
     /// Removes an app, and ends it.
     /// Gives what was known of it, if that could still be read.
-    pub async fn uninstall(&self, name: &str) -> Result<Option<Record>, Refusal> {
-        let record = self.0.shelf.remove(name)?;
+    pub async fn uninstall(&self, name: &str) -> Result<Option<AppRecord>, Refusal> {
+        let record = self.0.install_dir.remove(name)?;
         self.reconcile().await?;
         Ok(record)
     }
@@ -189,35 +196,35 @@ impl Apps {
     //= specs/mcp-apps.md#supervision
     //# When the server ends, every app MUST end with it.
     pub async fn close(&self) {
-        let watch = self.0.watch.lock().map(|mut watch| watch.take());
-        if let Ok(Some((_, task))) = watch {
+        let file_watcher = self.0.file_watcher.lock().take();
+        if let Some((_, task)) = file_watcher {
             task.abort();
         }
         let running = std::mem::take(&mut *self.0.running.lock().await);
         end(running.into_values()).await;
     }
 
-    pub(crate) fn house(&self) -> &dyn House {
-        &*self.0.house
+    pub(crate) fn policy(&self) -> &dyn HostPolicy {
+        &*self.0.policy
     }
 
     /// Refuses whoever may not change which apps there are.
     pub(crate) fn may_change(&self, cx: &Context) -> Result<(), Refusal> {
-        self.house().check(cx, Act::Manage)?;
+        self.policy().check(cx, AppOperation::Manage)?;
         if !self.0.options.install_over_mcp {
             return Err(Refusal::new(
                 Code::AuthzForbidden,
                 "apps cannot be installed or removed over MCP here",
             )
-            .hint("Use `spexus app`, or let an administrator set apps.install_over_mcp."));
+            .hint(self.0.options.no_install_hint.clone()));
         }
         Ok(())
     }
 
-    /// Starts what is on the shelf and not running, ends what runs and is not on the shelf.
+    /// Starts what is installed and not running, ends what runs and is not installed.
     async fn reconcile(&self) -> Result<(), Refusal> {
         let mut running = self.0.running.lock().await;
-        let records = self.0.shelf.all()?;
+        let records = self.0.install_dir.all()?;
         let stays = |name: &String, one: &mut Running| {
             records
                 .iter()
@@ -241,14 +248,14 @@ impl Apps {
     //# The end of an app, however often, MUST NOT make a call to another app fail.
     //= specs/mcp-apps.md#isolation
     //# A call to an app MUST NOT wait for another app.
-    fn look_after(&self, record: Record) -> Running {
+    fn look_after(&self, record: AppRecord) -> Running {
         let inner = &self.0;
         let app = App::new(&record.name, &inner.options.limits);
         let is_trusted = inner.options.trusted_readers.contains(&record.name);
-        let surface = Surface::new(&inner.server, &inner.house, &app, is_trusted);
+        let surface = Surface::new(&inner.server, &inner.policy, &app, &inner.options, is_trusted);
         //= specs/mcp-apps.md#lists
         //# What an app had when it was last seen MUST be listed while it starts.
-        if let Err(refusal) = surface.show(&record.catalogue) {
+        if let Err(refusal) = surface.show(&record.listing) {
             tracing::warn!(
                 app = record.name,
                 problem = refusal.message,
@@ -260,7 +267,7 @@ impl Apps {
             app: app.clone(),
             record,
             surface,
-            shelf: inner.shelf.clone(),
+            install_dir: inner.install_dir.clone(),
             options: inner.options.clone(),
             server: inner.server.clone(),
         };
@@ -269,7 +276,7 @@ impl Apps {
         Running { id, app, stop, task }
     }
 
-    /// Follows what other processes do to the shelf.
+    /// Follows what other processes do to the folder.
     //= specs/mcp-apps.md#installing
     //# A server MUST notice when another process installs or removes an app.
     fn follow(&self) -> Result<(), Refusal> {
@@ -281,7 +288,7 @@ impl Apps {
             }
         });
         let watching = watcher.and_then(|mut watcher| {
-            watcher.watch(self.0.shelf.folder(), notify::RecursiveMode::NonRecursive)?;
+            watcher.watch(self.0.install_dir.folder(), notify::RecursiveMode::NonRecursive)?;
             Ok(watcher)
         });
         let watcher = watching.map_err(|error| {
@@ -293,7 +300,7 @@ impl Apps {
         let task = tokio::spawn(async move {
             loop {
                 bell.notified().await;
-                tokio::time::sleep(SETTLE).await;
+                tokio::time::sleep(DEBOUNCE).await;
                 let Some(inner) = apps.upgrade() else { return };
                 if let Err(refusal) = Apps(inner).reconcile().await {
                     tracing::error!(
@@ -303,16 +310,14 @@ impl Apps {
                 }
             }
         });
-        if let Ok(mut watch) = self.0.watch.lock() {
-            *watch = Some((watcher, task));
-        }
+        *self.0.file_watcher.lock() = Some((watcher, task));
         Ok(())
     }
 }
 
 /// Ends apps, all at once, and waits for it.
 async fn end(apps: impl IntoIterator<Item = Running>) {
-    let told: Vec<JoinHandle<()>> = apps
+    let stopping: Vec<JoinHandle<()>> = apps
         .into_iter()
         .map(|one| {
             // A task that is over hears nothing.
@@ -320,7 +325,7 @@ async fn end(apps: impl IntoIterator<Item = Running>) {
             one.task
         })
         .collect();
-    for task in told {
+    for task in stopping {
         let _ = task.await;
     }
 }

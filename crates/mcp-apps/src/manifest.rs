@@ -30,13 +30,13 @@ pub struct Manifest {
     pub description: String,
     /// How it is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<ServerPart>,
+    pub server: Option<ServerSection>,
     /// The tools it promises to have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Promised>,
+    pub tools: Vec<DeclaredName>,
     /// The prompts it promises to have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prompts: Vec<Promised>,
+    pub prompts: Vec<DeclaredName>,
     /// The families it promises to serve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Family>,
@@ -47,22 +47,22 @@ pub struct Manifest {
 
 /// How an app is started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerPart {
+pub struct ServerSection {
     /// What kind of program it is.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: ServerKind,
     /// The file that is started, inside its bundle.
     #[serde(default)]
     pub entry_point: String,
     /// The command line, when it is not the usual one for the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mcp_config: Option<CommandPart>,
+    pub mcp_config: Option<CommandSection>,
 }
 
 /// What kind of program an app is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ServerKind {
     /// For Node.js.
     Node,
     /// For Python.
@@ -76,7 +76,7 @@ pub enum Kind {
 
 /// A command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CommandPart {
+pub struct CommandSection {
     /// The program.
     #[serde(default)]
     pub command: String,
@@ -88,12 +88,12 @@ pub struct CommandPart {
     pub env: BTreeMap<String, String>,
     /// What is different on a platform: `linux`, `darwin`, `win32`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub platform_overrides: BTreeMap<String, Override>,
+    pub platform_overrides: BTreeMap<String, PlatformOverride>,
 }
 
 /// What is different on a platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Override {
+pub struct PlatformOverride {
     /// Another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -107,7 +107,7 @@ pub struct Override {
 
 /// Something an app promises to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Promised {
+pub struct DeclaredName {
     /// Its name.
     pub name: String,
 }
@@ -224,7 +224,7 @@ impl Manifest {
     }
 
     /// The command line before variables are filled in; `None` for an app that is an address.
-    pub(crate) fn command(&self) -> Option<CommandPart> {
+    pub(crate) fn command(&self) -> Option<CommandSection> {
         let server = self.server.as_ref()?;
         let mut part = server.mcp_config.clone().unwrap_or_else(|| server.usual());
         if let Some(other) = part.platform_overrides.remove(platform()) {
@@ -236,7 +236,7 @@ impl Manifest {
     }
 }
 
-impl ServerPart {
+impl ServerSection {
     fn check(&self) -> Result<(), Refusal> {
         inside("server.entry_point", &self.entry_point)?;
         let Some(part) = &self.mcp_config else {
@@ -273,18 +273,18 @@ impl ServerPart {
         Ok(())
     }
 
-    fn usual(&self) -> CommandPart {
+    fn usual(&self) -> CommandSection {
         let file = format!("${{__dirname}}/{}", self.entry_point);
         let (command, args) = match self.kind {
-            Kind::Node => ("node".to_owned(), vec![file]),
-            Kind::Python => ("python3".to_owned(), vec![file]),
-            Kind::Uv => ("uv".to_owned(), vec!["run".to_owned(), file]),
-            Kind::Binary => (file, Vec::new()),
+            ServerKind::Node => ("node".to_owned(), vec![file]),
+            ServerKind::Python => ("python3".to_owned(), vec![file]),
+            ServerKind::Uv => ("uv".to_owned(), vec!["run".to_owned(), file]),
+            ServerKind::Binary => (file, Vec::new()),
         };
-        CommandPart {
+        CommandSection {
             command,
             args,
-            ..CommandPart::default()
+            ..CommandSection::default()
         }
     }
 }

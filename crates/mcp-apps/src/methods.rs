@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::house::Act;
-use crate::install::{Source, Wanted};
-use crate::{Apps, Listed};
+use crate::install::{AppSource, InstallRequest};
+use crate::policy::AppOperation;
+use crate::{Apps, ListedApp};
 
 /// All methods of this family.
 pub(crate) fn all(apps: &Apps) -> Vec<CustomMethod> {
@@ -36,8 +36,8 @@ where
             let began = Instant::now();
             let done = run(apps.clone(), cx.clone(), params).await;
             let what = done.as_ref().map_or("", |(what, _)| what.as_str());
-            apps.house()
-                .note(&cx, name, what, began.elapsed(), done.as_ref().map(drop));
+            apps.policy()
+                .audit(&cx, name, what, began.elapsed(), done.as_ref().map(drop));
             done.map(|(_, answer)| answer)
         }
     })
@@ -47,8 +47,8 @@ where
 //= specs/mcp-apps.md#methods
 //# `apps/list` MUST list every installed app with its name, version, description, capabilities and state.
 async fn list(apps: Apps, cx: Context, _params: Value) -> Result<(String, Value), Refusal> {
-    apps.house().check(&cx, Act::List)?;
-    let listed: Vec<Value> = apps.list()?.iter().map(Listed::to_value).collect();
+    apps.policy().check(&cx, AppOperation::List)?;
+    let listed: Vec<Value> = apps.list()?.iter().map(ListedApp::to_value).collect();
     Ok((String::new(), json!({ "apps": listed })))
 }
 
@@ -81,7 +81,7 @@ async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Valu
     apps.may_change(&cx)?;
     let asked: Install = read(params)?;
     let source = match (asked.bundle, asked.manifest, asked.url) {
-        (Some(text), None, None) => Source::Packed(STANDARD.decode(text).map_err(|_| {
+        (Some(text), None, None) => AppSource::Packed(STANDARD.decode(text).map_err(|_| {
             Refusal::field(
                 Code::InvalidParams,
                 "bundle",
@@ -89,8 +89,8 @@ async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Valu
                 "a bundle as base64",
             )
         })?),
-        (None, Some(manifest), None) => Source::Manifest(manifest),
-        (None, None, Some(url)) => Source::Url {
+        (None, Some(manifest), None) => AppSource::Manifest(manifest),
+        (None, None, Some(url)) => AppSource::Url {
             url,
             headers: asked.headers,
         },
@@ -104,13 +104,13 @@ async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Valu
             ));
         }
     };
-    let wanted = Wanted {
+    let request = InstallRequest {
         source,
         name: asked.name,
         environment: asked.env,
         settings: asked.settings,
     };
-    let listed = apps.install(wanted).await?;
+    let listed = apps.install(request).await?;
     Ok((listed.name.clone(), json!({ "app": listed.to_value() })))
 }
 

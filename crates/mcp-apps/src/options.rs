@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mcp_client::Backoff;
 use mcp_server::BreakerSettings;
 
 /// Everything that is decided before apps are started.
@@ -18,10 +19,16 @@ pub struct AppOptions {
     pub install_over_mcp: bool,
     /// Names of tools and prompts that belong to the server itself.
     pub reserved: BTreeSet<String>,
-    /// Who the server is, as apps are told.
+    /// The server's name and version, as apps are told. Metrics, `_meta` keys and hints begin with the name.
     pub host: (String, String),
     /// Apps whose word is taken for it that a tool only reads; the tools of all others count as writing.
     pub trusted_readers: BTreeSet<String>,
+    /// The counter of restarts among the server's metrics.
+    pub restarts_metric: String,
+    /// The key under which a tool's `_meta` names its app.
+    pub meta_key: String,
+    /// What to do instead, for whoever may not install apps over MCP.
+    pub no_install_hint: String,
     /// Where the limits are.
     pub limits: AppLimits,
 }
@@ -39,6 +46,9 @@ impl AppOptions {
             reserved: BTreeSet::new(),
             host: ("mcp-apps".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             trusted_readers: BTreeSet::new(),
+            restarts_metric: "mcp_app_restarts_total".to_owned(),
+            meta_key: "mcp-apps/app".to_owned(),
+            no_install_hint: "Let an administrator set apps.install_over_mcp.".to_owned(),
             limits: AppLimits::default(),
         }
     }
@@ -111,6 +121,14 @@ impl Default for AppLimits {
 }
 
 impl AppLimits {
+    /// The backoff between two starts of an app that ends.
+    pub(crate) fn restart_backoff(&self) -> Backoff {
+        Backoff {
+            first_ms: self.first_pause_ms,
+            max_ms: self.longest_pause_ms,
+        }
+    }
+
     pub(crate) fn start_timeout(&self) -> Duration {
         Duration::from_millis(self.start_timeout_ms)
     }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -73,7 +74,7 @@ impl Process {
 
     /// What it wrote last to its error output, for the log and for administrators.
     pub(crate) fn last_words(&self) -> String {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.said.lock();
         let bytes: Vec<u8> = said.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
@@ -121,7 +122,7 @@ async fn listen(errors: ChildStderr, said: Arc<Mutex<VecDeque<u8>>>) {
         if read == 0 {
             return;
         }
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = said.lock();
         said.extend(&buffer[..read]);
         let over = said.len().saturating_sub(LAST_WORDS_BYTES);
         said.drain(..over);

@@ -7,12 +7,12 @@ use refusal::Refusal;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::app::{App, Line, Phase};
-use crate::catalogue::Catalogue;
-use crate::link::{Link, NotLinked};
-use crate::notice::Notice;
-use crate::options::{AppLimits, AppOptions};
-use crate::shelf::{Record, Shelf};
+use crate::app::{App, Phase};
+use crate::connection::{AppConnection, ConnectError};
+use crate::install_dir::{AppRecord, InstallDir};
+use crate::listing::AppListing;
+use crate::options::AppOptions;
+use crate::status::AppStatus;
 use crate::surface::Surface;
 
 /// Lists that change all the time are read this often at most.
@@ -22,9 +22,9 @@ const BETWEEN_LISTS: Duration = Duration::from_millis(250);
 /// Everything the task needs.
 pub(crate) struct Supervisor {
     pub(crate) app: Arc<App>,
-    pub(crate) record: Record,
+    pub(crate) record: AppRecord,
     pub(crate) surface: Surface,
-    pub(crate) shelf: Shelf,
+    pub(crate) install_dir: InstallDir,
     pub(crate) options: Arc<AppOptions>,
     pub(crate) server: mcp_server::Server,
 }
@@ -52,12 +52,12 @@ enum Step {
 impl Supervisor {
     /// Runs until `stop` is told or dropped.
     pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
-        let mut notice = Notice::new(&self.app.name);
+        let mut status = AppStatus::new(&self.app.name);
         let mut failures = 0;
         loop {
-            self.enter(&mut notice, Phase::Starting);
+            self.enter(&mut status, Phase::Starting);
             let began = Instant::now();
-            match self.live(&mut notice, &mut stop).await {
+            match self.live(&mut status, &mut stop).await {
                 Ending::Told => break,
                 Ending::Hopeless(refusal) => {
                     tracing::error!(
@@ -67,7 +67,7 @@ impl Supervisor {
                     );
                     let problem = refusal.message;
                     self.surface.clear();
-                    self.enter(&mut notice, Phase::Failed { problem });
+                    self.enter(&mut status, Phase::Failed { problem });
                     let _ = stop.await;
                     break;
                 }
@@ -75,20 +75,22 @@ impl Supervisor {
                     if began.elapsed() >= Duration::from_millis(self.options.limits.steady_after_ms) {
                         failures = 0;
                     }
-                    let pause = pause(failures, &self.options.limits);
+                    //= specs/mcp-apps.md#supervision
+                    //# An app that ended MUST be started again after a pause that grows with each failure, up to a limit.
+                    let pause = self.options.limits.restart_backoff().delay(failures);
                     failures += 1;
-                    notice.restarts += 1;
-                    notice.last_words = last_words;
-                    metrics::counter!("spexus_app_restarts_total", "app" => self.app.name.clone())
+                    status.restarts += 1;
+                    status.last_words = last_words;
+                    metrics::counter!(self.options.restarts_metric.clone(), "app" => self.app.name.clone())
                         .increment(1);
                     tracing::warn!(
                         app = self.app.name,
                         problem,
-                        last_words = notice.last_words,
+                        last_words = status.last_words,
                         pause_ms = pause.as_millis(),
                         "the app ended and will be started again"
                     );
-                    self.enter(&mut notice, Phase::BackingOff { pause, problem });
+                    self.enter(&mut status, Phase::BackingOff { pause, problem });
                     tokio::select! {
                         () = rest(&self.app, pause) => {}
                         _ = &mut stop => break,
@@ -98,13 +100,13 @@ impl Supervisor {
         }
         self.surface.clear();
         self.app.enter(Phase::Stopped);
-        notice.forget(&self.shelf);
+        status.forget(&self.install_dir);
     }
 
     /// One life of the app.
-    async fn live(&mut self, notice: &mut Notice, stop: &mut oneshot::Receiver<()>) -> Ending {
-        let files = self.shelf.files_of(&self.record);
-        let opening = Link::open(
+    async fn live(&mut self, status: &mut AppStatus, stop: &mut oneshot::Receiver<()>) -> Ending {
+        let files = self.install_dir.files_of(&self.record);
+        let opening = AppConnection::open(
             &self.record,
             files.as_deref(),
             &self.options,
@@ -114,46 +116,50 @@ impl Supervisor {
             opened = opening => opened,
             _ = &mut *stop => return Ending::Told,
         };
-        let (mut link, catalogue) = match opened {
+        let (mut connection, listing) = match opened {
             Ok(opened) => opened,
-            Err(NotLinked { refusal, last_words }) => {
+            Err(ConnectError { refusal, last_words }) => {
                 return Ending::Broke {
                     problem: refusal.message,
                     last_words,
                 };
             }
         };
-        if let Err(refusal) = self.take(catalogue) {
-            link.kill().await;
+        if let Err(refusal) = self.take(listing) {
+            connection.kill().await;
             return Ending::Hopeless(refusal);
         }
-        notice.process = link.process_id();
-        self.enter(notice, Phase::Running(Line::of(&link)));
-        let ending = self.watch(&mut link, stop).await;
-        notice.process = None;
+        status.process = connection.process_id();
+        self.enter(status, Phase::Running(connection.peer().clone()));
+        let ending = self.supervise(&mut connection, stop).await;
+        status.process = None;
         match &ending {
             // Nobody calls it any more before its end is begun.
             Ending::Told => {
                 self.app.enter(Phase::Stopped);
-                link.close(&self.options).await;
+                connection.close(&self.options).await;
             }
-            _ => link.kill().await,
+            _ => connection.kill().await,
         }
         ending
     }
 
     /// Watches over a running app until it ends, hangs or is told to end.
-    async fn watch(&mut self, link: &mut Link, stop: &mut oneshot::Receiver<()>) -> Ending {
+    async fn supervise(
+        &mut self,
+        connection: &mut AppConnection,
+        stop: &mut oneshot::Receiver<()>,
+    ) -> Ending {
         loop {
-            let ear = link.ear().clone();
+            let notifications = connection.notifications().clone();
             let step = tokio::select! {
-                problem = link.over() => Step::Over(problem),
+                problem = connection.closed() => Step::Over(problem),
                 () = self.app.doubted() => Step::Doubted,
-                () = ear.lists_changed() => Step::ListsChanged,
+                () = notifications.lists_changed() => Step::ListsChanged,
                 _ = &mut *stop => return Ending::Told,
             };
             let ending = tokio::select! {
-                ending = self.follow(link, step) => ending,
+                ending = self.follow(connection, step) => ending,
                 _ = &mut *stop => return Ending::Told,
             };
             if let Some(ending) = ending {
@@ -163,70 +169,56 @@ impl Supervisor {
     }
 
     /// Does what follows from what happened; the app's end, if it comes to that.
-    async fn follow(&mut self, link: &Link, step: Step) -> Option<Ending> {
+    async fn follow(&mut self, connection: &AppConnection, step: Step) -> Option<Ending> {
         let problem = match step {
             Step::Over(problem) => problem,
             //= specs/mcp-apps.md#supervision
             //# An app that was late and then gives no sign of life MUST be ended and started again.
-            Step::Doubted if link.lives(&self.options).await => return None,
+            Step::Doubted if connection.is_alive(&self.options).await => return None,
             Step::Doubted => "it does not answer any more".to_owned(),
-            Step::ListsChanged => match self.relist(link).await {
+            Step::ListsChanged => match self.relist(connection).await {
                 Some(Ok(())) => return None,
                 Some(Err(refusal)) => return Some(Ending::Hopeless(refusal)),
                 None => "it cannot list what it has any more".to_owned(),
             },
         };
-        let last_words = link.last_words();
+        let last_words = connection.last_words();
         Some(Ending::Broke { problem, last_words })
     }
 
     /// Reads the lists again; nothing when the app cannot give them.
-    async fn relist(&mut self, link: &Link) -> Option<Result<(), Refusal>> {
+    async fn relist(&mut self, connection: &AppConnection) -> Option<Result<(), Refusal>> {
         let limits = &self.options.limits;
-        let asking = Catalogue::ask(link.peer(), limits.max_listed);
-        let catalogue = tokio::time::timeout(limits.start_timeout(), asking)
+        let asking = connection.list(limits.max_listed);
+        let listing = tokio::time::timeout(limits.start_timeout(), asking)
             .await
             .ok()?
             .ok()?;
-        let taken = self.take(catalogue);
+        let taken = self.take(listing);
         tokio::time::sleep(BETWEEN_LISTS).await;
         Some(taken)
     }
 
     /// Takes over what an app has, and remembers it for the next start.
-    fn take(&mut self, catalogue: Catalogue) -> Result<(), Refusal> {
-        catalogue.check_names(&self.app.name, &self.options.reserved)?;
-        self.surface.show(&catalogue)?;
-        if self.record.catalogue != catalogue {
-            self.record.catalogue = catalogue;
-            self.shelf.note(&self.record);
+    fn take(&mut self, listing: AppListing) -> Result<(), Refusal> {
+        listing.check_names(&self.app.name, &self.options.reserved)?;
+        self.surface.show(&listing)?;
+        if self.record.listing != listing {
+            self.record.listing = listing;
+            self.install_dir.note(&self.record);
         }
         Ok(())
     }
 
-    fn enter(&self, notice: &mut Notice, phase: Phase) {
-        notice.state = phase.name().to_owned();
-        notice.problem = phase.problem().map(str::to_owned);
+    fn enter(&self, status: &mut AppStatus, phase: Phase) {
+        status.state = phase.name().to_owned();
+        status.problem = phase.problem().map(str::to_owned);
         if !matches!(phase, Phase::Running(_)) {
-            notice.process = None;
+            status.process = None;
         }
         self.app.enter(phase);
-        notice.keep(&self.shelf);
+        status.keep(&self.install_dir);
     }
-}
-
-/// Twice as long each time, and never quite the same: apps that fell together do not rise together.
-//= specs/mcp-apps.md#supervision
-//# An app that ended MUST be started again after a pause that grows with each failure, up to a limit.
-fn pause(failures: u32, limits: &AppLimits) -> Duration {
-    let full = limits
-        .first_pause_ms
-        .saturating_mul(1 << failures.min(30))
-        .min(limits.longest_pause_ms);
-    let mut byte = [0];
-    // Without randomness the pause is the full one, which is right too.
-    let _ = getrandom::fill(&mut byte);
-    Duration::from_millis(full - full / 2 * u64::from(byte[0]) / 255)
 }
 
 /// Waits before an app is started again: for the whole pause while nobody calls it, and not longer than the limit for
@@ -248,6 +240,7 @@ async fn rest(app: &App, pause: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::AppLimits;
 
     // proves 002 Resil-002
     //= specs/mcp-apps.md#supervision
@@ -257,7 +250,7 @@ mod tests {
     async fn an_app_somebody_waits_for_is_started_again_within_four_seconds() {
         let limits = AppLimits::default();
         let app = App::new("x", &limits);
-        let longest = pause(100, &limits);
+        let longest = limits.restart_backoff().delay(100);
         assert!(longest >= Duration::from_secs(30), "nobody asks: {longest:?}");
         for (called_after, rested) in [
             (None, longest),
@@ -301,7 +294,7 @@ mod tests {
     fn pauses_grow_up_to_a_limit() {
         let limits = AppLimits::default();
         for (failures, full) in [(0, 250), (1, 500), (3, 2_000), (8, 60_000), (4_000_000, 60_000)] {
-            let pause = u64::try_from(pause(failures, &limits).as_millis()).unwrap();
+            let pause = u64::try_from(limits.restart_backoff().delay(failures).as_millis()).unwrap();
             assert!((full / 2..=full).contains(&pause), "{failures}: {pause}");
         }
     }

@@ -1,19 +1,22 @@
 //! What an app has, as part of the server: registered under the app's name, and taken out when the app goes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_protocol::{Arguments, PromptArgument, ToolAnnotations, uri};
 use mcp_server::{Context, Prompt, ReadRequest, Resource, ResourceTemplate, Server, Tool};
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
-use rmcp::model;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::catalogue::Catalogue;
-use crate::house::House;
+use crate::listing::{
+    AppListing, ListedArgument, ListedHints, ListedPrompt, ListedResource, ListedTemplate, ListedTool,
+};
 use crate::manifest::Family;
 use crate::names;
+use crate::options::AppOptions;
+use crate::policy::HostPolicy;
 
 /// The runtime's own limit comes a moment after the app's, whose refusal says more.
 const AFTERWARDS: Duration = Duration::from_secs(1);
@@ -21,8 +24,10 @@ const AFTERWARDS: Duration = Duration::from_secs(1);
 /// Everything one app has registered.
 pub(crate) struct Surface {
     server: Server,
-    house: Arc<dyn House>,
+    policy: Arc<dyn HostPolicy>,
     app: Arc<App>,
+    /// The key under which `_meta` names the app.
+    meta_key: String,
     /// Whether the app is believed when it says that a tool only reads.
     is_trusted: bool,
     shown: Mutex<Shown>,
@@ -30,7 +35,7 @@ pub(crate) struct Surface {
 
 #[derive(Default)]
 struct Shown {
-    catalogue: Option<Catalogue>,
+    listing: Option<AppListing>,
     tools: Vec<String>,
     resources: Vec<String>,
     templates: Vec<String>,
@@ -38,11 +43,18 @@ struct Shown {
 }
 
 impl Surface {
-    pub(crate) fn new(server: &Server, house: &Arc<dyn House>, app: &Arc<App>, is_trusted: bool) -> Self {
+    pub(crate) fn new(
+        server: &Server,
+        policy: &Arc<dyn HostPolicy>,
+        app: &Arc<App>,
+        options: &AppOptions,
+        is_trusted: bool,
+    ) -> Self {
         Self {
             server: server.clone(),
-            house: house.clone(),
+            policy: policy.clone(),
             app: app.clone(),
+            meta_key: options.meta_key.clone(),
             is_trusted,
             shown: Mutex::default(),
         }
@@ -51,14 +63,14 @@ impl Surface {
     /// Shows what an app has now in the place of what it had; nothing is told when nothing changed.
     //= specs/mcp-apps.md#lists
     //# What an app has MUST be listed as soon as it has it and no longer than it has it, and every change MUST be told.
-    pub(crate) fn show(&self, catalogue: &Catalogue) -> Result<(), Refusal> {
+    pub(crate) fn show(&self, listing: &AppListing) -> Result<(), Refusal> {
         let mut shown = self.lock();
-        let before = shown.catalogue.clone().unwrap_or_default();
-        if shown.catalogue.as_ref() == Some(catalogue) {
+        let before = shown.listing.clone().unwrap_or_default();
+        if shown.listing.as_ref() == Some(listing) {
             return Ok(());
         }
-        if before.tools != catalogue.tools {
-            let tools: Vec<Tool> = catalogue.tools.iter().map(|tool| self.tool(tool)).collect();
+        if before.tools != listing.tools {
+            let tools: Vec<Tool> = listing.tools.iter().map(|tool| self.tool(tool)).collect();
             let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
             //= specs/mcp-apps.md#lists
             //# What an app says of its own tools MUST NOT give anyone a right, unless the operator trusts the app for it.
@@ -66,9 +78,9 @@ impl Surface {
                 .iter()
                 .map(|tool| self.is_trusted && tool.annotations.read_only_hint == Some(true))
                 .collect();
-            // The house knows a tool before it can be seen, and forgets it after.
+            // The server knows a tool before it can be seen, and forgets it after.
             for (name, reads) in names.iter().zip(reading) {
-                self.house.admit(name, reads);
+                self.policy.tool_added(name, reads);
             }
             let exchanged = self.server.exchange_tools(&shown.tools, tools);
             let gone = match &exchanged {
@@ -76,12 +88,12 @@ impl Surface {
                 Err(_) => names,
             };
             for name in gone.iter().filter(|name| !shown.tools.contains(name)) {
-                self.house.dismiss(name);
+                self.policy.tool_removed(name);
             }
             exchanged?;
         }
-        if before.resources != catalogue.resources {
-            let resources: Vec<Resource> = catalogue
+        if before.resources != listing.resources {
+            let resources: Vec<Resource> = listing
                 .resources
                 .iter()
                 .filter_map(|r| self.resource(r))
@@ -90,8 +102,8 @@ impl Surface {
             self.server.exchange_resources(&shown.resources, resources)?;
             shown.resources = uris;
         }
-        if before.templates != catalogue.templates || before.families != catalogue.families {
-            let templates = self.templates(catalogue);
+        if before.templates != listing.templates || before.families != listing.families {
+            let templates = self.templates(listing);
             let uris = templates
                 .iter()
                 .map(|template| template.uri_template.clone())
@@ -99,36 +111,32 @@ impl Surface {
             self.server.exchange_templates(&shown.templates, templates)?;
             shown.templates = uris;
         }
-        if before.prompts != catalogue.prompts {
-            let prompts: Vec<Prompt> = catalogue
-                .prompts
-                .iter()
-                .map(|prompt| self.prompt(prompt))
-                .collect();
+        if before.prompts != listing.prompts {
+            let prompts: Vec<Prompt> = listing.prompts.iter().map(|prompt| self.prompt(prompt)).collect();
             let names = prompts.iter().map(|prompt| prompt.name.clone()).collect();
             self.server.exchange_prompts(&shown.prompts, prompts)?;
             shown.prompts = names;
         }
-        shown.catalogue = Some(catalogue.clone());
+        shown.listing = Some(listing.clone());
         Ok(())
     }
 
     /// Takes everything out.
     pub(crate) fn clear(&self) {
         // Nothing comes in, so nothing can be refused.
-        let _ = self.show(&Catalogue::default());
+        let _ = self.show(&AppListing::default());
     }
 
-    fn tool(&self, tool: &model::Tool) -> Tool {
-        let (app, house, own) = (self.app.clone(), self.house.clone(), tool.name.to_string());
+    fn tool(&self, tool: &ListedTool) -> Tool {
+        let (app, policy, own) = (self.app.clone(), self.policy.clone(), tool.name.clone());
         let name = names::of(&self.app.name, &own);
         let noted = name.clone();
         let run = move |cx: Context, arguments: Arguments| {
-            let (app, house, own, noted) = (app.clone(), house.clone(), own.clone(), noted.clone());
+            let (app, policy, own, noted) = (app.clone(), policy.clone(), own.clone(), noted.clone());
             async move {
                 let began = Instant::now();
                 let answered = app.call_tool(&cx, &own, arguments.0).await;
-                house.note(
+                policy.audit(
                     &cx,
                     "tools/call",
                     &noted,
@@ -147,16 +155,16 @@ impl Surface {
             .title
             .clone()
             .or_else(|| tool.annotations.as_ref()?.title.clone());
-        made.output_schema = tool.output_schema.as_deref().map(object);
-        made.icons = converted(&tool.icons).unwrap_or_default();
-        made.meta = converted(&tool.meta).unwrap_or_default();
+        made.output_schema = tool.output_schema.as_ref().map(object);
+        made.icons = decoded(tool.icons.as_ref()).unwrap_or_default();
+        made.meta = tool.meta.clone().unwrap_or_default();
         made.meta
-            .insert("spexus/app".to_owned(), self.app.name.clone().into());
+            .insert(self.meta_key.clone(), self.app.name.clone().into());
         made
     }
 
     /// A resource; one whose address cannot be written in canonical form is left out.
-    fn resource(&self, resource: &model::Resource) -> Option<Resource> {
+    fn resource(&self, resource: &ListedResource) -> Option<Resource> {
         let ours = names::ours(&self.app.name, &resource.uri)?;
         if let Err(refusal) = uri::require_canonical(&ours) {
             tracing::debug!(
@@ -175,16 +183,16 @@ impl Surface {
         let mut made = Resource::new(ours, &resource.name, description, mime_type, self.read());
         made.title.clone_from(&resource.title);
         made.size = resource.size;
-        made.icons = converted(&resource.icons).unwrap_or_default();
-        made.annotations = converted(&resource.annotations);
-        made.meta = converted(&resource.meta).unwrap_or_default();
+        made.icons = decoded(resource.icons.as_ref()).unwrap_or_default();
+        made.annotations = decoded(resource.annotations.as_ref());
+        made.meta = resource.meta.clone().unwrap_or_default();
         Some(made)
     }
 
     /// The patterns of an app, and one for everything else it may name in its answers.
-    fn templates(&self, catalogue: &Catalogue) -> Vec<ResourceTemplate> {
+    fn templates(&self, listing: &AppListing) -> Vec<ResourceTemplate> {
         let name = &self.app.name;
-        let one = |template: &model::ResourceTemplate| {
+        let one = |template: &ListedTemplate| {
             let ours = names::ours(name, &template.uri_template)?;
             let description = template.description.clone().unwrap_or_default();
             let mut made = ResourceTemplate::new(ours, &template.name, description, self.read());
@@ -192,8 +200,8 @@ impl Surface {
             made.mime_type.clone_from(&template.mime_type);
             Some(made)
         };
-        let mut made: Vec<ResourceTemplate> = catalogue.templates.iter().filter_map(one).collect();
-        if catalogue.families.contains(&Family::Resources) {
+        let mut made: Vec<ResourceTemplate> = listing.templates.iter().filter_map(one).collect();
+        if listing.families.contains(&Family::Resources) {
             let description = format!("Any other address the app {name} names in its answers.");
             made.push(ResourceTemplate::new(
                 format!("app://{name}/{{+address}}"),
@@ -207,7 +215,7 @@ impl Surface {
         made
     }
 
-    fn prompt(&self, prompt: &model::Prompt) -> Prompt {
+    fn prompt(&self, prompt: &ListedPrompt) -> Prompt {
         let (app, own) = (self.app.clone(), prompt.name.clone());
         let make = move |cx: Context, arguments: Map<String, Value>| {
             let (app, own) = (app.clone(), own.clone());
@@ -216,8 +224,8 @@ impl Surface {
         let description = prompt.description.clone().unwrap_or_default();
         let mut made = Prompt::new(names::of(&self.app.name, &prompt.name), description, make);
         made.title.clone_from(&prompt.title);
-        made.icons = converted(&prompt.icons).unwrap_or_default();
-        let argument = |argument: &model::PromptArgument| PromptArgument {
+        made.icons = decoded(prompt.icons.as_ref()).unwrap_or_default();
+        let argument = |argument: &ListedArgument| PromptArgument {
             name: argument.name.clone(),
             title: argument.title.clone(),
             description: argument.description.clone().unwrap_or_default(),
@@ -245,7 +253,7 @@ impl Surface {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shown.lock()
     }
 }
 
@@ -257,7 +265,7 @@ impl Drop for Surface {
     }
 }
 
-fn annotations(given: Option<&model::ToolAnnotations>) -> ToolAnnotations {
+fn annotations(given: Option<&ListedHints>) -> ToolAnnotations {
     let Some(given) = given else {
         return ToolAnnotations::default();
     };
@@ -270,13 +278,13 @@ fn annotations(given: Option<&model::ToolAnnotations>) -> ToolAnnotations {
 }
 
 /// A schema of an object says so, even when its author forgot.
-fn object(schema: &model::JsonObject) -> Value {
+fn object(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     schema.entry("type").or_insert_with(|| json!("object"));
     Value::Object(schema)
 }
 
-/// The same thing as a type of the runtime; nothing when it has no such form.
-fn converted<T: serde::Serialize, U: serde::de::DeserializeOwned>(value: &Option<T>) -> Option<U> {
-    serde_json::from_value(serde_json::to_value(value.as_ref()?).ok()?).ok()
+/// What an app said, as a type of the protocol; nothing when it has no such form.
+fn decoded<T: serde::de::DeserializeOwned>(value: Option<&Value>) -> Option<T> {
+    T::deserialize(value?).ok()
 }

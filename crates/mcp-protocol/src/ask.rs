@@ -11,7 +11,7 @@ use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::client::ClientCapabilities;
-use crate::error::RpcError;
+use crate::error::{RpcCode, RpcError};
 use crate::response::{Outcome, ResultType};
 use crate::schema::Schema;
 
@@ -170,7 +170,7 @@ pub fn missing_capability(name: &str, required: Value) -> RpcError {
     .hint(format!(
         "Use a client that supports `{name}`, or another way to the same end."
     ));
-    RpcError::numbered(-32021, refusal)
+    RpcError::numbered(RpcCode::MissingCapability, refusal)
         .with("requiredCapabilities", required)
         .with_status(400)
 }

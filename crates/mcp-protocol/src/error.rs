@@ -32,11 +32,31 @@ impl From<Refusal> for RpcError {
     }
 }
 
+/// Numbers JSON-RPC and MCP give to cases of their own: all that `error.code` can be beside what the table of refusals says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum RpcCode {
+    /// JSON-RPC: what came is not JSON.
+    ParseError = -32700,
+    /// JSON-RPC: nobody serves the method.
+    MethodNotFound = -32601,
+    /// JSON-RPC: the parameters do not fit.
+    InvalidParams = -32602,
+    /// MCP: a header says something else than the body.
+    HeaderMismatch = -32020,
+    /// MCP: the client did not declare what the request needs.
+    MissingCapability = -32021,
+    /// MCP: the request is written in a version that is not offered.
+    UnsupportedVersion = -32022,
+    /// MCP: somebody has to visit a page first.
+    UrlElicitationRequired = -32042,
+}
+
 impl RpcError {
-    /// A refusal under another number than the table's.
-    pub fn numbered(code: i32, refusal: Refusal) -> Self {
+    /// A refusal under the protocol's number instead of the table's.
+    pub fn numbered(code: RpcCode, refusal: Refusal) -> Self {
         Self {
-            code,
+            code: code as i32,
             ..Self::from(refusal)
         }
     }
@@ -63,7 +83,7 @@ impl RpcError {
             Code::ProtocolError,
             format!("the message is not valid JSON: {problem}"),
         );
-        Self::numbered(-32700, refusal).with_status(400)
+        Self::numbered(RpcCode::ParseError, refusal).with_status(400)
     }
 
     /// The error for JSON that is no message.
@@ -79,7 +99,7 @@ impl RpcError {
     pub fn unknown_method(method: &str) -> Self {
         let refusal = Refusal::new(Code::ProtocolError, format!("there is no method {method:?}"))
             .hint("Use a method the server declares in its capabilities.");
-        Self::numbered(-32601, refusal).with_status(404)
+        Self::numbered(RpcCode::MethodNotFound, refusal).with_status(404)
     }
 
     /// The error for an `initialize` with a version nobody knows.

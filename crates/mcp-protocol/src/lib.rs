@@ -1,10 +1,10 @@
 //! The Model Context Protocol as values: what goes over the wire, and what differs between its five revisions.
 //!
-//! Nothing here waits, listens or keeps time. A message is taken apart by [`envelope`], its parameters by [`fields`]; the
+//! Nothing here waits, listens or keeps time. Bytes are cut into messages by a [`LineBuffer`], a message is taken apart by [`envelope`], its parameters by [`fields`]; the
 //! revision it is written in is a [`Version`], decided once per message and handed on as [`Terms`]. Whatever a revision does
 //! otherwise is a method of [`Version`]: code asks `version.has_input_rounds()` and never compares dates.
 //!
-//! Servers are built on this crate with `mcp-server`. What it refuses to know: sockets, sessions, tasks of a runtime, files,
+//! Servers are built on this crate with `mcp-server`, clients with `mcp-client`. What it refuses to know: sockets, sessions, tasks of a runtime, files,
 //! the clock and randomness. Whoever signs a request state brings the time and the nonce.
 
 mod ask;
@@ -17,6 +17,7 @@ pub mod experimental;
 pub mod fields;
 mod form;
 mod level;
+mod line_buffer;
 mod method;
 mod prompt;
 mod prompt_template;
@@ -34,10 +35,11 @@ pub use ask::{Ask, Elicited, InputRequired, missing_capability};
 pub use client::{Client, ClientCapabilities, TASKS_EXTENSION};
 pub use content::{Annotations, Content, Icon, ResourceContents, Role};
 pub use cursor::Cursor;
-pub use error::RpcError;
+pub use error::{RpcCode, RpcError};
 pub use fields::Fields;
 pub use form::{Form, is_flat};
 pub use level::Level;
+pub use line_buffer::{Line, LineBuffer};
 pub use method::{Method, names as method_names};
 pub use prompt::{PromptArgument, PromptMessage};
 pub use prompt_template::PromptTemplate;

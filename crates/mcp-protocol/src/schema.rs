@@ -1,10 +1,25 @@
 //! JSON Schema 2020-12, compiled once: checks values, says field by field what is wrong, and straightens out values
 //! that clients are known to send as text.
+//!
+//! The validator is our own, in the order `document` (what references mean), `compile` (from text to `node`s) and `evaluate`:
+//! the library we had brought thirty packages along, and its English was the answer a model had to read. `format` is an
+//! annotation, as the draft has it, and nothing is ever fetched.
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
+mod compile;
+mod document;
+mod evaluate;
+mod node;
+mod number;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod unevaluated;
+
 use refusal::{Code, Fault, Refusal};
 use serde_json::{Map, Value};
+
+use evaluate::{Violation, Why};
+use node::Node;
 
 /// Faults named in one refusal; the reader corrects these first.
 const MAX_FAULTS: usize = 20;
@@ -16,7 +31,7 @@ const MAX_PROBLEM_CHARS: usize = 200;
 #[derive(Debug)]
 pub struct Schema {
     source: Value,
-    validator: Validator,
+    nodes: Vec<Node>,
 }
 
 impl Schema {
@@ -33,11 +48,8 @@ impl Schema {
                 "the schema refers to {address:?}, which is not part of it"
             )));
         }
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            .build(&source)
-            .map_err(|e| refuse(format!("the schema cannot be compiled: {e}")))?;
-        Ok(Schema { source, validator })
+        let nodes = compile::compile(&source).map_err(refuse)?;
+        Ok(Schema { source, nodes })
     }
 
     /// The schema as it was given.
@@ -49,7 +61,7 @@ impl Schema {
     //= specs/mcp-server.md#tools
     //# Arguments MUST be checked against the tool's input schema before the tool runs.
     pub fn admit(&self, value: &mut Value) -> Result<(), Refusal> {
-        if self.validator.is_valid(value) {
+        if evaluate::fits(&self.nodes, value) {
             return Ok(());
         }
         //= specs/mcp-server.md#tools
@@ -66,14 +78,14 @@ impl Schema {
 
     /// Checks a value as it is.
     pub fn check(&self, value: &Value) -> Result<(), Refusal> {
-        if self.validator.is_valid(value) {
+        if evaluate::fits(&self.nodes, value) {
             return Ok(());
         }
-        let faults: Vec<Fault> = self
-            .validator
-            .iter_errors(value)
-            .flat_map(|e| self.faults(&e))
+        let found = evaluate::violations(&self.nodes, value);
+        let faults = found
+            .into_iter()
             .take(MAX_FAULTS)
+            .map(|one| self.fault(one))
             .collect();
         match Refusal::of_faults(Code::InvalidParams, faults) {
             Some(refusal) => Err(refusal),
@@ -103,49 +115,54 @@ impl Schema {
                 .all(|fault| self.lacking(value).any(|name| name == fault.field))
     }
 
-    fn faults(&self, error: &ValidationError<'_>) -> Vec<Fault> {
-        let at = dotted(error.instance_path().as_str());
-        match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                vec![fault(join(&at, name), "is missing", self.allowed_at(&at, name))]
-            }
-            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
-                .iter()
-                .map(|name| fault(join(&at, name), "is not known here", self.known_at(&at)))
-                .collect(),
-            _ => {
-                let problem: String = error.to_string().chars().take(MAX_PROBLEM_CHARS).collect();
-                let field = if at.is_empty() { "arguments".to_owned() } else { at };
-                vec![fault(field, problem, self.allowed_by(error))]
-            }
+    fn fault(&self, violation: Violation) -> Fault {
+        let Violation { field, why, node } = violation;
+        let pointer = &self.nodes[node].pointer;
+        let name = || field.rsplit(['.', ']']).next().unwrap_or_default();
+        let (problem, allowed) = match why {
+            Why::Missing => ("is missing".to_owned(), self.wanted_at(pointer, name())),
+            Why::Unknown => ("is not known here".to_owned(), self.known_at(pointer)),
+            Why::Breaks(keyword, problem) => (shortened(problem), self.allowed_by(pointer, keyword)),
+        };
+        let field = if field.is_empty() {
+            "arguments".to_owned()
+        } else {
+            field
+        };
+        Fault {
+            field,
+            problem,
+            allowed,
         }
     }
 
-    /// The keyword that failed, with its value: `enum ["a","b"]`, `minimum 1`.
-    fn allowed_by(&self, error: &ValidationError<'_>) -> String {
-        let path = error.schema_path().as_str();
-        let keyword = path.rsplit('/').next().unwrap_or_default();
-        match self.source.pointer(path) {
-            Some(value) => format!("{keyword} {value}")
-                .chars()
-                .take(MAX_PROBLEM_CHARS)
-                .collect(),
-            None => String::new(),
-        }
+    /// The keyword that is not met, with its value: `enum ["a","b"]`, `minimum 1`.
+    fn allowed_by(&self, pointer: &str, keyword: &str) -> String {
+        let value = self
+            .source
+            .pointer(pointer)
+            .and_then(|schema| schema.get(keyword));
+        value
+            .map(|value| shortened(format!("{keyword} {value}")))
+            .unwrap_or_default()
     }
 
-    fn allowed_at(&self, at: &str, name: &str) -> String {
-        let property = at
-            .is_empty()
-            .then(|| self.source.pointer(&format!("/properties/{name}/type")))
-            .flatten();
-        property.map(|kind| format!("type {kind}")).unwrap_or_default()
+    /// The type of a member that is missing.
+    fn wanted_at(&self, pointer: &str, name: &str) -> String {
+        let properties = self
+            .source
+            .pointer(pointer)
+            .and_then(|schema| schema.get("properties"));
+        let kind = properties.and_then(|known| known.get(name)?.get("type"));
+        kind.map(|kind| format!("type {kind}")).unwrap_or_default()
     }
 
     /// The names that are known where one is not.
-    fn known_at(&self, at: &str) -> String {
-        let known = self.source.get("properties").filter(|_| at.is_empty());
+    fn known_at(&self, pointer: &str) -> String {
+        let known = self
+            .source
+            .pointer(pointer)
+            .and_then(|schema| schema.get("properties"));
         let names: Vec<&str> = known
             .and_then(Value::as_object)
             .into_iter()
@@ -257,101 +274,6 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-fn fault(field: String, problem: impl Into<String>, allowed: String) -> Fault {
-    Fault {
-        field,
-        problem: problem.into(),
-        allowed,
-    }
-}
-
-fn join(at: &str, name: &str) -> String {
-    if at.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{at}.{name}")
-    }
-}
-
-/// `/operations/3/title` as people write it: `operations[3].title`.
-fn dotted(pointer: &str) -> String {
-    let mut path = String::new();
-    for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
-        if part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty() {
-            path.push_str(&format!("[{part}]"));
-        } else {
-            if !path.is_empty() {
-                path.push('.');
-            }
-            path.push_str(&part);
-        }
-    }
-    path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn schema() -> Schema {
-        let source = json!({
-            "type": "object",
-            "properties": {
-                "title": { "type": "string", "minLength": 1 },
-                "priority": { "type": "integer", "minimum": 1, "maximum": 4 },
-                "tags": { "type": "array", "items": { "$ref": "#/$defs/tag" } },
-                "deep": { "type": "object", "properties": { "on": { "type": "boolean" } } },
-            },
-            "required": ["title"],
-            "additionalProperties": false,
-            "$defs": { "tag": { "type": "object", "properties": { "n": { "type": "number" } } } },
-        });
-        Schema::compile(source).unwrap()
-    }
-
-    #[test]
-    fn every_wrong_field_is_named_with_what_is_allowed() {
-        let refusal = schema()
-            .check(&json!({ "priority": 9, "colour": "red", "tags": [5] }))
-            .unwrap_err();
-        let fields: Vec<&str> = refusal.faults.iter().map(|f| f.field.as_str()).collect();
-        for field in ["title", "priority", "colour", "tags[0]"] {
-            assert!(fields.contains(&field), "{field} in {fields:?}");
-        }
-        let priority = refusal.faults.iter().find(|f| f.field == "priority").unwrap();
-        assert_eq!(priority.allowed, "maximum 4");
-        assert_eq!(refusal.code, Code::InvalidParams);
-    }
-
-    #[test]
-    fn text_that_stands_for_something_else_is_straightened() {
-        let mut value =
-            json!({ "title": "5", "priority": "2", "tags": "[{\"n\":\"1.5\"}]", "deep": { "on": "true" } });
-        schema().admit(&mut value).unwrap();
-        assert_eq!(
-            value,
-            json!({ "title": "5", "priority": 2, "tags": [{ "n": 1.5 }], "deep": { "on": true } })
-        );
-        let mut still_wrong = json!({ "title": "x", "priority": "two" });
-        assert_eq!(
-            schema().admit(&mut still_wrong).unwrap_err().faults[0].field,
-            "priority"
-        );
-    }
-
-    #[test]
-    fn schemas_that_reach_outside_or_make_no_sense_are_refused() {
-        for source in [
-            json!({ "$ref": "http://example.org/schema" }),
-            json!({ "properties": { "a": { "$ref": "other.json" } } }),
-            json!({ "type": "nonsense" }),
-            json!({ "type": "object", "properties": 5 }),
-        ] {
-            assert_eq!(Schema::compile(source).unwrap_err().code, Code::InvalidJsonSchema);
-        }
-        let deep = (0..100).fold(json!({}), |inner, _| json!({ "not": inner }));
-        assert_eq!(Schema::compile(deep).unwrap_err().code, Code::InvalidJsonSchema);
-    }
+fn shortened(text: String) -> String {
+    text.chars().take(MAX_PROBLEM_CHARS).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::client::{Client, ClientCapabilities};
 use crate::envelope::Request;
-use crate::error::RpcError;
+use crate::error::{RpcCode, RpcError};
 use crate::fields::{self, Fields};
 use crate::level::Level;
 use crate::method::Method;
@@ -81,7 +81,7 @@ pub fn unsupported_version(requested: &str, offered: &OfferedVersions) -> RpcErr
         Code::InvalidProtocolVersion,
         format!("version {requested:?} is not supported"),
     );
-    RpcError::numbered(-32022, refusal)
+    RpcError::numbered(RpcCode::UnsupportedVersion, refusal)
         .with("supported", offered.names())
         .with("requested", requested)
         .with_status(400)

@@ -314,4 +314,39 @@ mod tests {
             Code::CanonicalPathViolation
         );
     }
+
+    #[test]
+    fn an_address_may_be_so_long_and_so_often_encoded_and_no_more() {
+        let long = format!("x:{}", "a".repeat(MAX_URI_BYTES - 2));
+        assert_eq!(canonical(&long).unwrap(), long);
+        assert_eq!(refused(&format!("{long}a")), Code::InvalidUri);
+        // Three rounds of escapes are read to their end, a fourth is not.
+        assert!(canonical("x:///%252561").is_ok());
+        assert_eq!(refused("x:///%25252561"), Code::PathTraversalDetected);
+        // What follows the path is no path.
+        check("x:///a?b=../c", "x:///a?b=../c");
+        check("x+1-a.b:c", "x+1-a.b:c");
+    }
+
+    #[test]
+    fn a_file_and_its_address_lead_to_each_other() {
+        for (path, uri) in [
+            ("/a/b-c_d.e~f", "file:///a/b-c_d.e~f"),
+            ("/я b", "file:///%D1%8F%20b"),
+        ] {
+            assert_eq!(of_path(Path::new(path)), uri);
+            assert_eq!(path_of(uri).unwrap(), Path::new(path));
+        }
+        for uri in ["file://localhost/a/", "file:///a?x", "file:///a#x/y"] {
+            assert_eq!(path_of(uri).unwrap(), Path::new("/a"), "{uri}");
+        }
+        assert_eq!(path_of("file://host/a").unwrap_err().code, Code::InvalidUri);
+        assert_eq!(path_of("file:///%ff").unwrap_err().code, Code::PathInvalid);
+    }
+
+    #[test]
+    fn broken_escapes_stay_where_they_are_only_looked_through() {
+        assert_eq!(decode(b"%41%4%zz%"), b"A%4%zz%");
+        assert!(require_canonical("x:///a/b").is_ok());
+    }
 }

@@ -3,9 +3,9 @@
 //! Closed, it only counts. Open, it refuses at once. After the pause one call may probe; its success closes the
 //! breaker, its failure opens it for another pause.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Class, Code, Refusal};
 use tokio::time::Instant;
 
@@ -114,7 +114,7 @@ impl Breaker {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A flag that work can look at or wait for. One lives in every running request, so it allocates nothing of its own.
+//! Cancellation token: a flag that work can look at or wait for. One lives in every running request, so it allocates nothing of its own.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,27 +6,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
 
 #[derive(Debug, Default)]
-pub(crate) struct Cancel {
-    raised: AtomicBool,
+pub(crate) struct CancellationToken {
+    cancelled: AtomicBool,
     waiters: Notify,
 }
 
-impl Cancel {
+impl CancellationToken {
     // Fulfils 002 Req-Proto-007
-    pub(crate) fn raise(&self) {
-        self.raised.store(true, Ordering::Release);
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
         self.waiters.notify_waiters();
     }
 
-    pub(crate) fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::Acquire)
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
     }
 
-    pub(crate) async fn raised(&self) {
+    pub(crate) async fn cancelled(&self) {
         let mut waiting = pin!(self.waiters.notified());
-        // Registered before looking, so that a flag raised in between is not missed.
+        // Registered before looking, so that a cancellation in between is not missed.
         waiting.as_mut().enable();
-        if !self.is_raised() {
+        if !self.is_cancelled() {
             waiting.await;
         }
     }

@@ -15,8 +15,10 @@ mod tools;
 mod visibility;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -24,7 +26,7 @@ use futures_util::future::BoxFuture;
 use refusal::{Class, Code, Refusal};
 
 use crate::breaker::Breaker;
-use crate::cancel::Cancel;
+use crate::cancel::CancellationToken;
 use crate::random::now_ms;
 use crate::rate_meter::Meter;
 use crate::server::answered::{Answered, OnAnswered};
@@ -254,7 +256,7 @@ fn receive_batch(
     Disposition::Running
 }
 
-/// Whether an array of so many messages is disposition at all.
+/// Refuses an array where there are none, and one that is empty or too long.
 fn check_batch(incoming: &Incoming<'_>, messages: usize) -> Result<(), RpcError> {
     //= specs/mcp-server.md#messages
     //# A batch MUST be refused with `-32600` in every version that has none, which are those from `2025-06-18` on.
@@ -311,8 +313,8 @@ fn write(
     version: Version,
     out: &mut Vec<u8>,
 ) -> Disposition {
-    if let Some(hear) = &incoming.core.on_answered {
-        hear(&Answered {
+    if let Some(observer) = &incoming.core.on_answered {
+        observer(&Answered {
             method: &request.method,
             params: request.params,
             client: &incoming.session.terms().client,
@@ -325,14 +327,14 @@ fn write(
 
 /// Work the runtime does by itself: those who keep a record are told when it is done.
 struct AnsweredNotice {
-    hear: Arc<OnAnswered>,
+    observer: Arc<OnAnswered>,
     method: String,
     params: Option<String>,
 }
 
 impl AnsweredNotice {
     fn of(core: &Core, request: &Request<'_>) -> Option<Self> {
-        let hear = core.on_answered.clone()?;
+        let observer = core.on_answered.clone()?;
         let has_ref = || request.params.is_some_and(|params| params.contains("\"ref\""));
         let is_handled = match Method::named(&request.method)? {
             Method::Initialize
@@ -345,14 +347,14 @@ impl AnsweredNotice {
             _ => false,
         };
         (!is_handled).then(|| Self {
-            hear,
+            observer,
             method: request.method.to_string(),
             params: request.params.map(str::to_owned),
         })
     }
 
     fn done(self, call: &Call, outcome: &Result<Outcome, RpcError>) {
-        (self.hear)(&Answered {
+        (self.observer)(&Answered {
             method: &self.method,
             params: self.params.as_deref(),
             client: &call.terms.client,
@@ -437,7 +439,7 @@ fn new_call(
         batch: incoming.batch.cloned(),
         terms,
         id: request.id.into(),
-        cancel: Cancel::default(),
+        cancel: CancellationToken::default(),
         progress_token: progress_token.map(Into::into),
         meta: meta.map(Into::into),
         weight,
@@ -461,7 +463,7 @@ async fn run_in_turn(
     notice: Option<AnsweredNotice>,
 ) {
     let quota = call.session.quota.clone();
-    // Turns are never disposition away, so there is always one to wait for.
+    // The semaphore is never closed, so there is always one to wait for.
     let _turn = quota.batch_permits.acquire().await;
     if batch.is_full() {
         call.answer(Err(batch.not_begun())).await;
@@ -522,14 +524,14 @@ async fn serve(
         }),
         //= specs/mcp-server.md#progress-and-cancellation
         //# A cancelled request MUST be stopped and MUST NOT be answered.
-        () = call.cancel.raised() => {
+        () = call.cancel.cancelled() => {
             pass.into_iter().for_each(|pass| pass.abandoned());
             None
         }
         //= specs/mcp-server.md#tools
         //# A call that takes longer than its limit MUST be stopped and answered with 1069.
         () = call.waits.worked_for(limit), if timeout.is_some() => {
-            call.cancel.raise();
+            call.cancel.cancel();
             Some(Err(Refusal::new(Code::Timeout, format!("the request took longer than {} ms", limit.as_millis())).into()))
         }
     }
@@ -607,7 +609,7 @@ fn detached_context(incoming: &Incoming<'_>, sink: MessageSink) -> Context {
         batch: None,
         terms: incoming.session.terms(),
         id: "null".into(),
-        cancel: Cancel::default(),
+        cancel: CancellationToken::default(),
         progress_token: None,
         meta: None,
         weight: 0,

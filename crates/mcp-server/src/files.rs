@@ -4,9 +4,9 @@
 //! roots, so that exchanging a folder for a link in between leads nowhere. What nobody means to hand to an agent, such as
 //! hidden files and keys, is neither listed nor read.
 
+mod file_watcher;
 mod kinds;
 mod listing;
-mod watching;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -25,8 +25,8 @@ use crate::server::context::Context;
 use crate::server::registry::Listing;
 use crate::server::resource::{ReadRequest, Resource, ResourceSource, ResourceTemplate};
 use crate::server::tool::Stop;
+use file_watcher::FileWatcher;
 use mcp_protocol::ResourceContents;
-use watching::Watching;
 
 /// The pattern of addresses of files.
 const TEMPLATE: &str = "file:///{+path}";
@@ -63,7 +63,7 @@ pub struct Files(Arc<Inner>);
 struct Inner {
     roots: Arc<RootSet>,
     limits: FileLimits,
-    watching: Watching,
+    watcher: FileWatcher,
 }
 
 impl Files {
@@ -72,7 +72,7 @@ impl Files {
         Self(Arc::new(Inner {
             roots,
             limits,
-            watching: Watching::new(limits.max_watched_files),
+            watcher: FileWatcher::new(limits.max_watched_files),
         }))
     }
 
@@ -90,7 +90,7 @@ impl Files {
             async move {
                 let client = cx.client_roots_of_session().await?;
                 files
-                    .aside(move |files| listing::suggest(files, client.as_deref(), &typing.value))
+                    .run_blocking(move |files| listing::suggest(files, client.as_deref(), &typing.value))
                     .await
             }
         }));
@@ -101,12 +101,12 @@ impl Files {
     pub async fn read_at(&self, cx: &Context, uri: &str) -> Result<Vec<ResourceContents>, Stop> {
         let client = cx.client_roots().await?;
         let uri = uri.to_owned();
-        self.aside(move |files| files.contents(client.as_deref(), &uri))
+        self.run_blocking(move |files| files.contents(client.as_deref(), &uri))
             .await
     }
 
-    /// Does work with files where it may wait for them.
-    async fn aside<T: Send + 'static>(
+    /// Does work with files on a thread that may block.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Stop> {
@@ -136,8 +136,8 @@ impl ResourceSource for Files {
                 }
             };
             let (from, under) = (from.to_owned(), under.map(str::to_owned));
-            let page =
-                self.aside(move |files| listing::page(files, client.as_deref(), &from, under.as_deref()));
+            let page = self
+                .run_blocking(move |files| listing::page(files, client.as_deref(), &from, under.as_deref()));
             match page.await {
                 Ok(page) => Ok(page),
                 Err(Stop::Refused(refusal)) => Err(refusal),
@@ -168,9 +168,9 @@ impl ResourceSource for Files {
             }
             let client = cx.client_roots_of_session().await?;
             let (server, wanted) = (Arc::downgrade(&cx.0.core), uri.to_owned());
-            self.aside(move |files| {
+            self.run_blocking(move |files| {
                 let path = files.locate(client.as_deref(), &wanted)?;
-                files.watching.add(&server, &wanted, &path)
+                files.watcher.add(&server, &wanted, &path)
             })
             .await?;
             Ok(None)
@@ -186,7 +186,7 @@ impl ResourceSource for Files {
             tokio::task::spawn_blocking(move || {
                 // A file that is gone or closed meanwhile has nothing to be told of.
                 let found = files.locate(None, &uri);
-                found.and_then(|path| files.watching.add(&core, &uri, &path)).ok()
+                found.and_then(|path| files.watcher.add(&core, &uri, &path)).ok()
             });
         }
     }

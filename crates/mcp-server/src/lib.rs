@@ -11,8 +11,9 @@
 //! That is why the loop over stdio carries hundreds of thousands of messages a second.
 //!
 //! The second decision: **the era is data.** Whether a client shook hands (`initialize`) or introduces itself in every
-//! message (`2026-07-28`) is decided in one place, `mcp_protocol::Terms`, and becomes a value. Handlers ask the user a
-//! question with [`Context::ask`] and do not learn how the question travels.
+//! message (`2026-07-28`) is decided once, where the message enters (over HTTP a header may say it before the body does), and becomes
+//! a value, `mcp_protocol::Terms`. What a revision does otherwise is a method of its `Version`. Handlers ask the user a question
+//! with [`Context::ask`] and do not learn how it travels.
 //!
 //! The third: **every request is claimed once.** By its work, by a cancel or by a drain; whoever claims it decides its
 //! one answer. A handler may panic, hang or be cancelled: it costs one answer and nothing else.

@@ -1,9 +1,10 @@
 //! Contents of resources that were read, kept until a change is told.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use mcp_protocol::ResourceContents;
+use parking_lot::{Mutex, MutexGuard};
 
 #[derive(Debug)]
 pub(crate) struct ResourceCache {
@@ -69,7 +70,7 @@ impl ResourceCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -10,9 +10,9 @@ mod methods;
 pub use methods::{FixedRoots, RootKeeper};
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use refusal::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ impl Root {
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct ServedRoot {
     root: Root,
     folder: PathBuf,
 }
@@ -62,7 +62,7 @@ struct Held {
 /// The roots of a server. They change while it runs; readers never wait.
 #[derive(Debug)]
 pub struct RootSet {
-    held: ArcSwap<Vec<Held>>,
+    served: ArcSwap<Vec<ServedRoot>>,
     /// Folders under which clients may add roots, links resolved.
     allowed: RootDirs,
     changing: Mutex<()>,
@@ -73,7 +73,7 @@ impl RootSet {
     pub fn new(managed: &[PathBuf], allowed: &[PathBuf]) -> Result<Self, Refusal> {
         let allowed = allowed.iter().map(|folder| existing(folder));
         let set = Self {
-            held: ArcSwap::default(),
+            served: ArcSwap::default(),
             allowed: RootDirs::of(allowed.collect::<Result<_, _>>()?),
             changing: Mutex::new(()),
         };
@@ -90,17 +90,27 @@ impl RootSet {
 
     /// Whether there are files to reach, or can be once somebody adds a root.
     pub fn is_open(&self) -> bool {
-        !self.held.load().is_empty() || !self.allowed.is_empty()
+        !self.served.load().is_empty() || !self.allowed.is_empty()
     }
 
     /// All roots, by address.
     pub fn list(&self) -> Vec<Root> {
-        self.held.load().iter().map(|held| held.root.clone()).collect()
+        self.served
+            .load()
+            .iter()
+            .map(|served| served.root.clone())
+            .collect()
     }
 
     /// The folders, for looking up files.
     pub fn folders(&self) -> RootDirs {
-        RootDirs::of(self.held.load().iter().map(|held| held.folder.clone()).collect())
+        RootDirs::of(
+            self.served
+                .load()
+                .iter()
+                .map(|served| served.folder.clone())
+                .collect(),
+        )
     }
 
     /// What adding this root would add; nothing is changed.
@@ -120,8 +130,8 @@ impl RootSet {
     /// The root with this address, when a client may remove it.
     pub fn removable(&self, uri: &str) -> Result<Root, Refusal> {
         let wanted = bare(uri)?;
-        let held = self.held.load();
-        let found = held.iter().find(|held| held.root.uri == wanted);
+        let served = self.served.load();
+        let found = served.iter().find(|served| served.root.uri == wanted);
         let Some(found) = found else {
             let refusal = Refusal::new(Code::ResourceNotFound, format!("there is no root {uri:?}"));
             return Err(refusal
@@ -141,10 +151,10 @@ impl RootSet {
     /// Takes a root out. False when there was none.
     pub fn remove(&self, uri: &str) -> bool {
         let _changing = self.lock();
-        let held = self.held.load();
-        let kept: Vec<Held> = held.iter().filter(|one| one.root.uri != uri).cloned().collect();
-        let removed = kept.len() < held.len();
-        self.held.store(kept.into());
+        let served = self.served.load();
+        let kept: Vec<ServedRoot> = served.iter().filter(|one| one.root.uri != uri).cloned().collect();
+        let removed = kept.len() < served.len();
+        self.served.store(kept.into());
         removed
     }
 
@@ -153,31 +163,31 @@ impl RootSet {
     pub fn restore(&self, added: Vec<Root>) -> (bool, Vec<(Root, Refusal)>) {
         let before = self.list();
         let _changing = self.lock();
-        let mut held: Vec<Held> = self
-            .held
+        let mut served: Vec<ServedRoot> = self
+            .served
             .load()
             .iter()
-            .filter(|held| held.root.managed)
+            .filter(|served| served.root.managed)
             .cloned()
             .collect();
         let mut refused = Vec::new();
         for root in added {
-            match self.restored(&root, &held) {
-                Ok(folder) => held.push(Held { root, folder }),
+            match self.restored(&root, &served) {
+                Ok(folder) => served.push(ServedRoot { root, folder }),
                 Err(refusal) => refused.push((root, refusal)),
             }
         }
-        held.sort_by(|a, b| a.folder.cmp(&b.folder));
-        self.held.store(held.into());
+        served.sort_by(|a, b| a.folder.cmp(&b.folder));
+        self.served.store(served.into());
         (before != self.list(), refused)
     }
 
-    fn restored(&self, root: &Root, held: &[Held]) -> Result<PathBuf, Refusal> {
+    fn restored(&self, root: &Root, served: &[ServedRoot]) -> Result<PathBuf, Refusal> {
         let folder = uri::path_of(&root.uri)?;
         if !self.allowed.holds(&folder) {
             return Err(not_allowed(&root.uri));
         }
-        refuse_overlap(&root.uri, &folder, held)?;
+        refuse_overlap(&root.uri, &folder, served)?;
         Ok(folder)
     }
 
@@ -201,9 +211,9 @@ impl RootSet {
             let problem = format!("{:?} leads out of the folders roots may be added in", wanted.uri);
             return Err(Refusal::new(Code::SymlinkTraversalDetected, problem));
         }
-        let held = self.held.load();
-        refuse_overlap(&wanted.uri, &folder, &held)?;
-        if held.len() >= MAX_ROOTS {
+        let served = self.served.load();
+        refuse_overlap(&wanted.uri, &folder, &served)?;
+        if served.len() >= MAX_ROOTS {
             let problem = format!("there are {MAX_ROOTS} roots already");
             return Err(Refusal::new(Code::QuotaExceeded, problem).hint("Remove a root first."));
         }
@@ -217,18 +227,16 @@ impl RootSet {
 
     fn insert(&self, root: Root, folder: PathBuf) -> Result<(), Refusal> {
         let _changing = self.lock();
-        let mut held = Vec::clone(&self.held.load());
-        refuse_overlap(&root.uri, &folder, &held)?;
-        held.push(Held { root, folder });
-        held.sort_by(|a, b| a.folder.cmp(&b.folder));
-        self.held.store(held.into());
+        let mut served = Vec::clone(&self.served.load());
+        refuse_overlap(&root.uri, &folder, &served)?;
+        served.push(ServedRoot { root, folder });
+        served.sort_by(|a, b| a.folder.cmp(&b.folder));
+        self.served.store(served.into());
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.changing
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, ()> {
+        self.changing.lock()
     }
 }
 
@@ -256,8 +264,8 @@ fn bare(uri: &str) -> Result<String, Refusal> {
     Ok(uri::of_path(&path))
 }
 
-fn refuse_overlap(uri: &str, folder: &Path, held: &[Held]) -> Result<(), Refusal> {
-    for other in held {
+fn refuse_overlap(uri: &str, folder: &Path, served: &[ServedRoot]) -> Result<(), Refusal> {
+    for other in served {
         let own = &other.root.uri;
         if other.folder == folder {
             let problem = format!("{uri:?} is a root already");

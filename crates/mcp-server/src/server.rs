@@ -315,7 +315,7 @@ impl Server {
 
     /// Makes line connections stop reading, as if their input had ended.
     pub fn stop(&self) {
-        self.0.stopping.raise();
+        self.0.stopping.cancel();
     }
 
     /// How many requests run now.

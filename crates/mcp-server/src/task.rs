@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -129,7 +130,7 @@ impl Tasks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Task>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 
@@ -236,7 +237,7 @@ impl Task {
     }
 
     /// The outcome, once there is one.
-    pub(crate) async fn settled(&self) -> Result<Map<String, Value>, RpcError> {
+    pub(crate) async fn finished(&self) -> Result<Map<String, Value>, RpcError> {
         self.until(|state| match (&state.outcome, state.status) {
             (Some(outcome), _) => Some(outcome.clone()),
             (None, Status::Cancelled) => {
@@ -323,6 +324,6 @@ impl Task {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

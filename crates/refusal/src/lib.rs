@@ -216,4 +216,48 @@ mod tests {
         let whole = Refusal::new(Code::ResourceNotFound, "no item REQ-9").inside("operations[1].");
         assert_eq!(whole.faults[0].field, "operations[1]");
     }
+
+    #[test]
+    fn a_refusal_says_what_is_known_of_the_case() {
+        let refusal = Refusal::field(Code::InvalidParams, "title", "is empty", "1 to 500 characters");
+        assert_eq!(refusal.message, "title: is empty");
+        assert_eq!(
+            refusal.hint,
+            Code::InvalidParams.hint(),
+            "the table's hint unless another fits"
+        );
+        assert_eq!(refusal.faults[0].allowed, "1 to 500 characters");
+        let better = refusal.hint("Give it a title.").fact("current_rev", 9);
+        assert_eq!(better.hint, "Give it a title.");
+        assert_eq!(better.facts, [("current_rev", "9".to_owned())]);
+        assert_eq!(better.faults.len(), 1, "and nothing else is lost");
+    }
+
+    #[test]
+    fn a_field_is_called_by_the_name_the_sender_knows() {
+        let refusal =
+            Refusal::field(Code::InvalidParams, "text", "is empty", "").naming("text", "description");
+        assert_eq!(refusal.message, "description: is empty");
+        assert_eq!(refusal.faults[0].field, "description");
+        let other =
+            Refusal::field(Code::InvalidParams, "textual", "is empty", "").naming("text", "description");
+        assert_eq!(
+            (other.message.as_str(), other.faults[0].field.as_str()),
+            ("textual: is empty", "textual")
+        );
+    }
+
+    #[test]
+    fn some_codes_are_special_cases_of_invalid_parameters() {
+        let special = |code: &&Code| code.is_invalid_params();
+        let codes: Vec<u16> = Code::ALL
+            .iter()
+            .filter(special)
+            .map(|code| code.number())
+            .collect();
+        assert_eq!(codes, [1021, 1022, 1023, 1027, 1028, 1029, 1048, 1050]);
+        assert_eq!(Code::StaleRevision.number(), 1053);
+        assert_eq!(Code::StaleRevision.http_status(), 412);
+        assert_eq!(Code::ResourceNotFound.class(), Class::Entity);
+    }
 }

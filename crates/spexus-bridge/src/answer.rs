@@ -1,10 +1,9 @@
 //! Answers the bridge writes itself.
 
-use mcp_protocol::{RpcError, ToolResult, Version};
+use mcp_client::SendError;
+use mcp_protocol::{RpcCode, RpcError, ToolResult, Version};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
-
-use crate::backend::Fault;
 
 /// `{"jsonrpc":"2.0","id":…,"result":…}` around a text.
 pub(crate) fn result(id: &str, text: &str) -> Vec<u8> {
@@ -33,31 +32,36 @@ pub(crate) fn arguments(id: &str, refusal: Refusal, version: Version) -> Vec<u8>
         }
         return result(id, &result_value.to_string());
     }
-    RpcError::numbered(-32602, refusal).answer(id, version)
+    RpcError::numbered(RpcCode::InvalidParams, refusal).answer(id, version)
 }
 
 // Fulfils 003 R4.9, 003 R13.7
 /// Why a call came to nothing.
 //= specs/spexus-bridge.md#faults
 //# A call whose backend cannot be reached MUST be answered with 1080, one that takes too long with 1069, and one that is not tried because too many failed with 1086.
-pub(crate) fn unreachable(fault: &Fault, safe: bool) -> Refusal {
+pub(crate) fn unreachable(fault: &SendError, safe: bool) -> Refusal {
     match fault {
-        Fault::NotSent(_) => Refusal::new(
+        SendError::NotSent(_) => Refusal::new(
             Code::DependencyUnavailable,
             "the requirements server cannot be reached",
         )
         .hint("Try again in a moment. If it stays so, check that the server runs and that BACKEND_API_URL is its address."),
-        Fault::Broken(_) if safe => Refusal::new(
+        SendError::Broken(_) if safe => Refusal::new(
             Code::DependencyUnavailable,
             "the connection to the requirements server broke before it answered",
         )
         .hint("Try again in a moment."),
-        Fault::Broken(_) => Refusal::new(
+        SendError::Broken(_) => Refusal::new(
             Code::DependencyUnavailable,
             "the connection to the requirements server broke before it answered; whether the change was made is unknown",
         )
         .hint("Look whether the change is there before you make it again."),
     }
+}
+
+/// The host said nothing of a session yet.
+pub(crate) fn uninitialized() -> Refusal {
+    Refusal::new(Code::ServerUninitialized, "this session was not initialized yet")
 }
 
 /// The backend took too long.
@@ -77,7 +81,7 @@ pub(crate) fn overdue(limit: std::time::Duration, safe: bool) -> Refusal {
 }
 
 /// The backend answered with something that is no message.
-pub(crate) fn odd(status: u16) -> Refusal {
+pub(crate) fn not_mcp(status: u16) -> Refusal {
     let code = match status {
         401 => Code::AuthFailed,
         403 => Code::AuthzForbidden,
@@ -123,14 +127,14 @@ mod tests {
     // proves 003 R13.7
     #[test]
     fn every_failure_says_what_to_do_next() {
-        let broken = Fault::Broken("connection reset".into());
+        let broken = SendError::Broken("connection reset".into());
         for refusal in [
-            unreachable(&Fault::NotSent("refused".into()), true),
+            unreachable(&SendError::NotSent("refused".into()), true),
             unreachable(&broken, true),
             unreachable(&broken, false),
             overdue(std::time::Duration::from_secs(30), false),
-            odd(502),
-            odd(401),
+            not_mcp(502),
+            not_mcp(401),
         ] {
             assert!(
                 refusal.hint.ends_with('.') && refusal.hint.len() > 10,

@@ -9,27 +9,29 @@
 //! given a key by which the backend recognises it, or is reported as unknown. A session the backend lost is opened
 //! again, with its subscriptions, and the host is told that things may have changed.
 //!
-//! The second decision: **ids and bodies are not rewritten.** A request keeps the id the host gave it, so that cancels,
-//! progress and answers fit without a table, and an answer is copied, not decoded.
+//! The second decision: **bodies are copied, not decoded.** A request keeps the id the host gave it, so that cancels,
+//! progress and answers fit without a table; its envelope is taken apart once, when it is read; the only thing ever
+//! added to it is an idempotency key. An answer goes back as the bytes it came as.
 //!
-//! The crate knows MCP's envelopes and HTTP. It knows no requirements, no database and no environment: whoever runs it
-//! hands in [`Settings`] and a pair of streams.
+//! The crate knows MCP's envelopes; HTTP, events and backoff are `mcp-client`'s. It knows no requirements, no database
+//! and no environment: whoever runs it hands in [`BridgeSettings`] and a pair of streams.
 
 mod answer;
 mod backend;
-mod call;
-mod catalogue;
-mod ear;
-mod events;
-mod flights;
-mod host;
-mod link;
-mod listen;
+mod bridge;
+mod forward;
+mod in_flight;
+mod listener;
+mod message;
+mod request;
+mod session;
 mod settings;
-mod text;
-mod vitals;
+mod stats;
+mod subscription;
+mod tool_cache;
+mod tool_call;
 
-pub use backend::{Backend, Fault, Reply};
-pub use host::serve;
-pub use link::{NAME, TITLE, trial};
-pub use settings::{Endpoint, Limits, Settings, Token};
+pub use backend::endpoint;
+pub use bridge::serve;
+pub use session::{NAME, TITLE, trial};
+pub use settings::{BackendUrl, BearerToken, BridgeLimits, BridgeSettings};

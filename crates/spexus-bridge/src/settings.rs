@@ -1,18 +1,19 @@
-//! What a bridge is told before it starts.
+//! Settings of a bridge: where its backend is, who it acts as, and its limits.
 
 use std::fmt;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri};
+use mcp_client::Backoff;
 use mcp_protocol::OfferedVersions;
 
-/// Everything a bridge needs to know.
+/// Settings of a bridge.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where the backend is.
-    pub endpoint: Endpoint,
+pub struct BridgeSettings {
+    /// The address of the backend.
+    pub backend: BackendUrl,
     /// Who the host acts as; nobody before a login.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// How long one request may take, retries included.
     pub request_timeout: Duration,
     /// How often a request is tried again.
@@ -28,10 +29,10 @@ pub struct Settings {
     /// Headers for every request, such as the choice of tools.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Where the limits are.
-    pub limits: Limits,
+    pub limits: BridgeLimits,
 }
 
-impl Settings {
+impl BridgeSettings {
     /// How the bridge introduces itself.
     pub(crate) fn introduction(&self) -> serde_json::Value {
         serde_json::json!({ "name": self.name, "title": self.title, "version": self.version })
@@ -40,7 +41,7 @@ impl Settings {
 
 /// Every limit of a bridge, with its unit in its name.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct BridgeLimits {
     /// Largest message of the host.
     pub max_message_bytes: usize,
     /// Largest answer or event of the backend.
@@ -58,27 +59,27 @@ pub struct Limits {
     /// How long reading stops when too much runs before requests are refused.
     pub admission_wait_ms: u64,
     /// How long a host that says hello waits for the backend before the bridge answers alone.
-    pub greeting_timeout_ms: u64,
+    pub initialize_timeout_ms: u64,
     /// How long running requests may finish when input has ended.
     pub drain_timeout_ms: u64,
     /// How long the host may take to read the last answers.
     pub flush_timeout_ms: u64,
-    /// The pause before the first retry; each further one is twice as long.
-    pub first_pause_ms: u64,
-    /// The longest pause between two tries.
-    pub max_pause_ms: u64,
+    /// The delay before the first retry; each further one is twice as long.
+    pub backoff_first_ms: u64,
+    /// The longest delay between two tries.
+    pub backoff_max_ms: u64,
     /// How long the breaker stays open.
-    pub breaker_pause_ms: u64,
-    /// How long known tools count as fresh when arguments do not fit them.
-    pub catalogue_fresh_ms: u64,
+    pub breaker_open_ms: u64,
+    /// How long cached tools count as fresh when arguments do not fit them.
+    pub tool_cache_fresh_ms: u64,
     /// How long a call may take once the backend asked the host's person or model something; the backend's own limit is
     /// shorter.
     pub question_timeout_ms: u64,
     /// How often the bridge logs how it is.
-    pub vitals_every_ms: u64,
+    pub stats_every_ms: u64,
 }
 
-impl Default for Limits {
+impl Default for BridgeLimits {
     fn default() -> Self {
         Self {
             max_message_bytes: 1 << 20,
@@ -89,39 +90,37 @@ impl Default for Limits {
             max_connections: 64,
             max_outbox_bytes: 1 << 20,
             admission_wait_ms: 100,
-            greeting_timeout_ms: 5_000,
+            initialize_timeout_ms: 5_000,
             drain_timeout_ms: 10_000,
             flush_timeout_ms: 5_000,
-            first_pause_ms: 100,
-            max_pause_ms: 2_000,
-            breaker_pause_ms: 1_000,
-            catalogue_fresh_ms: 5_000,
+            backoff_first_ms: 100,
+            backoff_max_ms: 2_000,
+            breaker_open_ms: 1_000,
+            tool_cache_fresh_ms: 5_000,
             question_timeout_ms: 60 * 60 * 1_000,
-            vitals_every_ms: 60_000,
+            stats_every_ms: 60_000,
         }
     }
 }
 
-impl Limits {
-    /// The pause before the next try: twice as long each time, and a random half of it off, so that hosts that failed
-    /// together do not come back together.
-    pub(crate) fn pause(&self, tries: u32, random: u32) -> Duration {
-        let full = self
-            .first_pause_ms
-            .saturating_mul(1 << tries.min(16))
-            .min(self.max_pause_ms);
-        Duration::from_millis(full / 2 + full * u64::from(random) / u64::from(u32::MAX) / 2)
+impl BridgeLimits {
+    /// The backoff between tries.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff {
+            first_ms: self.backoff_first_ms,
+            max_ms: self.backoff_max_ms,
+        }
     }
 }
 
-/// The address of a backend's MCP endpoint.
+/// URL of a backend and of its MCP endpoint.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct BackendUrl {
     base: String,
     mcp: Uri,
 }
 
-impl Endpoint {
+impl BackendUrl {
     /// Reads the address of a server, or of its API, or of its MCP endpoint. `None` when it is no such address.
     //= specs/spexus-bridge.md#configuration
     //# The backend's address MUST be accepted as the server's own, with `/api/v1`, and with the whole path of the endpoint.
@@ -173,17 +172,17 @@ impl Endpoint {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for BackendUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base)
     }
 }
 
-/// A personal access token. It is never shown, not even by `{:?}`.
+/// Personal access token, sent as a bearer token. It is never shown, not even by `{:?}`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct BearerToken(String);
 
-impl Token {
+impl BearerToken {
     /// Reads a token; `None` when it cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -200,7 +199,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[token]")
     }
@@ -212,7 +211,7 @@ mod tests {
 
     #[test]
     fn plain_http_to_another_machine_is_exposed() {
-        let exposed = |url: &str| Endpoint::parse(url).unwrap().is_exposed();
+        let exposed = |url: &str| BackendUrl::parse(url).unwrap().is_exposed();
         for local in [
             "http://127.0.0.1:8080",
             "http://localhost",
@@ -243,7 +242,7 @@ mod tests {
             "http://localhost:8080/api/v1/mcp",
             "http://localhost:8080/mcp",
         ] {
-            let endpoint = Endpoint::parse(text).unwrap();
+            let endpoint = BackendUrl::parse(text).unwrap();
             assert_eq!(
                 endpoint.mcp().to_string(),
                 "http://localhost:8080/api/v1/mcp",
@@ -251,7 +250,7 @@ mod tests {
             );
             assert_eq!(endpoint.at("/health/live").unwrap().path(), "/health/live");
         }
-        let below = Endpoint::parse("https://example.org/spexus/api/v1/").unwrap();
+        let below = BackendUrl::parse("https://example.org/spexus/api/v1/").unwrap();
         assert_eq!(below.mcp().to_string(), "https://example.org/spexus/api/v1/mcp");
         for text in [
             "",
@@ -262,21 +261,23 @@ mod tests {
             "http://c?d=e",
             "not a url",
         ] {
-            assert_eq!(Endpoint::parse(text), None, "{text}");
+            assert_eq!(BackendUrl::parse(text), None, "{text}");
         }
     }
 
     // proves 003 R13.4
     #[test]
-    fn pauses_double_up_to_the_longest_and_vary_by_half() {
-        let limits = Limits::default();
+    fn delays_double_up_to_the_longest_and_vary_by_half() {
+        let backoff = BridgeLimits::default().backoff();
         let longest: Vec<u128> = (0..7)
-            .map(|tries| limits.pause(tries, u32::MAX).as_millis())
+            .map(|tries| backoff.delay_with(tries, u32::MAX).as_millis())
             .collect();
         assert_eq!(longest, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
-        let shortest: Vec<u128> = (0..7).map(|tries| limits.pause(tries, 0).as_millis()).collect();
+        let shortest: Vec<u128> = (0..7)
+            .map(|tries| backoff.delay_with(tries, 0).as_millis())
+            .collect();
         assert_eq!(shortest, [50, 100, 200, 400, 800, 1_000, 1_000]);
-        assert_eq!(limits.pause(u32::MAX, u32::MAX).as_millis(), 2_000);
+        assert_eq!(backoff.delay_with(u32::MAX, u32::MAX).as_millis(), 2_000);
     }
 
     /// Once a fault is gone, whoever waits is served within five seconds: no pause is longer than four (ruling 37).
@@ -286,20 +287,20 @@ mod tests {
     //# A backend that is back MUST be found within five seconds by whoever waits for it: no pause between two tries MUST be longer than four.
     #[test]
     fn no_pause_keeps_a_waiting_host_longer_than_four_seconds() {
-        let limits = Limits::default();
-        assert!(limits.pause(u32::MAX, u32::MAX) <= Duration::from_secs(4));
-        assert!(limits.breaker_pause_ms <= 4_000);
-        assert!(crate::ear::MAX_PAUSE <= Duration::from_secs(4));
+        let limits = BridgeLimits::default();
+        assert!(limits.backoff().delay_with(u32::MAX, u32::MAX) <= Duration::from_secs(4));
+        assert!(limits.breaker_open_ms <= 4_000);
+        assert!(crate::listener::MAX_DELAY <= Duration::from_secs(4));
     }
 
     // proves 003 R13.3: a token cannot be written down by accident
     #[test]
     fn a_token_does_not_show() {
-        let token = Token::parse("mcp_pat_secretsecret").unwrap();
+        let token = BearerToken::parse("mcp_pat_secretsecret").unwrap();
         let header = token.header().unwrap();
         assert!(!format!("{token:?} {header:?}").contains("secretsecret"));
         for text in ["", "short", "with blank in it", "line\nend123"] {
-            assert_eq!(Token::parse(text), None, "{text:?}");
+            assert_eq!(BearerToken::parse(text), None, "{text:?}");
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct Anchor {
 
 impl Anchor {
     /// Refuses an anchor that does not match the text. Without offsets the quote must stand exactly once.
-    pub fn place(text: &str, quote: &str, start: Option<usize>) -> Ruled<Self> {
+    pub fn locate(text: &str, quote: &str, start: Option<usize>) -> Ruled<Self> {
         if quote.is_empty() {
             return Err(Refusal::field(
                 Code::InvalidParams,
@@ -129,22 +129,22 @@ mod tests {
 
     #[test]
     fn offsets_are_characters_also_in_cyrillic() {
-        let anchor = Anchor::place(TEXT, "должна", None).unwrap();
+        let anchor = Anchor::locate(TEXT, "должна", None).unwrap();
         assert_eq!((anchor.start, anchor.end), (8, 14));
     }
 
     #[test]
     fn a_quote_that_stands_twice_needs_a_start() {
-        let refusal = Anchor::place(TEXT, "долж", None).unwrap_err();
+        let refusal = Anchor::locate(TEXT, "долж", None).unwrap_err();
         assert_eq!(refusal.faults[0].allowed, "start at one of: 8, 31");
-        assert_eq!(Anchor::place(TEXT, "долж", Some(31)).unwrap().end, 35);
-        assert!(Anchor::place(TEXT, "долж", Some(9)).is_err());
-        assert!(Anchor::place(TEXT, "", None).is_err());
+        assert_eq!(Anchor::locate(TEXT, "долж", Some(31)).unwrap().end, 35);
+        assert!(Anchor::locate(TEXT, "долж", Some(9)).is_err());
+        assert!(Anchor::locate(TEXT, "", None).is_err());
     }
 
     #[test]
     fn an_anchor_follows_its_quote_through_an_edit() {
-        let anchor = Anchor::place(TEXT, "долж", Some(31)).unwrap();
+        let anchor = Anchor::locate(TEXT, "долж", Some(31)).unwrap();
         let edited = format!("Важно! {TEXT}");
         assert_eq!(
             anchor.follow(TEXT, &edited).start,

@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 /// One thing that happened at the door.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Event {
+#[schema(as = Event)]
+pub struct AuditEvent {
     /// Its id.
     pub id: Uuid,
     /// When.

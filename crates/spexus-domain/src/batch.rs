@@ -4,8 +4,7 @@
 use crate::{
     Code, Kind, Refusal, Ruled, Uuid,
     comment::NewComment,
-    complaint,
-    id::AnyId,
+    decode,
     item::{ItemPatch, Move, NewItem},
     limits,
     link::NewLink,
@@ -90,7 +89,8 @@ pub struct BatchResult {
     pub results: Vec<Outcome>,
 }
 
-const OPS: [&str; 8] = [
+/// The operations there are.
+pub const OPERATIONS: [&str; 8] = [
     "create", "update", "move", "delete", "restore", "link", "unlink", "comment",
 ];
 
@@ -107,6 +107,50 @@ impl Operation {
             Operation::Unlink(..) => "unlink",
             Operation::Comment(..) => "comment",
         }
+    }
+
+    /// The same operation with ids in place of local names, so that it can be done as if it stood alone.
+    pub fn resolve(self, names: &LocalNames) -> Ruled<Self> {
+        let id = |field, given| names.resolve(field, given);
+        let optional = |field, given: Option<String>| given.map(|given| id(field, given)).transpose();
+        Ok(match self {
+            Operation::Create(kind, input) => {
+                let input = NewItem {
+                    parent: optional(kind.parent_field(), input.parent)?,
+                    acceptance_criterion: optional("acceptance_criterion", input.acceptance_criterion)?,
+                    ..input
+                };
+                Operation::Create(kind, input)
+            }
+            Operation::Update(item, patch) => {
+                let criterion = patch.acceptance_criterion;
+                let patch = ItemPatch {
+                    acceptance_criterion: criterion
+                        .map(|given| optional("acceptance_criterion", given))
+                        .transpose()?,
+                    ..patch
+                };
+                Operation::Update(id("id", item)?, patch)
+            }
+            Operation::Move(item, to) => {
+                let to = Move {
+                    parent: optional("parent", to.parent)?,
+                    after: optional("after", to.after)?,
+                    before: optional("before", to.before)?,
+                    ..to
+                };
+                Operation::Move(id("id", item)?, to)
+            }
+            Operation::Delete(item, force) => Operation::Delete(id("id", item)?, force),
+            Operation::Restore(item) => Operation::Restore(id("id", item)?),
+            Operation::Link(input) => Operation::Link(NewLink {
+                source: id("source", input.source)?,
+                target: id("target", input.target)?,
+                ..input
+            }),
+            Operation::Unlink(link) => Operation::Unlink(link),
+            Operation::Comment(item, input) => Operation::Comment(id("item", item)?, input),
+        })
     }
 }
 
@@ -189,7 +233,7 @@ fn step(mut fields: Map<String, Value>) -> Ruled<Step> {
             let named = if fields.contains_key("id") { "id" } else { "item" };
             Operation::Comment(text(&mut fields, named)?, rest(fields)?)
         }
-        _ => return Err(nearest::miss("op", &op, OPS)),
+        _ => return Err(nearest::miss("op", &op, OPERATIONS)),
     };
     Ok(Step {
         name,
@@ -228,17 +272,16 @@ fn text(fields: &mut Map<String, Value>, field: &str) -> Ruled<String> {
 }
 
 fn rest<T: DeserializeOwned>(fields: Map<String, Value>) -> Ruled<T> {
-    serde_path_to_error::deserialize(Value::Object(fields))
-        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
+    decode::value(&Value::Object(fields))
 }
 
-/// The local names of a running batch.
+/// The names that operations of a running batch gave to what they made.
 #[derive(Debug, Default)]
-pub struct Locals(HashMap<String, Uuid>);
+pub struct LocalNames(HashMap<String, Uuid>);
 
-impl Locals {
+impl LocalNames {
     /// Gives a result its name; the same name twice is refused.
-    pub fn name(&mut self, name: &str, id: Uuid) -> Ruled<()> {
+    pub fn insert(&mut self, name: &str, id: Uuid) -> Ruled<()> {
         match self.0.insert(name.to_owned(), id) {
             None => Ok(()),
             Some(_) => Err(Refusal::field(
@@ -250,14 +293,14 @@ impl Locals {
         }
     }
 
-    /// Reads an id: a local name with `@`, or any other form.
-    pub fn resolve(&self, field: &str, text: &str) -> Ruled<AnyId> {
-        let Some(name) = text.trim().strip_prefix('@') else {
-            return AnyId::parse(field, text);
+    /// The UUID a local name (`@login`) stands for; every other id as it is.
+    fn resolve(&self, field: &str, given: String) -> Ruled<String> {
+        let Some(name) = given.trim().strip_prefix('@') else {
+            return Ok(given);
         };
         match self.0.get(name) {
-            Some(id) => Ok(AnyId::Uuid(*id)),
-            None => Err(nearest::miss(field, text, self.0.keys().map(String::as_str))
+            Some(id) => Ok(id.to_string()),
+            None => Err(nearest::miss(field, &given, self.0.keys().map(String::as_str))
                 .hint("A local name must be given by an earlier operation of the same batch.")),
         }
     }
@@ -347,16 +390,73 @@ mod tests {
 
     #[test]
     fn local_names_are_given_once_and_only_forward() {
-        let mut locals = Locals::default();
-        locals.name("e", Uuid::from_u128(1)).unwrap();
-        assert_eq!(
-            locals.resolve("parent", "@e").unwrap(),
-            AnyId::Uuid(Uuid::from_u128(1))
-        );
-        assert_eq!(
-            locals.resolve("parent", "@f").unwrap_err().faults[0].field,
-            "parent"
-        );
-        assert!(locals.name("e", Uuid::from_u128(2)).is_err());
+        let mut names = LocalNames::default();
+        names.insert("e", Uuid::from_u128(1)).unwrap();
+        let resolved = |given: &str| names.resolve("parent", given.to_owned());
+        assert_eq!(resolved("@e").unwrap(), Uuid::from_u128(1).to_string());
+        assert_eq!(resolved("EP-001").unwrap(), "EP-001");
+        assert_eq!(resolved("@f").unwrap_err().faults[0].field, "parent");
+        assert!(names.insert("e", Uuid::from_u128(2)).is_err());
+    }
+
+    #[test]
+    fn a_local_name_stands_wherever_an_id_does() {
+        let mut names = LocalNames::default();
+        names.insert("e", Uuid::from_u128(1)).unwrap();
+        let resolved = |fields: Value| {
+            let operation = parse(json!([fields])).unwrap().remove(0).operation;
+            operation.resolve(&names)
+        };
+        let id = Uuid::from_u128(1).to_string();
+        let cases = [
+            (
+                json!({"op": "create", "kind": "user_story", "title": "x"}),
+                vec![("parent", "epic_id")],
+            ),
+            (
+                json!({"op": "create", "kind": "epic", "title": "x"}),
+                vec![("parent", "parent")],
+            ),
+            (
+                json!({"op": "create", "kind": "requirement", "title": "x"}),
+                vec![
+                    ("parent", "user_story_id"),
+                    ("acceptance_criterion", "acceptance_criterion"),
+                ],
+            ),
+            (
+                json!({"op": "update", "id": "EP-1"}),
+                vec![("id", "id"), ("acceptance_criterion", "acceptance_criterion")],
+            ),
+            (
+                json!({"op": "move", "id": "EP-1"}),
+                vec![
+                    ("id", "id"),
+                    ("parent", "parent"),
+                    ("after", "after"),
+                    ("before", "before"),
+                ],
+            ),
+            (json!({"op": "delete"}), vec![("id", "id")]),
+            (json!({"op": "restore"}), vec![("id", "id")]),
+            (
+                json!({"op": "link", "source": "EP-1", "target": "EP-2", "type": "blocks"}),
+                vec![("source", "source"), ("target", "target")],
+            ),
+            (
+                json!({"op": "comment", "content": "x"}),
+                vec![("id", "item"), ("item", "item")],
+            ),
+        ];
+        for (fields, places) in cases {
+            for (place, named) in places {
+                let mut fields = fields.clone();
+                fields[place] = json!("@e");
+                let done = resolved(fields.clone()).unwrap();
+                assert!(format!("{done:?}").contains(&id), "{place}: {done:?}");
+                fields[place] = json!("@f");
+                assert_eq!(resolved(fields).unwrap_err().faults[0].field, named);
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Comments: threads on an item, resolvable, and anchored to a piece of its text when they are about one.
 
-use crate::{Reference, Ruled, Timestamp, anchor::Anchor, limits, text};
+use crate::{Reference, Ruled, Timestamp, anchor::Anchor, decode, limits, text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -44,7 +44,7 @@ pub struct NewComment {
     /// What it says.
     pub content: String,
     /// The comment it answers.
-    #[serde(alias = "parent_comment_id")]
+    #[serde(default, alias = "parent_comment_id", deserialize_with = "decode::uuid")]
     pub parent_id: Option<Uuid>,
     /// The piece of the description it is about.
     pub anchor: Option<NewAnchor>,

@@ -78,7 +78,7 @@ impl From<&Item> for Subject {
 
 /// What a deletion would take with it.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct DeletionFacts {
     /// The items below it.
     pub items: Vec<Falling>,
     /// How many links end.
@@ -95,8 +95,8 @@ pub struct Facts {
 
 impl DeletionPreview {
     /// Decides from the facts whether the item may go.
-    pub fn decide(subject: Subject, falling: Facts) -> Self {
-        let Facts {
+    pub fn decide(subject: Subject, falling: DeletionFacts) -> Self {
+        let DeletionFacts {
             items,
             links,
             hidden_links,
@@ -170,7 +170,7 @@ impl DeletionPreview {
 mod tests {
     use super::*;
 
-    fn preview(facts: Facts) -> DeletionPreview {
+    fn preview(facts: DeletionFacts) -> DeletionPreview {
         let subject = Subject {
             id: Uuid::nil(),
             reference_id: Reference::of_kind(Kind::AcceptanceCriterion, 1),
@@ -183,33 +183,33 @@ mod tests {
 
     #[test]
     fn consequences_need_force_and_the_last_criterion_cannot_go_at_all() {
-        let free = preview(Facts {
+        let free = preview(DeletionFacts {
             comments: 3,
-            ..Facts::default()
+            ..DeletionFacts::default()
         });
         assert!(
             free.check(false).is_ok(),
             "comments alone do not hold an item back"
         );
-        let linked = preview(Facts {
+        let linked = preview(DeletionFacts {
             links: 2,
-            ..Facts::default()
+            ..DeletionFacts::default()
         });
         assert_eq!(linked.check(false).unwrap_err().code, Code::DeletionBlocked);
         assert!(linked.check(true).is_ok());
-        let last = preview(Facts {
+        let last = preview(DeletionFacts {
             last_criterion: Some(Reference::of_kind(Kind::UserStory, 4)),
-            ..Facts::default()
+            ..DeletionFacts::default()
         });
         assert_eq!(last.check(true).unwrap_err().code, Code::RuleViolated);
     }
 
     #[test]
     fn a_link_nobody_here_may_end_holds_the_item_back_whatever_force_says() {
-        let held = preview(Facts {
+        let held = preview(DeletionFacts {
             links: 1,
             hidden_links: 1,
-            ..Facts::default()
+            ..DeletionFacts::default()
         });
         assert!(held.forbidden && !held.can_delete);
         assert_eq!(held.check(true).unwrap_err().code, Code::RuleViolated);

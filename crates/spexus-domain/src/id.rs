@@ -1,6 +1,6 @@
 //! Identity: a UUID for programs, a reference id for people, and either of them wherever an id is asked for.
 
-use crate::{Code, Kind, Refusal, Ruled};
+use crate::{Code, Kind, Refusal, Ruled, decode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use uuid::Uuid;
@@ -75,7 +75,10 @@ impl Serialize for Reference {
 impl<'de> Deserialize<'de> for Reference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a reference id")))
+        Self::parse(&text).ok_or_else(|| {
+            let problem = format!("{text:?} is not a reference id");
+            decode::misfit(&problem, "a reference id such as REQ-012")
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     Code, Kind, Reference, Refusal, Ruled, Timestamp,
     attribute::Attributes,
+    decode,
     text::{self, Faults},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -157,7 +158,7 @@ impl<'de> Deserialize<'de> for Priority {
         };
         Priority::parse("priority", &text).map_err(|refusal| {
             let fault = &refusal.faults[0];
-            serde::de::Error::custom(format!("{}; allowed: {}", fault.problem, fault.allowed))
+            decode::misfit(&fault.problem, &fault.allowed)
         })
     }
 }

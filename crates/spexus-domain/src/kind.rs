@@ -75,6 +75,14 @@ impl Kind {
         self.rules().name
     }
 
+    /// The field that names what contains it: the general one for a kind that nothing contains.
+    pub const fn parent_field(self) -> &'static str {
+        match self.rules().parent {
+            Some(_) => self.rules().parent_field,
+            None => "parent",
+        }
+    }
+
     /// The kinds directly contained in this one.
     pub fn children(self) -> impl Iterator<Item = Kind> {
         Kind::ALL
@@ -99,11 +107,7 @@ impl Kind {
         if parent == rules.parent {
             return Ok(());
         }
-        let field = if rules.parent.is_some() {
-            rules.parent_field
-        } else {
-            "parent"
-        };
+        let field = self.parent_field();
         Err(match (rules.parent, parent) {
             (Some(wanted), None) => {
                 let problem = format!(

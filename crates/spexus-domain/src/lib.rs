@@ -19,7 +19,7 @@ pub mod baseline;
 pub mod batch;
 pub mod change;
 pub mod comment;
-pub mod complaint;
+pub mod decode;
 pub mod deletion;
 pub mod hint;
 pub mod id;

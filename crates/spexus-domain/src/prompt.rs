@@ -20,7 +20,7 @@ pub struct Prompt {
     /// What it is for.
     pub description: String,
     /// Its messages, with `{{variables}}`.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageTemplate>,
     /// The arguments that fill the variables.
     pub arguments: Vec<Argument>,
     /// Whether it is the one system prompt.
@@ -37,19 +37,19 @@ pub struct Prompt {
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Message)]
 #[serde(deny_unknown_fields)]
-pub struct Message {
+pub struct MessageTemplate {
     /// Who speaks.
-    pub role: Role,
+    pub role: Speaker,
     /// What is said, with `{{variables}}`.
     pub text: String,
 }
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Speaker)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum Speaker {
     /// The person.
     User,
     /// The model.
@@ -82,7 +82,7 @@ pub struct NewPrompt {
     #[serde(default)]
     pub description: String,
     /// Its messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageTemplate>,
     /// The arguments that fill the variables.
     #[serde(default)]
     pub arguments: Vec<Argument>,
@@ -97,7 +97,7 @@ pub struct PromptPatch {
     /// What it is for.
     pub description: Option<String>,
     /// Its messages.
-    pub messages: Option<Vec<Message>>,
+    pub messages: Option<Vec<MessageTemplate>>,
     /// The arguments that fill the variables.
     pub arguments: Option<Vec<Argument>>,
     /// The revision this change was made against.
@@ -109,7 +109,7 @@ pub fn check(
     name: &str,
     title: &str,
     description: &str,
-    messages: &[Message],
+    messages: &[MessageTemplate],
     arguments: &[Argument],
 ) -> Ruled<()> {
     let mut faults = Faults::default();
@@ -166,8 +166,8 @@ pub fn shipped() -> NewPrompt {
         name: "requirements-analyst".into(),
         title: Some("Requirements analyst".into()),
         description: "You help a team write, connect and check requirements kept in Spexus.".into(),
-        messages: vec![Message {
-            role: Role::Assistant,
+        messages: vec![MessageTemplate {
+            role: Speaker::Assistant,
             text: SHIPPED_TEXT.into(),
         }],
         arguments: vec![],
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn every_variable_needs_an_argument() {
-        let messages = [Message {
-            role: Role::User,
+        let messages = [MessageTemplate {
+            role: Speaker::User,
             text: "Look at {{ item }} and {{other}}.".into(),
         }];
         let arguments = [Argument {

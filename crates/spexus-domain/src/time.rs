@@ -1,7 +1,7 @@
 //! Points in time: microseconds since 1970, printed as RFC 3339 in UTC.
 
-use crate::{Code, Refusal, Ruled};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use crate::{Code, Refusal, Ruled, decode};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A point in time with the precision both databases keep.
@@ -54,7 +54,10 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse("time", &text).map_err(|refusal| D::Error::custom(refusal.message))
+        Self::parse("time", &text).map_err(|refusal| {
+            let fault = &refusal.faults[0];
+            decode::misfit(&fault.problem, &fault.allowed)
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Logging in and out, users, tokens.
 
 use crate::app::App;
-use crate::extract::{Anyone, CameFrom, Id, Input, Params, SESSION_COOKIE, Secret, Who, secret, uuid};
+use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
+use crate::extract::{Id, Input, Params, uuid};
 use crate::respond::{Answer, Tagged, located, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -33,8 +34,8 @@ pub(crate) struct LoginInput {
 )]
 pub(crate) async fn log_in(
     State(app): State<App>,
-    _: Anyone,
-    CameFrom(origin): CameFrom,
+    _: Anonymous,
+    RequestOrigin(origin): RequestOrigin,
     Input(input): Input<LoginInput>,
 ) -> Answer<impl IntoResponse> {
     let session = login::login(&app.service, &input.username, &input.password, &origin).await?;
@@ -59,12 +60,12 @@ pub(crate) async fn log_in(
 )]
 pub(crate) async fn log_out(
     State(app): State<App>,
-    Who(caller): Who,
-    CameFrom(origin): CameFrom,
+    Authenticated(caller): Authenticated,
+    RequestOrigin(origin): RequestOrigin,
     headers: HeaderMap,
 ) -> Answer<impl IntoResponse> {
-    if let Some(Secret::Header(secret) | Secret::Cookie(secret)) = secret(&headers) {
-        login::logout(&app.service, &caller, secret, &origin).await?;
+    if let Some(secret) = Secret::of(&headers) {
+        login::logout(&app.service, &caller, secret.text(), &origin).await?;
     }
     let cookie = format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
@@ -75,7 +76,10 @@ pub(crate) async fn log_out(
     get, path = "/api/v1/auth/profile", tag = "accounts",
     responses((status = 200, body = User), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn get_profile(State(app): State<App>, Who(caller): Who) -> Answer<Json<User>> {
+pub(crate) async fn get_profile(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<User>> {
     Ok(Json(user::get(&app.service, &caller, "me").await?))
 }
 
@@ -106,8 +110,8 @@ fn tokens(revoke: bool) -> Tokens {
 )]
 pub(crate) async fn change_password(
     State(app): State<App>,
-    Who(caller): Who,
-    CameFrom(origin): CameFrom,
+    Authenticated(caller): Authenticated,
+    RequestOrigin(origin): RequestOrigin,
     Input(input): Input<PasswordInput>,
 ) -> Answer<StatusCode> {
     user::change_password(
@@ -127,7 +131,10 @@ pub(crate) async fn change_password(
     get, path = "/api/v1/users", tag = "accounts",
     responses((status = 200, body = Page<Profile>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_users(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Profile>>> {
+pub(crate) async fn list_users(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Page<Profile>>> {
     Ok(Json(user::names(&app.service, &caller).await?))
 }
 
@@ -138,7 +145,7 @@ pub(crate) async fn list_users(State(app): State<App>, Who(caller): Who) -> Answ
 )]
 pub(crate) async fn create_user(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Input(input): Input<NewUser>,
 ) -> Answer<impl IntoResponse> {
     let user = user::create(&app.service, &caller, input).await?;
@@ -156,7 +163,7 @@ pub(crate) async fn create_user(
 )]
 pub(crate) async fn get_user(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
 ) -> Answer<impl IntoResponse> {
     let user = user::get(&app.service, &caller, &name).await?;
@@ -172,7 +179,7 @@ pub(crate) async fn get_user(
 )]
 pub(crate) async fn update_user(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
     headers: HeaderMap,
     Input(mut patch): Input<UserPatch>,
@@ -189,7 +196,7 @@ pub(crate) async fn update_user(
 )]
 pub(crate) async fn disable_user(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
 ) -> Answer<Json<User>> {
     Ok(Json(user::disable(&app.service, &caller, &name).await?))
@@ -214,7 +221,7 @@ pub(crate) struct ResetInput {
 )]
 pub(crate) async fn reset_password(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
     Input(input): Input<ResetInput>,
 ) -> Answer<StatusCode> {
@@ -239,7 +246,7 @@ pub(crate) struct TokenParams {
 )]
 pub(crate) async fn list_tokens(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<TokenParams>,
 ) -> Answer<Json<Page<Token>>> {
     Ok(Json(
@@ -254,7 +261,7 @@ pub(crate) async fn list_tokens(
 )]
 pub(crate) async fn create_token(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<TokenParams>,
     Input(input): Input<NewToken>,
 ) -> Answer<impl IntoResponse> {
@@ -270,7 +277,7 @@ pub(crate) async fn create_token(
 )]
 pub(crate) async fn revoke_token(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
 ) -> Answer<Json<Token>> {
     Ok(Json(token::revoke(&app.service, &caller, uuid(&id)?).await?))

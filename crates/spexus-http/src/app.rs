@@ -3,7 +3,7 @@
 use crate::HttpOptions;
 use crate::health::Readiness;
 use crate::hosts::OwnHosts;
-use crate::limits::{Held, Limits};
+use crate::limits::{OwnerSemaphore, RateLimits};
 use mcp_server::streamable_http::McpService;
 use spexus_domain::{Kind, Uuid};
 use spexus_mcp::Mcp;
@@ -20,13 +20,13 @@ pub(crate) struct App(Arc<Surface>);
 pub(crate) struct Surface {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) limits: Arc<RateLimits>,
     /// Streams each user has open.
-    pub(crate) streams: Arc<Held<Uuid>>,
+    pub(crate) streams: OwnerSemaphore<Uuid>,
     /// Names this server is reached by.
-    pub(crate) hosts: Arc<OwnHosts>,
+    pub(crate) hosts: OwnHosts,
     /// Whether the database answered lately.
-    pub(crate) readiness: Arc<Readiness>,
+    pub(crate) readiness: Readiness,
     /// The same system for agents.
     pub(crate) mcp: Mcp,
     /// What speaks MCP over HTTP.

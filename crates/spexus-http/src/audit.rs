@@ -1,13 +1,14 @@
 //! The audit trail.
 
 use crate::app::App;
-use crate::extract::{Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::Params;
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use spexus_domain::Timestamp;
-use spexus_domain::audit::{Event, EventFilter};
+use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::query::{Page, PageRequest};
 use spexus_service::audit;
 use spexus_service::envelope::ErrorEnvelope;
@@ -35,13 +36,13 @@ pub(crate) struct TrailParams {
 /// List what happened at the door, newest first.
 #[utoipa::path(
     get, path = "/api/v1/audit/events", tag = "audit", params(TrailParams),
-    responses((status = 200, body = Page<Event>), (status = "4XX", body = ErrorEnvelope))
+    responses((status = 200, body = Page<AuditEvent>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_events(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<TrailParams>,
-) -> Answer<Json<Page<Event>>> {
+) -> Answer<Json<Page<AuditEvent>>> {
     let time = |field: &str, text: &Option<String>| {
         text.as_deref()
             .map(|text| Timestamp::parse(field, text))
@@ -76,7 +77,10 @@ pub(crate) struct Verification {
     get, path = "/api/v1/audit/verify", tag = "audit",
     responses((status = 200, body = Verification), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn verify(State(app): State<App>, Who(caller): Who) -> Answer<Json<Verification>> {
+pub(crate) async fn verify(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Verification>> {
     let verdict = audit::verify(&app.service, &caller).await?;
     let fault = verdict
         .fault

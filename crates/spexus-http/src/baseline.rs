@@ -1,7 +1,8 @@
 //! Baselines.
 
 use crate::app::App;
-use crate::extract::{Input, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Input, Params};
 use crate::item::InProject;
 use crate::respond::Answer;
 use axum::Json;
@@ -20,7 +21,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn list_baselines(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Page<Baseline>>> {
     Ok(Json(
@@ -35,7 +36,7 @@ pub(crate) async fn list_baselines(
 )]
 pub(crate) async fn create_baseline(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Input(input): Input<NewBaseline>,
 ) -> Answer<impl IntoResponse> {
     Ok((
@@ -51,7 +52,7 @@ pub(crate) async fn create_baseline(
 )]
 pub(crate) async fn diff_baselines(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(query): Params<DiffQuery>,
 ) -> Answer<Json<Page<ItemDifference>>> {
     Ok(Json(baseline::difference(&app.service, &caller, &query).await?))

@@ -1,7 +1,8 @@
 //! Batches.
 
 use crate::app::App;
-use crate::extract::{Input, Who};
+use crate::auth::Authenticated;
+use crate::extract::Input;
 use crate::item::idempotency_key;
 use crate::respond::Answer;
 use axum::Json;
@@ -19,7 +20,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn run_batch(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
     Input(input): Input<BatchInput>,
 ) -> Answer<Json<BatchResult>> {

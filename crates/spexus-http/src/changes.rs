@@ -1,9 +1,9 @@
 //! The feed of changes, to be asked for or to be listened to.
 
 use crate::app::App;
-use crate::extract::{CameFrom, Params, Secret, Who, secret};
-use crate::limits::Hold;
-use crate::mcp::EXPIRY_LOOKED_AT_EVERY;
+use crate::auth::{Authenticated, RequestOrigin, Secret, StreamAuth};
+use crate::extract::Params;
+use crate::limits::OwnerPermit;
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -14,9 +14,8 @@ use serde::{Deserialize, Serialize};
 use spexus_domain::change::Change;
 use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
-use spexus_service::account::token;
 use spexus_service::envelope::ErrorEnvelope;
-use spexus_service::{Origin, Service, changes};
+use spexus_service::{Service, changes};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use tokio::sync::watch;
@@ -62,7 +61,7 @@ pub(crate) struct Feed {
 )]
 pub(crate) async fn list_changes(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<FeedParams>,
 ) -> Answer<Json<Feed>> {
     let since = params.since.unwrap_or(0);
@@ -87,8 +86,8 @@ pub(crate) async fn list_changes(
 )]
 pub(crate) async fn stream_changes(
     State(app): State<App>,
-    Who(caller): Who,
-    CameFrom(origin): CameFrom,
+    Authenticated(caller): Authenticated,
+    RequestOrigin(origin): RequestOrigin,
     Params(params): Params<StreamParams>,
     headers: HeaderMap,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
@@ -98,24 +97,22 @@ pub(crate) async fn stream_changes(
     };
     // Whether the project can be read is told now, not in the middle of the stream.
     changes::since(&app.service, &caller, params.project.as_deref(), since, Some(1)).await?;
-    let secret = match secret(&headers) {
-        Some(Secret::Header(secret) | Secret::Cookie(secret)) => secret.to_owned(),
-        None => String::new(),
-    };
-    let place = app.streams.take(caller.user_id);
-    let place = place.ok_or_else(|| app.streams.refusal("streams"))?;
-    let listener = Listener {
-        _place: place,
-        secret,
-        origin,
-        news: app.service.follow(),
+    let secret = Secret::of(&headers).map_or("", Secret::text);
+    let permit = app.streams.acquire(caller.user_id);
+    let permit = permit.ok_or_else(|| app.streams.refusal("streams"))?;
+    let follower = ChangeFollower {
+        _permit: permit,
+        auth: StreamAuth::new(&app, secret, origin),
         stopping: app.stopping.clone(),
         service: app.service.clone(),
         project: params.project,
         since,
         waiting: VecDeque::new(),
     };
-    Ok(Sse::new(futures_util::stream::unfold(listener, Listener::next)).keep_alive(KeepAlive::default()))
+    Ok(
+        Sse::new(futures_util::stream::unfold(follower, ChangeFollower::next))
+            .keep_alive(KeepAlive::default()),
+    )
 }
 
 //= specs/spexus-http.md#feed
@@ -137,20 +134,18 @@ fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
     number.map(Some).ok_or_else(refusal)
 }
 
-/// Someone who listens: reads from the chain after its own cursor, so it is never too slow and misses nothing.
-struct Listener {
-    _place: Hold<Uuid>,
+/// A follower of the change log: reads from the chain after its own cursor, so it is never too slow and misses nothing.
+struct ChangeFollower {
+    _permit: OwnerPermit<Uuid>,
     service: Service,
-    secret: String,
-    origin: Origin,
+    auth: StreamAuth,
     project: Option<String>,
     since: i64,
     waiting: VecDeque<Change>,
-    news: watch::Receiver<i64>,
     stopping: watch::Receiver<bool>,
 }
 
-impl Listener {
+impl ChangeFollower {
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         loop {
             if let Some(change) = self.waiting.pop_front() {
@@ -161,13 +156,10 @@ impl Listener {
                     .ok()?;
                 return Some((Ok(event), self));
             }
-            self.news.borrow_and_update();
             //= specs/spexus-http.md#feed
             //# A stream MUST end when the token or session it was opened with ends.
             // A token revoked or a role changed since the last event ends or narrows the stream now.
-            let caller = token::authenticate(&self.service, &self.secret, &self.origin)
-                .await
-                .ok()?;
+            let caller = self.auth.authenticate().await.ok()?;
             let project = self.project.as_deref();
             let found = changes::since(&self.service, &caller, project, self.since, Some(MAX_PAGE_ROWS))
                 .await
@@ -178,8 +170,7 @@ impl Listener {
                 continue;
             }
             tokio::select! {
-                news = self.news.changed() => news.ok()?,
-                () = token::expired(&self.service, &self.secret, EXPIRY_LOOKED_AT_EVERY) => return None,
+                changed = self.auth.changed() => changed?,
                 //= specs/spexus-http.md#stopping
                 //# Streams MUST end when the server stops.
                 _ = self.stopping.wait_for(|stopping| *stopping) => return None,

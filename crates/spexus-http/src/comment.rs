@@ -1,7 +1,8 @@
 //! Comments, by their own ids.
 
 use crate::app::App;
-use crate::extract::{Id, Input, Who, uuid};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input, uuid};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use spexus_service::envelope::ErrorEnvelope;
 )]
 pub(crate) async fn get_comment(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
 ) -> Answer<impl IntoResponse> {
     let comment = comment::get(&app.service, &caller, uuid(&id)?).await?;
@@ -34,7 +35,7 @@ pub(crate) async fn get_comment(
 )]
 pub(crate) async fn update_comment(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     headers: HeaderMap,
     Input(mut patch): Input<CommentPatch>,
@@ -51,7 +52,7 @@ pub(crate) async fn update_comment(
 )]
 pub(crate) async fn delete_comment(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
 ) -> Answer<Json<Comment>> {
     Ok(Json(comment::delete(&app.service, &caller, uuid(&id)?).await?))

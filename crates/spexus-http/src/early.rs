@@ -15,14 +15,14 @@ use std::task::{Context, Poll};
 /// Whether the body of a request was read to its end.
 pub(crate) struct Unread(Option<Arc<AtomicBool>>);
 
-/// Watches how far the body of a request is read.
-pub(crate) fn watched(request: Request) -> (Request, Unread) {
+/// Tracks how far the body of a request is read.
+pub(crate) fn track_body(request: Request) -> (Request, Unread) {
     if request.body().is_end_stream() {
         return (request, Unread(None));
     }
     let read = Arc::new(AtomicBool::new(false));
     let unread = Unread(Some(read.clone()));
-    let request = request.map(|inner| Body::new(Watched { inner, read }));
+    let request = request.map(|inner| Body::new(TrackedBody { inner, read }));
     (request, unread)
 }
 
@@ -30,7 +30,7 @@ impl Unread {
     //= specs/spexus-http.md#description
     //# An answer given before the body was read to its end MUST say that the connection closes.
     /// Says that the connection closes, where a refusal came before the end of the body.
-    pub(crate) fn tell(self, response: &mut Response) {
+    pub(crate) fn close_connection(self, response: &mut Response) {
         let status = response.status();
         let refused = status.is_client_error() || status.is_server_error();
         if refused && self.0.is_some_and(|read| !read.load(Ordering::Acquire)) {
@@ -40,12 +40,12 @@ impl Unread {
     }
 }
 
-struct Watched {
+struct TrackedBody {
     inner: Body,
     read: Arc<AtomicBool>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,8 +1,8 @@
-//! Reading requests: bodies, queries, ids and who sends them. What does not fit is refused here, with the field's name.
+//! Extractors of input: bodies, queries and ids. What does not fit is refused here, with the field's name. Who sends a
+//! request is found out in `auth.rs`.
 
 use crate::app::App;
 use crate::respond::Refused;
-use crate::sender::Sender;
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -11,13 +11,9 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spexus_domain::account::Caller;
-use spexus_domain::{Code, Refusal, Ruled, complaint, hint};
-use spexus_service::{Origin, account::token, audit};
+use spexus_domain::{Code, Refusal, Ruled, decode};
+use std::borrow::Cow;
 use std::time::Duration;
-
-/// The name of the cookie a web session is kept in.
-pub(crate) const SESSION_COOKIE: &str = "spexus_session";
 
 /// A body up to so many times the limit is read to its end and thrown away, so that its sender can read why.
 const DISCARDED_TIMES: usize = 16;
@@ -52,7 +48,7 @@ where
                         .into());
                 }
             };
-        Ok(Self(decode(&body)?))
+        Ok(Self(decode_body(&body)?))
     }
 }
 
@@ -101,7 +97,7 @@ async fn read(mut body: Body, max_body_bytes: usize) -> Ruled<Bytes> {
     Ok(whole.freeze())
 }
 
-fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
+fn decode_body<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
     if body.is_empty() {
         return Err(Refusal::new(Code::InvalidParams, "the body is empty").hint("Send a JSON object."));
     }
@@ -114,21 +110,13 @@ fn decode<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {
                 .hint("Send a JSON object with the fields by name."),
         );
     }
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| misfit(&error))?;
-    reader.end().map_err(|error| {
-        Refusal::new(
-            Code::InvalidParams,
-            format!("the body is not one JSON value: {error}"),
-        )
-    })?;
-    Ok(value)
+    decode::json(body)
 }
 
 /// Refuses NUL in any text of a body, by the name of the field: no text has it, and PostgreSQL cannot even look for it.
 fn refuse_nul(body: &[u8]) -> Ruled<()> {
     const ESCAPED: &[u8] = b"u0000";
-    if !body.windows(ESCAPED.len()).any(|part| part == ESCAPED) {
+    if memchr::memmem::find(body, ESCAPED).is_none() {
         return Ok(());
     }
     // What is not JSON is told by the decoder that reads it next.
@@ -177,14 +165,6 @@ fn control_character(field: String) -> Refusal {
     )
 }
 
-fn misfit(error: &serde_path_to_error::Error<serde_json::Error>) -> Refusal {
-    if error.inner().is_syntax() || error.inner().is_eof() {
-        let sentence = spexus_domain::text::excerpt(&error.inner().to_string(), 300);
-        return Refusal::new(Code::InvalidParams, format!("the body is not JSON: {sentence}"));
-    }
-    complaint::refusal(&error.path().to_string(), &error.inner().to_string())
-}
-
 /// The query of the URL.
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -198,18 +178,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
 
 /// Reads a query string whose values are names, ids and numbers: none of them holds a control character.
 pub(crate) fn params<T: DeserializeOwned>(text: &str) -> Ruled<T> {
-    let odd = form_urlencoded::parse(text.as_bytes()).find(|(_, value)| value.contains(char::is_control));
-    match odd {
-        Some((name, _)) => Err(control_character(spexus_domain::text::excerpt(&name, 100))),
-        None => query(text),
-    }
+    plain_pairs(form_urlencoded::parse(text.as_bytes()).collect())
 }
 
-/// Reads a query string; unknown and misspelt parameters are refused.
-pub(crate) fn query<T: DeserializeOwned>(text: &str) -> Ruled<T> {
-    let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
-    serde_path_to_error::deserialize(pairs)
-        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
+/// The same for a query string that was taken apart before.
+pub(crate) fn plain_pairs<T: DeserializeOwned>(pairs: Vec<(Cow<'_, str>, Cow<'_, str>)>) -> Ruled<T> {
+    match pairs.iter().find(|(_, value)| value.contains(char::is_control)) {
+        Some((name, _)) => Err(control_character(spexus_domain::text::excerpt(name, 100))),
+        None => decode::pairs(pairs.into_iter()),
+    }
 }
 
 /// One part of the path.
@@ -268,197 +245,4 @@ pub(crate) fn uuid(text: &str) -> Ruled<spexus_domain::Uuid> {
             "a UUID",
         )
     })
-}
-
-/// Where a request comes from.
-pub(crate) struct CameFrom(pub(crate) Origin);
-
-impl<S: Send + Sync> FromRequestParts<S> for CameFrom {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(origin(parts)))
-    }
-}
-
-pub(crate) fn origin(parts: &Parts) -> Origin {
-    let address = parts
-        .extensions
-        .get::<Sender>()
-        .map(|sender| sender.address.to_string())
-        .unwrap_or_default();
-    let client = parts
-        .headers
-        .get(header::USER_AGENT)
-        .and_then(|agent| agent.to_str().ok())
-        .unwrap_or_default();
-    Origin {
-        address,
-        client: client.to_owned(),
-    }
-}
-
-/// Who sends a request: the owner of a valid token or session. Extracting it is what protects a route.
-pub(crate) struct Who(pub(crate) Caller);
-
-impl<S> FromRequestParts<S> for Who
-where
-    App: FromRef<S>,
-    S: Send + Sync,
-{
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        Ok(Self(admit(&App::from_ref(state), parts).await?))
-    }
-}
-
-// Fulfils 003 R9.3, 003 R12.2, 003 R12.6, 003 R12.8
-/// The owner of a request's token or session, within the rate of both.
-pub(crate) async fn admit(app: &App, parts: &Parts) -> Ruled<Caller> {
-    let shown = secret(&parts.headers);
-    if matches!(shown, Some(Secret::Cookie(_))) {
-        check_same_origin(parts)?;
-    }
-    admit_with(app, parts, shown).await
-}
-
-/// The owner of a request's token. Sessions are for people in browsers; programs have tokens.
-// Fulfils 003 R9.2
-//= specs/spexus-mcp.md#endpoint
-//# The endpoint MUST be opened by a bearer token only: cookies and secrets of web sessions MUST be refused like no token and like a bad one.
-pub(crate) async fn admit_token(app: &App, parts: &Parts) -> Ruled<Caller> {
-    let shown = match secret(&parts.headers) {
-        Some(Secret::Header(secret)) if secret.starts_with(token::SESSION_PREFIX) => Some(Secret::Header("")),
-        Some(Secret::Cookie(_)) => None,
-        shown => shown,
-    };
-    admit_with(app, parts, shown).await
-}
-
-async fn admit_with(app: &App, parts: &Parts, shown: Option<Secret<'_>>) -> Ruled<Caller> {
-    let origin = origin(parts);
-    let network = parts.extensions.get::<Sender>().map(Sender::network);
-    let (Some(Secret::Header(secret)) | Some(Secret::Cookie(secret))) = shown else {
-        //= specs/spexus-http.md#permissions
-        //# A request without a valid token or session MUST be answered 401, except for logging in, health and the descriptions of the interface.
-        let refusal = Refusal::new(Code::AuthMissing, "this needs a token").hint(hint::NO_TOKEN);
-        charge(app, parts)?;
-        audit::note_turned_away(&app.service, &origin, &refusal);
-        return Err(refusal);
-    };
-    // A token that was good a moment ago is not what makes an address send too much, and costs no look-up.
-    if let Some(network) = network
-        && !token::is_remembered(&app.service, secret)
-    {
-        turn_away(app, &origin, app.limits.check_network(network))?;
-    }
-    match token::authenticate(&app.service, secret, &origin).await {
-        Ok(caller) => {
-            turn_away(app, &origin, app.limits.check_caller(&caller))?;
-            Ok(caller)
-        }
-        Err(refusal) => {
-            if let Some(network) = network.filter(|_| refusal.code.http_status() == 401) {
-                app.limits.spend(network);
-            }
-            Err(refusal)
-        }
-    }
-}
-
-/// Counts a request that needs no token against the rate of its address, and refuses it beyond.
-pub(crate) fn charge(app: &App, parts: &Parts) -> Ruled<()> {
-    let Some(sender) = parts.extensions.get::<Sender>() else {
-        return Ok(());
-    };
-    turn_away(app, &origin(parts), app.limits.check_network(sender.network()))?;
-    app.limits.spend(sender.network());
-    Ok(())
-}
-
-/// Notes whoever comes too fast.
-fn turn_away(app: &App, origin: &Origin, checked: Ruled<()>) -> Ruled<()> {
-    if let Err(refusal) = &checked {
-        metrics::counter!("spexus_rate_limited_total").increment(1);
-        audit::note_turned_away(&app.service, origin, refusal);
-    }
-    checked
-}
-
-/// A request that needs no token, within the rate of its address. Extracting it is what protects an open route.
-pub(crate) struct Anyone;
-
-impl<S> FromRequestParts<S> for Anyone
-where
-    App: FromRef<S>,
-    S: Send + Sync,
-{
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        charge(&App::from_ref(state), parts)?;
-        Ok(Self)
-    }
-}
-
-/// The secret of a request and where it stands.
-pub(crate) enum Secret<'a> {
-    Header(&'a str),
-    Cookie(&'a str),
-}
-
-pub(crate) fn secret(headers: &HeaderMap) -> Option<Secret<'_>> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let value = value.to_str().unwrap_or_default();
-        let bearer = value
-            .get(..7)
-            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer "));
-        return Some(Secret::Header(if bearer { value[7..].trim() } else { "" }));
-    }
-    let cookies = headers
-        .get_all(header::COOKIE)
-        .into_iter()
-        .filter_map(|value| value.to_str().ok());
-    let named = |cookie: &'_ str| {
-        cookie
-            .split_once('=')
-            .is_some_and(|(name, _)| name == SESSION_COOKIE)
-    };
-    let found = cookies
-        .flat_map(|all| all.split(';'))
-        .map(str::trim)
-        .find(|cookie| named(cookie));
-    found
-        .and_then(|cookie| cookie.split_once('='))
-        .map(|(_, secret)| Secret::Cookie(secret))
-}
-
-//= specs/spexus-http.md#sessions
-//# A write with a cookie MUST be refused unless its Origin is the address the server is reached by.
-/// A cookie is sent by the browser on its own; a write with one must come from our own pages.
-fn check_same_origin(parts: &Parts) -> Ruled<()> {
-    if parts.method.is_safe() {
-        return Ok(());
-    }
-    let host = parts
-        .headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
-    let origin = parts
-        .headers
-        .get(header::ORIGIN)
-        .and_then(|origin| origin.to_str().ok())
-        .unwrap_or_default();
-    let own = origin
-        .split_once("://")
-        .is_some_and(|(_, rest)| !host.is_empty() && rest == host);
-    if own {
-        return Ok(());
-    }
-    Err(
-        Refusal::new(Code::AuthzForbidden, "this request came from another site")
-            .hint("Send a token in the Authorization header instead."),
-    )
 }

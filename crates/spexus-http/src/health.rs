@@ -1,7 +1,7 @@
 //! Whether the server lives, whether it can work, and its numbers.
 
 use crate::app::App;
-use crate::extract::{Anyone, admit, charge};
+use crate::auth::{Anonymous, authenticate, spend_anonymous};
 use crate::respond::Answer;
 use crate::sender::Sender;
 use axum::Json;
@@ -21,7 +21,7 @@ const READY_HOLDS: Duration = Duration::from_secs(1);
 
 /// Tell that the process answers.
 #[utoipa::path(get, path = "/health/live", tag = "operations", security(()), responses((status = 200, body = Value)))]
-pub(crate) async fn live(_: Anyone) -> Json<Value> {
+pub(crate) async fn live(_: Anonymous) -> Json<Value> {
     Json(json!({"status": "live"}))
 }
 
@@ -30,7 +30,7 @@ pub(crate) async fn live(_: Anyone) -> Json<Value> {
     get, path = "/health/ready", tag = "operations", security(()),
     responses((status = 200, body = Value), (status = 503, body = Value))
 )]
-pub(crate) async fn ready(State(app): State<App>, _: Anyone) -> Response {
+pub(crate) async fn ready(State(app): State<App>, _: Anonymous) -> Response {
     let stopping = *app.stopping.borrow();
     let database = app.readiness.database(&app.service).await;
     let status = if database && !stopping {
@@ -77,8 +77,8 @@ pub(crate) async fn metrics(State(app): State<App>, parts: Parts) -> Answer<impl
         .get::<Sender>()
         .is_some_and(|sender| sender.is_local);
     match is_local {
-        true => charge(&app, &parts)?,
-        false => admit(&app, &parts).await?.may(Operation::Audit)?,
+        true => spend_anonymous(&app, &parts)?,
+        false => authenticate(&app, &parts).await?.may(Operation::Audit)?,
     }
     let text = (app.options.metrics)();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))

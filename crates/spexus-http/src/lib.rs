@@ -10,6 +10,7 @@
 mod account;
 mod app;
 mod audit;
+mod auth;
 mod baseline;
 mod batch;
 mod changes;

@@ -1,7 +1,8 @@
 //! Links, by their own ids.
 
 use crate::app::App;
-use crate::extract::{Id, Input, Params, Who, uuid};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input, Params, uuid};
 use crate::item::InProject;
 use crate::respond::{Answer, located};
 use axum::Json;
@@ -19,7 +20,7 @@ use spexus_service::link;
 )]
 pub(crate) async fn create_link(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<InProject>,
     Input(input): Input<NewLink>,
 ) -> Answer<impl IntoResponse> {
@@ -33,7 +34,11 @@ pub(crate) async fn create_link(
     post, path = "/api/v1/links/{id}/confirm", tag = "links", params(("id" = String, Path, description = "The id of the link.")),
     responses((status = 200, body = Link), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn confirm_link(State(app): State<App>, Who(caller): Who, Id(id): Id) -> Answer<Json<Link>> {
+pub(crate) async fn confirm_link(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+    Id(id): Id,
+) -> Answer<Json<Link>> {
     Ok(Json(link::confirm(&app.service, &caller, uuid(&id)?).await?))
 }
 
@@ -42,6 +47,10 @@ pub(crate) async fn confirm_link(State(app): State<App>, Who(caller): Who, Id(id
     delete, path = "/api/v1/links/{id}", tag = "links", params(("id" = String, Path, description = "The id of the link.")),
     responses((status = 200, body = Link), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn delete_link(State(app): State<App>, Who(caller): Who, Id(id): Id) -> Answer<Json<Link>> {
+pub(crate) async fn delete_link(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+    Id(id): Id,
+) -> Answer<Json<Link>> {
     Ok(Json(link::delete(&app.service, &caller, uuid(&id)?).await?))
 }

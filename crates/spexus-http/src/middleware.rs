@@ -19,7 +19,7 @@ use tracing::Instrument;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The one middleware.
+/// The one middleware. Why it is not a stack of `tower-http` layers: ARCHITECTURE.md, "Smaller decisions".
 pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id(&request);
     let method = request.method().clone();
@@ -31,9 +31,9 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     //# No log line, at any level, MUST hold a token, a password, the secret of a session or a text of a body.
     let span = tracing::info_span!("request", id = %id, %method, route);
     let started = Instant::now();
-    let (request, unread) = early::watched(request);
+    let (request, unread) = early::track_body(request);
     let mut response = answer(&app, request, next).instrument(span.clone()).await;
-    unread.tell(&mut response);
+    unread.close_connection(&mut response);
     let (status, seconds) = (response.status(), started.elapsed().as_secs_f64());
     let labels = [
         ("method", method.to_string()),
@@ -47,7 +47,7 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         500.. => tracing::warn!(status = status.as_u16(), milliseconds, "answered"),
         _ => tracing::debug!(status = status.as_u16(), milliseconds, "answered"),
     });
-    finish(&mut response, &id);
+    add_common_headers(&mut response, &id);
     //= specs/spexus-http.md#proxies
     //# Where browsers reach the server by HTTPS, every answer MUST tell them to use nothing else.
     if app.options.secure_cookies {
@@ -63,8 +63,8 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
 async fn answer(app: &App, request: Request, next: Next) -> Response {
     //= specs/spexus-http.md#limits
     //# Requests beyond the number that may run at once MUST be refused at once, not queued.
-    let _place = match Place::take(&app.running, app.options.max_concurrent_requests) {
-        Some(place) => place,
+    let _permit = match ConcurrencyPermit::acquire(&app.running, app.options.max_concurrent_requests) {
+        Some(permit) => permit,
         None => {
             let refusal = Refusal::new(Code::ConcurrentLimitExceeded, "too many requests run at once");
             return Refused(refusal.fact("retry_after_seconds", 1)).into_response();
@@ -82,14 +82,14 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
         .into_response(),
         //= specs/spexus-http.md#limits
         //# A request that takes longer than its time MUST be answered 504.
-        Err(overrun) => Refused(overran(overrun, app.options.request_timeout_ms)).into_response(),
+        Err(overrun) => Refused(timeout(overrun, app.options.request_timeout_ms)).into_response(),
     }
 }
 
 //= specs/spexus-http.md#limits
 //# A request that is answered 504 MUST have written nothing, then or later, unless the answer says that the outcome is unknown.
 /// What is said of a request that took too long. Whoever hears that nothing was done may safely send it again.
-fn overran(overrun: Overrun, limit_ms: u64) -> Refusal {
+fn timeout(overrun: Overrun, limit_ms: u64) -> Refusal {
     match overrun {
         Overrun::NothingDone => Refusal::new(
             Code::Timeout,
@@ -105,17 +105,17 @@ fn overran(overrun: Overrun, limit_ms: u64) -> Refusal {
     }
 }
 
-/// One of the requests that may run at once.
-struct Place(Arc<AtomicUsize>);
+/// A permit to be one of the requests that run at once.
+struct ConcurrencyPermit(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(running: &Arc<AtomicUsize>, max: usize) -> Option<Self> {
-        let place = Place(running.clone());
-        (running.fetch_add(1, Ordering::AcqRel) < max).then_some(place)
+impl ConcurrencyPermit {
+    fn acquire(running: &Arc<AtomicUsize>, max: usize) -> Option<Self> {
+        let permit = Self(running.clone());
+        (running.fetch_add(1, Ordering::AcqRel) < max).then_some(permit)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConcurrencyPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -140,7 +140,7 @@ fn request_id(request: &Request) -> String {
 //= specs/spexus-http.md#answers
 //# Every answer MUST forbid browsers to guess its type, to frame it and to keep it.
 /// Headers every answer has.
-fn finish(response: &mut Response, id: &str) {
+fn add_common_headers(response: &mut Response, id: &str) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(REQUEST_ID, id);

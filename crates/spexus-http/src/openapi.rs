@@ -1,110 +1,27 @@
-//! The description of the surface: OpenAPI for programs, a page for people. Handlers that exist for every kind are
-//! described once and expanded here the way the router expands them.
+//! The description of the surface: OpenAPI for programs, a page for people. What it describes are the routes as the router
+//! declares them.
 
 mod complete;
 
-use crate::extract::Anyone;
-use crate::{
-    account, audit, baseline, batch, changes, comment, health, item, link, project, prompt, report, search,
-    settings,
-};
+use crate::auth::Anonymous;
+use crate::router;
 use askama::Template;
 use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse};
 use serde_json::Value;
 use spexus_domain::Kind;
 use std::sync::LazyLock;
-use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{OpenApi, Paths};
 
 #[derive(utoipa::OpenApi)]
-#[openapi(
-    info(
-        title = "Spexus",
-        description = "Requirements that people and AI agents share. Send a token as `Authorization: Bearer mcp_pat_…`; \
+#[openapi(info(
+    title = "Spexus",
+    description = "Requirements that people and AI agents share. Send a token as `Authorization: Bearer mcp_pat_…`; \
                        wherever an id is asked for, a UUID and a reference id such as `REQ-012` both work.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
-    ),
-    paths(
-        item::create_item,
-        item::list_items,
-        item::get_item,
-        item::update_item,
-        item::delete_item,
-        item::preview_deletion,
-        item::restore_item,
-        item::set_status,
-        item::assign,
-        item::move_item,
-        item::list_children,
-        item::list_links,
-        item::list_comments,
-        item::create_comment,
-        item::get_history,
-        item::list_children_of_kind,
-        item::create_child,
-        item::get_any_item,
-        item::get_hierarchy,
-        item::get_path,
-        item::list_steering,
-        item::add_steering,
-        item::remove_steering,
-        link::create_link,
-        link::confirm_link,
-        link::delete_link,
-        comment::get_comment,
-        comment::update_comment,
-        comment::delete_comment,
-        search::search,
-        batch::run_batch,
-        changes::list_changes,
-        changes::stream_changes,
-        baseline::list_baselines,
-        baseline::create_baseline,
-        baseline::diff_baselines,
-        report::report_status,
-        report::report_gaps,
-        settings::list_requirement_types,
-        settings::put_requirement_type,
-        settings::delete_requirement_type,
-        settings::list_link_types,
-        settings::put_link_type,
-        settings::delete_link_type,
-        settings::list_workflows,
-        settings::get_workflow,
-        settings::put_workflow,
-        prompt::list_prompts,
-        prompt::get_active_prompt,
-        prompt::get_prompt,
-        prompt::create_prompt,
-        prompt::update_prompt,
-        prompt::activate_prompt,
-        prompt::delete_prompt,
-        project::list_projects,
-        project::get_project,
-        project::create_project,
-        project::update_project,
-        account::log_in,
-        account::log_out,
-        account::get_profile,
-        account::change_password,
-        account::list_users,
-        account::create_user,
-        account::get_user,
-        account::update_user,
-        account::disable_user,
-        account::reset_password,
-        account::list_tokens,
-        account::create_token,
-        account::revoke_token,
-        audit::list_events,
-        audit::verify,
-        health::live,
-        health::ready,
-        health::metrics,
-    )
-)]
+    license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+))]
 struct Api;
 
 /// The description, complete.
@@ -114,20 +31,14 @@ pub fn openapi() -> Value {
     document
 }
 
-/// What the handlers say of themselves.
+/// What the routes say of themselves.
 //= specs/spexus-http.md#description
 //# Every route of the router MUST stand in the OpenAPI document.
 fn described() -> OpenApi {
     let mut api = <Api as utoipa::OpenApi>::openapi();
-    let written = std::mem::replace(&mut api.paths, Paths::new());
-    for (path, methods) in written.paths {
-        if !path.starts_with("/api/v1/{kind}") {
-            api.paths.paths.insert(path, methods);
-            continue;
-        }
-        for kind in Kind::ALL {
-            expand(&mut api.paths, &path, &methods, kind);
-        }
+    api.merge(router::routes().into_openapi());
+    for (_, routes) in router::routes_of_kinds() {
+        api.merge(routes.into_openapi());
     }
     let bearer = SecurityScheme::Http(
         HttpBuilder::new()
@@ -143,48 +54,15 @@ fn described() -> OpenApi {
     api
 }
 
-fn expand(paths: &mut Paths, path: &str, methods: &PathItem, kind: Kind) {
-    let own = path.replace("{kind}", kind.rules().path);
-    if !own.contains("{child}") {
-        paths
-            .paths
-            .insert(own, named(methods.clone(), kind.rules().path, kind.name()));
-        return;
-    }
-    for child in kind.children() {
-        let name = format!("{}_{}", kind.name(), child.name());
-        paths.paths.insert(
-            own.replace("{child}", child.rules().path),
-            named(methods.clone(), kind.rules().path, &name),
-        );
-    }
-}
-
-/// The operations of a path under a kind's own name.
-fn named(mut methods: PathItem, tag: &str, name: &str) -> PathItem {
-    let operations = [
-        &mut methods.get,
-        &mut methods.post,
-        &mut methods.patch,
-        &mut methods.delete,
-        &mut methods.put,
-    ];
-    for operation in operations.into_iter().flatten() {
-        operation.tags = Some(vec![tag.to_owned()]);
-        operation.operation_id = operation.operation_id.take().map(|id| format!("{id}_{name}"));
-    }
-    methods
-}
-
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi().to_string());
 
 /// The description for programs.
-pub(crate) async fn document(_: Anyone) -> impl IntoResponse {
+pub(crate) async fn document(_: Anonymous) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str())
 }
 
 /// The description for people.
-pub(crate) async fn docs_page(_: Anyone, headers: HeaderMap) -> Html<String> {
+pub(crate) async fn docs_page(_: Anonymous, headers: HeaderMap) -> Html<String> {
     static PAGE: LazyLock<String> =
         LazyLock::new(|| Docs::new(&described(), openapi()).render().unwrap_or_default());
     Html(PAGE.replace(SHOWN_HOST, host(&headers)))
@@ -204,7 +82,7 @@ fn host(headers: &HeaderMap) -> &str {
 }
 
 /// The way in.
-pub(crate) async fn front_page(_: Anyone) -> Html<&'static str> {
+pub(crate) async fn front_page(_: Anonymous) -> Html<&'static str> {
     static PAGE: LazyLock<String> = LazyLock::new(|| {
         Front {
             version: env!("CARGO_PKG_VERSION"),

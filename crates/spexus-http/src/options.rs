@@ -1,7 +1,6 @@
 //! What the HTTP surface can be told, with its limits.
 
 use crate::TrustedProxies;
-use spexus_mcp::McpOptions;
 use std::sync::Arc;
 
 /// How the HTTP surface works. Every limit has its unit in its name.
@@ -39,8 +38,6 @@ pub struct HttpOptions {
     pub trusted_proxies: TrustedProxies,
     /// Names the server is reached by, beside its address and the names of the machine itself.
     pub public_hosts: Vec<String>,
-    /// How the MCP endpoint works.
-    pub mcp: McpOptions,
     /// Writes the metrics in Prometheus' text form.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -64,7 +61,6 @@ impl Default for HttpOptions {
             secure_cookies: false,
             trusted_proxies: TrustedProxies::default(),
             public_hosts: Vec::new(),
-            mcp: McpOptions::default(),
             metrics: Arc::new(String::new),
         }
     }

@@ -1,7 +1,8 @@
 //! Projects.
 
 use crate::app::App;
-use crate::extract::{Id, Input, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -17,7 +18,10 @@ use spexus_service::project;
     get, path = "/api/v1/projects", tag = "projects",
     responses((status = 200, body = Page<Project>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_projects(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Project>>> {
+pub(crate) async fn list_projects(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Page<Project>>> {
     Ok(Json(project::list(&app.service, &caller).await?))
 }
 
@@ -28,7 +32,7 @@ pub(crate) async fn list_projects(State(app): State<App>, Who(caller): Who) -> A
 )]
 pub(crate) async fn get_project(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(key): Id,
 ) -> Answer<impl IntoResponse> {
     let project = project::get(&app.service, &caller, &key).await?;
@@ -42,7 +46,7 @@ pub(crate) async fn get_project(
 )]
 pub(crate) async fn create_project(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Input(input): Input<NewProject>,
 ) -> Answer<impl IntoResponse> {
     let project = project::create(&app.service, &caller, input).await?;
@@ -62,7 +66,7 @@ pub(crate) async fn create_project(
 )]
 pub(crate) async fn update_project(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(key): Id,
     headers: HeaderMap,
     Input(mut patch): Input<ProjectPatch>,

@@ -1,7 +1,8 @@
 //! Stored prompts.
 
 use crate::app::App;
-use crate::extract::{Id, Input, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +21,10 @@ use utoipa::ToSchema;
     get, path = "/api/v1/prompts", tag = "prompts",
     responses((status = 200, body = Page<Prompt>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_prompts(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Prompt>>> {
+pub(crate) async fn list_prompts(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Page<Prompt>>> {
     Ok(Json(prompt::list(&app.service, &caller).await?))
 }
 
@@ -29,7 +33,10 @@ pub(crate) async fn list_prompts(State(app): State<App>, Who(caller): Who) -> An
     get, path = "/api/v1/prompts/active", tag = "prompts",
     responses((status = 200, body = Prompt), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn get_active_prompt(State(app): State<App>, Who(caller): Who) -> Answer<impl IntoResponse> {
+pub(crate) async fn get_active_prompt(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<impl IntoResponse> {
     let active = prompt::active(&app.service, &caller).await?;
     let none = || Refusal::new(Code::PromptNotFound, "no prompt is active").hint("Activate one.");
     let active = active.ok_or_else(none)?;
@@ -43,7 +50,7 @@ pub(crate) async fn get_active_prompt(State(app): State<App>, Who(caller): Who) 
 )]
 pub(crate) async fn get_prompt(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
 ) -> Answer<impl IntoResponse> {
     let prompt = prompt::get(&app.service, &caller, &id).await?;
@@ -57,7 +64,7 @@ pub(crate) async fn get_prompt(
 )]
 pub(crate) async fn create_prompt(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Input(input): Input<NewPrompt>,
 ) -> Answer<impl IntoResponse> {
     let prompt = prompt::create(&app.service, &caller, input).await?;
@@ -77,7 +84,7 @@ pub(crate) async fn create_prompt(
 )]
 pub(crate) async fn update_prompt(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     headers: HeaderMap,
     Input(mut patch): Input<PromptPatch>,
@@ -108,7 +115,7 @@ fn yes() -> bool {
 )]
 pub(crate) async fn activate_prompt(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Input(input): Input<ActivateInput>,
 ) -> Answer<impl IntoResponse> {
@@ -123,7 +130,7 @@ pub(crate) async fn activate_prompt(
 )]
 pub(crate) async fn delete_prompt(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
 ) -> Answer<Json<Prompt>> {
     Ok(Json(prompt::delete(&app.service, &caller, &id).await?))

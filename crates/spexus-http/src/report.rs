@@ -1,7 +1,8 @@
 //! Reports: how far the work has come, and where the tree has gaps.
 
 use crate::app::App;
-use crate::extract::{Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::Params;
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -29,7 +30,7 @@ pub(crate) struct ReportParams {
 )]
 pub(crate) async fn report_status(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<ReportParams>,
 ) -> Answer<Json<StatusReport>> {
     let (project, under) = (params.project.as_deref(), params.under.as_deref());
@@ -44,7 +45,7 @@ pub(crate) async fn report_status(
 )]
 pub(crate) async fn report_gaps(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(query): Params<GapQuery>,
 ) -> Answer<Json<GapReport>> {
     Ok(Json(report::gaps(&app.service, &caller, &query).await?))

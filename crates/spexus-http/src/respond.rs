@@ -29,7 +29,7 @@ impl IntoResponse for Refused {
         let status =
             StatusCode::from_u16(self.0.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let refusal = self.0.clone();
-        dress(
+        add_headers(
             &refusal,
             (status, Json(ErrorEnvelope::from(self.0))).into_response(),
         )
@@ -37,7 +37,7 @@ impl IntoResponse for Refused {
 }
 
 /// Adds the headers that belong to a refusal.
-pub(crate) fn dress(refusal: &Refusal, mut response: Response) -> Response {
+pub(crate) fn add_headers(refusal: &Refusal, mut response: Response) -> Response {
     let facts = refusal.facts.iter();
     let wait = facts
         .filter(|(name, _)| *name == "retry_after_seconds")

@@ -1,163 +1,176 @@
-//! The table of contents: every route of the surface stands here and nowhere else.
+//! The table of contents: every route of the surface stands here and nowhere else. Its method and path are written once, at
+//! the handler; the server and the OpenAPI document are both made from this table.
 
 use crate::app::{App, OfKind};
-use crate::extract::Anyone;
+use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, middleware, openapi, project,
     prompt, report, search, settings,
 };
 use axum::Router;
-use axum::routing::{any, delete, get, patch, post, put};
+use axum::routing::{any, get};
 use spexus_domain::{Code, Kind, Refusal};
+use utoipa::openapi::path::{PathItem, Paths};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
 
 /// All routes, behind the middleware.
 //= specs/spexus-http.md#description
 //# Every operation of the OpenAPI document MUST be answered by the server.
 pub(crate) fn router(app: App) -> Router {
-    let mut api = Router::new()
-        .route("/items/{id}", get(item::get_any_item))
-        .route("/hierarchy/{id}", get(item::get_hierarchy))
-        .route("/hierarchy/{id}/path", get(item::get_path))
-        .route("/epics/{id}/steering-documents", get(item::list_steering))
-        .route(
-            "/epics/{id}/steering-documents/{document}",
-            post(item::add_steering).delete(item::remove_steering),
-        )
-        .route("/links", post(link::create_link))
-        .route("/links/{id}", delete(link::delete_link))
-        .route("/links/{id}/confirm", post(link::confirm_link))
-        .route(
-            "/comments/{id}",
-            get(comment::get_comment)
-                .patch(comment::update_comment)
-                .delete(comment::delete_comment),
-        )
-        .route("/search", get(search::search))
-        .route("/batch", post(batch::run_batch))
-        .route("/changes", get(changes::list_changes))
-        .route("/changes/stream", get(changes::stream_changes))
-        .route(
-            "/baselines",
-            get(baseline::list_baselines).post(baseline::create_baseline),
-        )
-        .route("/baselines/diff", get(baseline::diff_baselines))
-        .route("/reports/status", get(report::report_status))
-        .route("/reports/gaps", get(report::report_gaps))
-        .route("/requirement-types", get(settings::list_requirement_types))
-        .route(
-            "/requirement-types/{name}",
-            put(settings::put_requirement_type).delete(settings::delete_requirement_type),
-        )
-        .route("/link-types", get(settings::list_link_types))
-        .route(
-            "/link-types/{name}",
-            put(settings::put_link_type).delete(settings::delete_link_type),
-        )
-        .route("/workflows", get(settings::list_workflows))
-        .route(
-            "/workflows/{kind_name}",
-            get(settings::get_workflow).put(settings::put_workflow),
-        )
-        .route("/prompts", get(prompt::list_prompts).post(prompt::create_prompt))
-        .route("/prompts/active", get(prompt::get_active_prompt))
-        .route(
-            "/prompts/{id}",
-            get(prompt::get_prompt)
-                .patch(prompt::update_prompt)
-                .delete(prompt::delete_prompt),
-        )
-        .route("/prompts/{id}/activate", post(prompt::activate_prompt))
-        .route(
-            "/projects",
-            get(project::list_projects).post(project::create_project),
-        )
-        .route(
-            "/projects/{key}",
-            get(project::get_project).patch(project::update_project),
-        )
-        .route("/auth/login", post(account::log_in))
-        .route("/auth/logout", post(account::log_out))
-        .route("/auth/profile", get(account::get_profile))
-        .route("/auth/password", post(account::change_password))
-        .route("/users", get(account::list_users).post(account::create_user))
-        .route(
-            "/users/{user}",
-            get(account::get_user)
-                .patch(account::update_user)
-                .delete(account::disable_user),
-        )
-        .route("/users/{user}/password", put(account::reset_password))
-        .route("/tokens", get(account::list_tokens).post(account::create_token))
-        .route("/tokens/{id}", delete(account::revoke_token))
-        .route("/audit/events", get(audit::list_events))
-        .route("/audit/verify", get(audit::verify))
-        .route("/mcp", any(mcp::endpoint))
-        .with_state(app.clone());
-    for kind in Kind::ALL {
-        api = api.merge(routes_of_kind(&app, kind));
+    let mut routes = Router::from(routes().with_state::<App>(app.clone()));
+    for (kind, of_kind) in routes_of_kinds() {
+        let state = OfKind {
+            app: app.clone(),
+            kind,
+        };
+        routes = routes.merge(Router::from(of_kind.with_state(state)));
     }
-    let outer = Router::new()
+    routes
         .route("/", get(openapi::front_page))
         .route("/docs", get(openapi::docs_page))
         .route("/openapi.json", get(openapi::document))
-        .route("/health/live", get(health::live))
-        .route("/health/ready", get(health::ready))
-        .route("/metrics", get(health::metrics))
+        .route("/api/v1/mcp", any(mcp::endpoint))
         .route("/mcp", any(mcp::endpoint))
-        .with_state(app.clone());
-    Router::new()
-        .nest("/api/v1", api)
-        .merge(outer)
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .with_state(app.clone())
         .layer(axum::middleware::from_fn_with_state(app, middleware::around))
 }
 
-/// The routes every kind of item has.
-fn routes_of_kind(app: &App, kind: Kind) -> Router<App> {
-    let base = kind.rules().path;
-    let at = |tail: &str| format!("/{base}{tail}");
-    let mut routes = Router::new()
-        .route(&at(""), get(item::list_items).post(item::create_item))
-        .route(
-            &at("/{id}"),
-            get(item::get_item)
-                .patch(item::update_item)
-                .delete(item::delete_item),
-        )
-        .route(&at("/{id}/deletion-preview"), get(item::preview_deletion))
-        .route(&at("/{id}/restore"), post(item::restore_item))
-        .route(&at("/{id}/status"), patch(item::set_status))
-        .route(&at("/{id}/assign"), patch(item::assign))
-        .route(&at("/{id}/move"), post(item::move_item))
-        .route(&at("/{id}/children"), get(item::list_children))
-        .route(&at("/{id}/links"), get(item::list_links))
-        .route(
-            &at("/{id}/comments"),
-            get(item::list_comments).post(item::create_comment),
-        )
-        .route(&at("/{id}/history"), get(item::get_history))
-        .with_state(OfKind {
-            app: app.clone(),
-            kind,
-        });
-    for child in kind.children() {
-        let nested = Router::new()
-            .route(
-                &at(&format!("/{{id}}/{}", child.rules().path)),
-                get(item::list_children_of_kind).post(item::create_child),
-            )
-            .with_state(OfKind {
-                app: app.clone(),
-                kind: child,
-            });
-        routes = routes.merge(nested);
-    }
-    routes
+/// The routes that exist once.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(item::get_any_item))
+        .routes(routes!(item::get_hierarchy))
+        .routes(routes!(item::get_path))
+        .routes(routes!(item::list_steering))
+        .routes(routes!(item::add_steering, item::remove_steering))
+        .routes(routes!(link::create_link))
+        .routes(routes!(link::delete_link))
+        .routes(routes!(link::confirm_link))
+        .routes(routes!(
+            comment::get_comment,
+            comment::update_comment,
+            comment::delete_comment
+        ))
+        .routes(routes!(search::search))
+        .routes(routes!(batch::run_batch))
+        .routes(routes!(changes::list_changes))
+        .routes(routes!(changes::stream_changes))
+        .routes(routes!(baseline::list_baselines, baseline::create_baseline))
+        .routes(routes!(baseline::diff_baselines))
+        .routes(routes!(report::report_status))
+        .routes(routes!(report::report_gaps))
+        .routes(routes!(settings::list_requirement_types))
+        .routes(routes!(
+            settings::put_requirement_type,
+            settings::delete_requirement_type
+        ))
+        .routes(routes!(settings::list_link_types))
+        .routes(routes!(settings::put_link_type, settings::delete_link_type))
+        .routes(routes!(settings::list_workflows))
+        .routes(routes!(settings::get_workflow, settings::put_workflow))
+        .routes(routes!(prompt::list_prompts, prompt::create_prompt))
+        .routes(routes!(prompt::get_active_prompt))
+        .routes(routes!(
+            prompt::get_prompt,
+            prompt::update_prompt,
+            prompt::delete_prompt
+        ))
+        .routes(routes!(prompt::activate_prompt))
+        .routes(routes!(project::list_projects, project::create_project))
+        .routes(routes!(project::get_project, project::update_project))
+        .routes(routes!(account::log_in))
+        .routes(routes!(account::log_out))
+        .routes(routes!(account::get_profile))
+        .routes(routes!(account::change_password))
+        .routes(routes!(account::list_users, account::create_user))
+        .routes(routes!(
+            account::get_user,
+            account::update_user,
+            account::disable_user
+        ))
+        .routes(routes!(account::reset_password))
+        .routes(routes!(account::list_tokens, account::create_token))
+        .routes(routes!(account::revoke_token))
+        .routes(routes!(audit::list_events))
+        .routes(routes!(audit::verify))
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
 }
 
-async fn no_such_route(_: Anyone, uri: axum::http::Uri) -> crate::respond::Refused {
+/// The routes that exist once for each kind of item, with the kind their handlers work on.
+pub(crate) fn routes_of_kinds() -> impl Iterator<Item = (Kind, OpenApiRouter<OfKind>)> {
+    Kind::ALL.into_iter().flat_map(|kind| {
+        let children = kind.children();
+        let nested = children.map(move |child| (child, routes_of_children(kind, child)));
+        std::iter::once((kind, routes_of_kind(kind))).chain(nested)
+    })
+}
+
+/// The routes every kind of item has.
+fn routes_of_kind(kind: Kind) -> OpenApiRouter<OfKind> {
+    let of = |routes| expand(routes, kind, None);
+    OpenApiRouter::new()
+        .routes(of(routes!(item::list_items, item::create_item)))
+        .routes(of(routes!(item::get_item, item::update_item, item::delete_item)))
+        .routes(of(routes!(item::preview_deletion)))
+        .routes(of(routes!(item::restore_item)))
+        .routes(of(routes!(item::set_status)))
+        .routes(of(routes!(item::assign)))
+        .routes(of(routes!(item::move_item)))
+        .routes(of(routes!(item::list_children)))
+        .routes(of(routes!(item::list_links)))
+        .routes(of(routes!(item::list_comments, item::create_comment)))
+        .routes(of(routes!(item::get_history)))
+}
+
+/// The routes of the children of one kind in items of another.
+fn routes_of_children(kind: Kind, child: Kind) -> OpenApiRouter<OfKind> {
+    let routes = routes!(item::list_children_of_kind, item::create_child);
+    OpenApiRouter::new().routes(expand(routes, kind, Some(child)))
+}
+
+/// Routes written for `{kind}` and `{child}`, under the paths and names of one kind.
+fn expand(
+    (schemas, written, handlers): UtoipaMethodRouter<OfKind>,
+    kind: Kind,
+    child: Option<Kind>,
+) -> UtoipaMethodRouter<OfKind> {
+    let name = match child {
+        None => kind.name().to_owned(),
+        Some(child) => format!("{}_{}", kind.name(), child.name()),
+    };
+    let mut paths = Paths::new();
+    for (path, operations) in written.paths {
+        let path = path.replace("{kind}", kind.rules().path);
+        let path = path.replace("{child}", child.map_or("{child}", |child| child.rules().path));
+        paths
+            .paths
+            .insert(path, named(operations, kind.rules().path, &name));
+    }
+    (schemas, paths, handlers)
+}
+
+/// The operations of a path under a kind's own name.
+fn named(mut operations: PathItem, tag: &str, name: &str) -> PathItem {
+    let all = [
+        &mut operations.get,
+        &mut operations.post,
+        &mut operations.patch,
+        &mut operations.delete,
+        &mut operations.put,
+    ];
+    for operation in all.into_iter().flatten() {
+        operation.tags = Some(vec![tag.to_owned()]);
+        operation.operation_id = operation.operation_id.take().map(|id| format!("{id}_{name}"));
+    }
+    operations
+}
+
+async fn no_such_route(_: Anonymous, uri: axum::http::Uri) -> crate::respond::Refused {
     let path = spexus_domain::text::excerpt(uri.path(), 100);
     Refusal::new(Code::ResourceNotFound, format!("there is nothing at {path}"))
         .hint("See /docs for what there is.")
@@ -165,7 +178,7 @@ async fn no_such_route(_: Anyone, uri: axum::http::Uri) -> crate::respond::Refus
 }
 
 async fn no_such_method(
-    _: Anyone,
+    _: Anonymous,
     method: axum::http::Method,
     uri: axum::http::Uri,
 ) -> crate::respond::Refused {

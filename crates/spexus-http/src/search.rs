@@ -1,11 +1,13 @@
 //! Search.
 
 use crate::app::App;
-use crate::extract::{Who, params, query};
+use crate::auth::Authenticated;
+use crate::extract::plain_pairs;
 use crate::respond::{Answer, select_page};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
+use spexus_domain::decode;
 use spexus_domain::query::Page;
 use spexus_domain::search::Hit;
 use spexus_service::envelope::ErrorEnvelope;
@@ -33,20 +35,15 @@ const HIT_FIELDS: &[&str] = &[
 )]
 pub(crate) async fn search(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     RawQuery(raw): RawQuery,
 ) -> Answer<Response> {
     let raw = raw.unwrap_or_default();
     // The words of the search and the filters of the list stand in one query; each part refuses what is not its own.
     let (words, filters): (Vec<_>, Vec<_>) = form_urlencoded::parse(raw.as_bytes())
         .partition(|(name, _)| matches!(name.as_ref(), "query" | "q" | "kinds" | "entity_types"));
-    let encode = |pairs: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)]| {
-        form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(pairs)
-            .finish()
-    };
-    let wanted: SearchQuery = query(&encode(&words))?;
-    let filters: ItemQuery = params(&encode(&filters))?;
+    let wanted: SearchQuery = decode::pairs(words.into_iter())?;
+    let filters: ItemQuery = plain_pairs(filters)?;
     let page = search::search(&app.service, &caller, &wanted, &filters).await?;
     Ok(match filters.fields.as_deref() {
         None => Json(page).into_response(),

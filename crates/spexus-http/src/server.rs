@@ -2,8 +2,9 @@
 
 use crate::HttpOptions;
 use crate::app::{App, Surface};
+use crate::health::Readiness;
 use crate::hosts::OwnHosts;
-use crate::limits::{Held, Hold, Limits};
+use crate::limits::{OwnerPermit, OwnerSemaphore, RateLimits};
 use crate::mcp as mcp_endpoint;
 use crate::router::router;
 use crate::sender::Sender;
@@ -31,15 +32,16 @@ pub async fn serve(
     listener: TcpListener,
     service: Service,
     options: HttpOptions,
+    mcp_options: McpOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let mcp = mcp(&service, &options)?;
+    let mcp = mcp(&service, &options, mcp_options)?;
     serve_with(listener, service, mcp, options, shutdown).await
 }
 
 /// The MCP server that [`serve_with`] mounts, for those who add to it first.
-pub fn mcp(service: &Service, options: &HttpOptions) -> std::io::Result<Mcp> {
-    Mcp::new(service, mcp_options(options)).map_err(unready)
+pub fn mcp(service: &Service, http: &HttpOptions, options: McpOptions) -> std::io::Result<Mcp> {
+    Mcp::new(service, behind_http(options, http)).map_err(unready)
 }
 
 fn unready(refusal: Refusal) -> std::io::Error {
@@ -56,7 +58,7 @@ pub async fn serve_with(
 ) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let options = Arc::new(options);
-    let limits = Arc::new(Limits::new(
+    let limits = Arc::new(RateLimits::new(
         options.max_requests_per_minute,
         options.max_user_requests_per_minute,
         options.max_anonymous_requests_per_minute,
@@ -64,9 +66,9 @@ pub async fn serve_with(
     mcp.restore().await.map_err(unready)?;
     let router = router(App::new(Surface {
         service: service.clone(),
-        streams: Arc::new(Held::new(options.max_streams_per_user)),
-        hosts: Arc::new(OwnHosts::new(&options.public_hosts)),
-        readiness: Arc::default(),
+        streams: OwnerSemaphore::new(options.max_streams_per_user),
+        hosts: OwnHosts::new(&options.public_hosts),
+        readiness: Readiness::default(),
         mcp_service: mcp_endpoint::service(&mcp, options.request_timeout_ms),
         mcp: mcp.clone(),
         options: options.clone(),
@@ -75,19 +77,19 @@ pub async fn serve_with(
         stopping,
     }));
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(options.max_connections));
-    let addresses = Held::new(options.max_connections_per_address);
+    let permits = Arc::new(Semaphore::new(options.max_connections));
+    let addresses = OwnerSemaphore::new(options.max_connections_per_address);
     tokio::pin!(shutdown);
     loop {
         let accepted = async {
-            // Without a free place nobody is accepted: the kernel's queue holds them, and then refuses.
-            let place = places.clone().acquire_owned().await.ok()?;
-            Some((listener.accept().await, place))
+            // Without a free permit nobody is accepted: the kernel's queue holds them, and then refuses.
+            let permit = permits.clone().acquire_owned().await.ok()?;
+            Some((listener.accept().await, permit))
         };
         tokio::select! {
-            Some((accepted, place)) = accepted => match accepted {
-                Ok((stream, peer)) => match Held::of_peer(&addresses, peer, &options) {
-                    Ok(hold) => connection(stream, peer, (place, hold), router.clone(), &options, &graceful),
+            Some((accepted, permit)) = accepted => match accepted {
+                Ok((stream, peer)) => match addresses.of_peer(peer, &options) {
+                    Ok(own) => connection(stream, peer, (permit, own), router.clone(), &options, &graceful),
                     Err(refusal) => turn_away(&service, peer, &refusal),
                 },
                 // Out of file handles and the like: give the rest of the system time to recover.
@@ -120,28 +122,29 @@ pub async fn serve_with(
     Ok(())
 }
 
-/// The runtime answers what takes too long itself, in its own protocol, just before the door would.
-fn mcp_options(options: &HttpOptions) -> McpOptions {
+/// The MCP server answers what takes too long itself, in its own protocol, just before the middleware would.
+fn behind_http(options: McpOptions, http: &HttpOptions) -> McpOptions {
     McpOptions {
-        serve_timeout_ms: options
-            .mcp
-            .serve_timeout_ms
-            .min(options.request_timeout_ms / 10 * 9),
-        drain_timeout_ms: options.mcp.drain_timeout_ms.min(options.drain_timeout_ms),
-        ..options.mcp.clone()
+        serve_timeout_ms: options.serve_timeout_ms.min(http.request_timeout_ms / 10 * 9),
+        drain_timeout_ms: options.drain_timeout_ms.min(http.drain_timeout_ms),
+        ..options
     }
 }
 
-impl Held<IpAddr> {
+impl OwnerSemaphore<IpAddr> {
     //= specs/spexus-http.md#limits
     //# A connection beyond the number one address may have open MUST be closed at once; trusted proxies have no such number.
     /// A connection of a peer, unless it has the most already.
-    fn of_peer(&self, peer: SocketAddr, options: &HttpOptions) -> Result<Option<Hold<IpAddr>>, Refusal> {
+    fn of_peer(
+        &self,
+        peer: SocketAddr,
+        options: &HttpOptions,
+    ) -> Result<Option<OwnerPermit<IpAddr>>, Refusal> {
         if options.trusted_proxies.contains(peer.ip()) {
             return Ok(None);
         }
-        let hold = self.take(network::network(peer.ip()));
-        hold.map(Some).ok_or_else(|| self.refusal("connections"))
+        let permit = self.acquire(network::network(peer.ip()));
+        permit.map(Some).ok_or_else(|| self.refusal("connections"))
     }
 }
 
@@ -158,7 +161,7 @@ fn turn_away(service: &Service, peer: SocketAddr, refusal: &Refusal) {
 fn connection(
     stream: TcpStream,
     peer: SocketAddr,
-    held: (OwnedSemaphorePermit, Option<Hold<IpAddr>>),
+    permits: (OwnedSemaphorePermit, Option<OwnerPermit<IpAddr>>),
     router: Router,
     options: &Arc<HttpOptions>,
     graceful: &GracefulShutdown,
@@ -189,6 +192,6 @@ fn connection(
         if let Err(error) = watched.await {
             tracing::debug!(%error, "a connection ended early");
         }
-        drop(held);
+        drop(permits);
     });
 }

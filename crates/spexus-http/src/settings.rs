@@ -1,7 +1,8 @@
 //! Requirement types, link types and workflows.
 
 use crate::app::App;
-use crate::extract::{Id, Input, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +25,7 @@ use utoipa::ToSchema;
 )]
 pub(crate) async fn list_requirement_types(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
 ) -> Answer<Json<Page<RequirementType>>> {
     Ok(Json(settings::requirement_types(&app.service, &caller).await?))
 }
@@ -46,7 +47,7 @@ pub(crate) struct TypeInput {
 )]
 pub(crate) async fn put_requirement_type(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
     Input(input): Input<TypeInput>,
 ) -> Answer<Json<RequirementType>> {
@@ -66,7 +67,7 @@ pub(crate) async fn put_requirement_type(
 )]
 pub(crate) async fn delete_requirement_type(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
 ) -> Answer<Json<RequirementType>> {
     Ok(Json(
@@ -81,7 +82,7 @@ pub(crate) async fn delete_requirement_type(
 )]
 pub(crate) async fn list_link_types(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
 ) -> Answer<Json<Page<LinkType>>> {
     Ok(Json(settings::link_types(&app.service, &caller).await?))
 }
@@ -114,7 +115,7 @@ pub(crate) struct LinkTypeInput {
 )]
 pub(crate) async fn put_link_type(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
     Input(input): Input<LinkTypeInput>,
 ) -> Answer<Json<LinkType>> {
@@ -145,7 +146,7 @@ pub(crate) async fn put_link_type(
 )]
 pub(crate) async fn delete_link_type(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(name): Id,
 ) -> Answer<Json<LinkType>> {
     Ok(Json(
@@ -158,7 +159,10 @@ pub(crate) async fn delete_link_type(
     get, path = "/api/v1/workflows", tag = "settings",
     responses((status = 200, body = Page<Workflow>), (status = "4XX", body = ErrorEnvelope))
 )]
-pub(crate) async fn list_workflows(State(app): State<App>, Who(caller): Who) -> Answer<Json<Page<Workflow>>> {
+pub(crate) async fn list_workflows(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Page<Workflow>>> {
     Ok(Json(settings::workflows(&app.service, &caller).await?))
 }
 
@@ -169,7 +173,7 @@ pub(crate) async fn list_workflows(State(app): State<App>, Who(caller): Who) -> 
 )]
 pub(crate) async fn get_workflow(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(kind): Id,
 ) -> Answer<impl IntoResponse> {
     let workflow = settings::workflow(&app.service, &caller, Kind::parse("kind", &kind)?).await?;
@@ -185,7 +189,7 @@ pub(crate) async fn get_workflow(
 )]
 pub(crate) async fn put_workflow(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(kind): Id,
     headers: HeaderMap,
     Input(mut input): Input<WorkflowInput>,

@@ -19,7 +19,7 @@ use reference::Results;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use spexus_domain::account::Caller;
-use spexus_domain::{Code, Refusal, Ruled, complaint, nearest};
+use spexus_domain::{Code, Refusal, Ruled, decode, nearest};
 use spexus_service::Service;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -253,8 +253,7 @@ impl Callable {
 }
 
 fn read(params: Value) -> Ruled<Input> {
-    serde_path_to_error::deserialize(params)
-        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
+    decode::value(&params)
 }
 
 fn place(at: usize) -> String {

@@ -3,11 +3,12 @@
 use crate::audit::{self, Watch};
 use crate::visit::Visit;
 use mcp_server::Context;
+use parking_lot::RwLock;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::Service;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// See the module. Clones are the same.
@@ -31,13 +32,13 @@ impl Guests {
 
     /// Lets a tool be seen and called: by everyone who may read when it only reads, else by those who may write.
     pub fn admit(&self, tool: &str, only_reads: bool) {
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         tools.insert(tool.to_owned(), only_reads);
     }
 
     /// Forgets a tool.
     pub fn dismiss(&self, tool: &str) {
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         tools.remove(tool);
     }
 
@@ -51,14 +52,12 @@ impl Guests {
     }
 
     /// Refuses whoever may not install or remove apps.
-    //= specs/mcp-apps.md#installing
-    //# Only administrators MUST be able to install or remove apps, over MCP and by command.
     pub fn check_manage(&self, cx: &Context) -> Ruled<()> {
         let visit = Visit::of(cx)?;
         if visit.is_read_only() {
             return Err(Refusal::new(Code::AuthzForbidden, "this connection is read-only"));
         }
-        visit.caller().may(Operation::ManageSettings)
+        spexus_service::app::check_manage(visit.caller())
     }
 
     /// Notes what was done, like everything else that is done over MCP.
@@ -80,7 +79,7 @@ impl Guests {
 
     /// Whether a tool is a guest's that only reads; `None` when it is no guest's.
     pub(crate) fn only_reads(&self, tool: &str) -> Option<bool> {
-        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.tools.read();
         tools.get(tool).copied()
     }
 }

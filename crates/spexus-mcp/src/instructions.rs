@@ -3,14 +3,15 @@
 use crate::resources::{COLLECTIONS, SCHEMES};
 use crate::system_prompt::{SystemPrompt, VARIABLES, Values};
 use crate::tools::Effect;
+use parking_lot::{Mutex, MutexGuard};
 use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
 use spexus_domain::prompt::Prompt;
 use spexus_service::{Service, project, prompt};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Stored prompts the guide names; it tells how many more there are.
 const MAX_NAMED_PROMPTS: usize = 50;
@@ -286,5 +287,5 @@ const HABITS: [Habit; 5] = [
 ];
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -20,7 +20,6 @@ mod guard;
 mod guests;
 mod instructions;
 mod options;
-pub mod predict;
 mod prompts;
 pub mod reference;
 mod render;
@@ -29,6 +28,7 @@ mod roots;
 mod schema;
 mod sessions;
 mod system_prompt;
+mod text_completion;
 mod tools;
 mod visit;
 mod watch;
@@ -37,7 +37,7 @@ pub use guests::Guests;
 pub use mcp_protocol::OfferedVersions;
 pub use mcp_server::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
-pub use predict::CompletionOptions;
+pub use spexus_complete::CompletionOptions;
 pub use visit::Visit;
 
 use audit::Watch;
@@ -113,7 +113,7 @@ impl Mcp {
         server.add_method(executor.into_method());
         ask::methods(service, &sampler).for_each(|method| server.add_method(method));
         folders.serve(&server)?;
-        predict::serve(&server, service, &options)?;
+        text_completion::serve(&server, service, &options)?;
         let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
             _watcher: Arc::new(watcher),
@@ -202,7 +202,7 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
 /// The families outside of MCP that are always there, each with its version. Roots and apps declare themselves when
 /// they are served.
 fn experimental() -> Vec<(String, String)> {
-    let families = [(execute::METHOD, execute::VERSION), predict::FAMILY];
+    let families = [(execute::METHOD, execute::VERSION), text_completion::FAMILY];
     let families = families.into_iter().chain(ask::FAMILIES);
     families
         .map(|(family, version)| (family.to_owned(), version.to_owned()))

@@ -1,8 +1,8 @@
 //! What the MCP surface can be told.
 
-use crate::predict::CompletionOptions;
 use mcp_protocol::OfferedVersions;
 use mcp_server::{SamplingSettings, VersionMismatch};
+use spexus_complete::CompletionOptions;
 use spexus_domain::{Ruled, nearest};
 use std::path::PathBuf;
 

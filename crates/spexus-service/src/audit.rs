@@ -11,7 +11,7 @@ pub(crate) use trail::AuditTrail;
 use crate::Service;
 use crate::context::reading;
 use spexus_domain::account::Caller;
-use spexus_domain::audit::{Event, EventFilter};
+use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
@@ -101,7 +101,7 @@ pub async fn list(
     caller: &Caller,
     filter: &EventFilter,
     page: PageRequest,
-) -> Ruled<Page<Event>> {
+) -> Ruled<Page<AuditEvent>> {
     let mut conn = reading(service, caller, Operation::Audit).await?;
     audit::page(&mut conn, filter, &page).await.map_err(Refusal::from)
 }
@@ -161,7 +161,7 @@ pub(crate) async fn retain(service: &Service) {
 }
 
 async fn chunk(service: &Service, actor: Actor, before: Timestamp) -> Result<u64> {
-    let job = service.store.write(actor, move |tx| {
+    let job = service.write_as(actor, move |tx| {
         Box::pin(async move { audit::prune(tx, before, PRUNED_ROWS).await })
     });
     job.await
@@ -222,13 +222,19 @@ pub(crate) async fn record_at_door(
     insert(tx, event(what, username, None, origin, "")).await
 }
 
-async fn insert(tx: &mut Tx, mut event: Event) -> Result<()> {
+async fn insert(tx: &mut Tx, mut event: AuditEvent) -> Result<()> {
     (event.id, event.at) = (tx.new_id(), tx.now());
     audit::insert(tx, &event).await
 }
 
-fn event(what: Happening, username: &str, token_id: Option<Uuid>, origin: &Origin, detail: &str) -> Event {
-    Event {
+fn event(
+    what: Happening,
+    username: &str,
+    token_id: Option<Uuid>,
+    origin: &Origin,
+    detail: &str,
+) -> AuditEvent {
+    AuditEvent {
         id: Uuid::nil(),
         at: Timestamp(0),
         event: what.name().into(),
@@ -245,7 +251,7 @@ fn event(what: Happening, username: &str, token_id: Option<Uuid>, origin: &Origi
 }
 
 /// The line of the log that belongs to an event.
-fn tell(event: &Event) {
+fn tell(event: &AuditEvent) {
     tracing::info!(
         event = event.event,
         username = event.username,

@@ -1,14 +1,16 @@
-//! Batches: many operations in one transaction, all or nothing.
+//! Batches: many operations in one transaction, all or nothing. Each is the use case it would be alone; what the batch adds
+//! is that its operations can name what earlier ones made.
 
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
 use crate::{Service, comment, item, link};
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
-use spexus_domain::batch::{self, BatchInput, BatchResult, Locals, Operation, Outcome, Step};
+use spexus_domain::batch::{self, BatchInput, BatchResult, LocalNames, Operation, Outcome, Step};
+use spexus_domain::item::{Item, NewItem};
 use spexus_domain::permission::Operation as Right;
 use spexus_domain::{Ruled, Uuid};
-use spexus_store::{Error, Result, Tx};
+use spexus_store::Error;
 
 /// Does all operations, or none; with `dry_run` none, but tells what would have come of them.
 pub async fn run(
@@ -25,97 +27,141 @@ pub async fn run(
             .may(right(&step.operation))
             .map_err(|refusal| refusal.inside(&place(at)))?;
     }
-    let job = service.change_anywhere(caller, Right::CreateItem, move |tx, caller| {
-        Box::pin(async move {
-            if let Some(kept) = recall(tx, key.as_ref()).await? {
-                return again(&kept);
-            }
-            let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
-            //= specs/spexus-service.md#writing-once
-            //# A batch MUST be carried out whole or not at all.
-            let results = run_in(tx, &context, steps).await?;
-            let result = BatchResult {
-                dry_run: input.dry_run,
-                results,
-            };
-            //= specs/spexus-service.md#writing-once
-            //# A trial MUST keep nothing.
-            if input.dry_run {
-                tx.discard();
-            } else {
-                remember(tx, key.as_ref(), &json!(result)).await?;
-            }
-            Ok(result)
+    let (dry_run, project) = (input.dry_run, input.project);
+    //= specs/spexus-service.md#writing-once
+    //# A batch MUST be carried out whole or not at all.
+    //= specs/spexus-service.md#writing-once
+    //# A trial MUST keep nothing.
+    let work = |service: Service| async move {
+        if let Some(kept) = recalled(&service, caller, key.clone()).await? {
+            return again(&kept);
+        }
+        let whole = whole(&service, caller, project.as_deref()).await?;
+        let mut running = Running {
+            service: &service,
+            caller,
+            whole,
+            names: LocalNames::default(),
+        };
+        let results = running.all(steps).await?;
+        let result = BatchResult { dry_run, results };
+        if !dry_run {
+            keep_answer(&service, caller, key, json!(result)).await?;
+        }
+        Ok(result)
+    };
+    service.write_together(caller, !dry_run, work).await
+}
+
+/// A batch inside its transaction.
+struct Running<'a> {
+    service: &'a Service,
+    caller: &'a Caller,
+    /// Where everything happens, when the batch names a project.
+    whole: Option<Context>,
+    names: LocalNames,
+}
+
+impl Running<'_> {
+    async fn all(&mut self, steps: Vec<Step>) -> Ruled<Vec<Outcome>> {
+        let mut results = Vec::with_capacity(steps.len());
+        for (at, step) in steps.into_iter().enumerate() {
+            let done = self.step(step).await;
+            results.push(done.map_err(|refusal| refusal.inside(&place(at)))?);
+        }
+        Ok(results)
+    }
+
+    async fn step(&mut self, step: Step) -> Ruled<Outcome> {
+        let op = step.operation.name();
+        let project = self.project(step.project).await?;
+        let operation = step.operation.resolve(&self.names)?;
+        let (id, label, rev) = Box::pin(self.perform(operation, project)).await?;
+        //= specs/spexus-service.md#projects
+        //# A local name of a batch MUST mean the item it was given to, in whichever project that is.
+        if let Some(name) = &step.name {
+            self.names.insert(name, id)?;
+        }
+        Ok(Outcome {
+            name: step.name,
+            op,
+            id,
+            label,
+            rev,
         })
+    }
+
+    /// The project of an operation: its own, or that of the batch; not both when they differ.
+    async fn project(&self, own: Option<String>) -> Ruled<Option<String>> {
+        match (&self.whole, own) {
+            (Some(whole), Some(own)) => {
+                let mut conn = self.service.store.read().await?;
+                let part = whole.of_part(&mut conn, Some(&own)).await?;
+                Ok(Some(part.project.key))
+            }
+            (Some(whole), None) => Ok(Some(whole.project.key.clone())),
+            (None, own) => Ok(own),
+        }
+    }
+
+    /// Does what an operation says; tells the id, the label and the revision of what it is about now.
+    async fn perform(&self, operation: Operation, project: Option<String>) -> Ruled<(Uuid, String, i64)> {
+        let (service, caller) = (self.service, self.caller);
+        let item = |item: Item| (item.id, item.reference_id.to_string(), item.rev);
+        let named = project.as_deref();
+        Ok(match operation {
+            Operation::Create(kind, input) => {
+                let input = NewItem { project, ..input };
+                item(item::create(service, caller, kind, input, None).await?)
+            }
+            Operation::Update(id, patch) => {
+                item(item::update(service, caller, named, None, &id, patch).await?)
+            }
+            Operation::Move(id, to) => item(item::move_to(service, caller, named, None, &id, to).await?),
+            Operation::Delete(id, force) => {
+                let gone = item::delete(service, caller, named, None, &id, force, None).await?;
+                (gone.id, gone.reference_id.to_string(), gone.rev + 1)
+            }
+            Operation::Restore(id) => item(item::restore(service, caller, named, None, &id).await?),
+            Operation::Link(input) => {
+                let made = link::create(service, caller, named, input).await?;
+                (made.id, link::label(&made), 1)
+            }
+            Operation::Unlink(id) => {
+                let ended = link::delete(service, caller, id).await?;
+                (ended.id, link::label(&ended), 1)
+            }
+            Operation::Comment(id, input) => {
+                let made = comment::create(service, caller, named, None, &id, input).await?;
+                (made.id, format!("comment on {}", made.item), made.rev)
+            }
+        })
+    }
+}
+
+/// Where a batch that names a project happens.
+async fn whole(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<Option<Context>> {
+    let Some(project) = project else { return Ok(None) };
+    let mut conn = service.store.read().await?;
+    Ok(Some(Context::new(&mut conn, caller, Some(project)).await?))
+}
+
+/// The answer an earlier request with the same key was given, if there was one.
+async fn recalled(service: &Service, caller: &Caller, key: Option<Key>) -> Ruled<Option<Value>> {
+    let Some(key) = key else { return Ok(None) };
+    let job = service.change_anywhere(caller, Right::CreateItem, move |tx, _| {
+        Box::pin(async move { recall(tx, Some(&key)).await })
     });
     job.await
 }
 
-async fn run_in(tx: &mut Tx, context: &Context, steps: Vec<Step>) -> Result<Vec<Outcome>> {
-    let mut locals = Locals::default();
-    let mut results = Vec::with_capacity(steps.len());
-    for (at, step) in steps.into_iter().enumerate() {
-        let outcome = do_step(tx, context, &mut locals, step)
-            .await
-            .map_err(|error| match error {
-                Error::Refused(refusal) => Error::Refused(refusal.inside(&place(at))),
-                other => other,
-            })?;
-        results.push(outcome);
-    }
-    Ok(results)
-}
-
-async fn do_step(tx: &mut Tx, whole: &Context, locals: &mut Locals, step: Step) -> Result<Outcome> {
-    let op = step.operation.name();
-    let context = &whole.of_part(&mut tx.conn, step.project.as_deref()).await?;
-    let (id, label, rev) = match step.operation {
-        Operation::Create(kind, input) => {
-            let made = item::create::create_in(tx, context, locals, kind, input).await?;
-            (made.id, made.reference_id.to_string(), made.rev)
-        }
-        Operation::Update(id, patch) => {
-            let changed = item::update::update_in(tx, context, locals, None, &id, patch).await?;
-            (changed.id, changed.reference_id.to_string(), changed.rev)
-        }
-        Operation::Move(id, to) => {
-            let moved = item::placement::move_in(tx, context, locals, None, &id, to).await?;
-            (moved.id, moved.reference_id.to_string(), moved.rev)
-        }
-        Operation::Delete(id, force) => {
-            let gone = context.local_item(&mut tx.conn, locals, "id", &id, None).await?;
-            item::delete::delete_in(tx, context, &gone, force).await?;
-            (gone.id, gone.reference_id.to_string(), gone.rev + 1)
-        }
-        Operation::Restore(id) => {
-            let back = item::delete::restore_in(tx, context, locals, None, &id).await?;
-            (back.id, back.reference_id.to_string(), back.rev)
-        }
-        Operation::Link(input) => {
-            let made = link::create_in(tx, context, locals, &input).await?;
-            (made.id, link::label(&made), 1)
-        }
-        Operation::Unlink(id) => {
-            let ended = link::delete_in(tx, &context.caller, id).await?;
-            (ended.id, link::label(&ended), 1)
-        }
-        Operation::Comment(id, input) => {
-            let made = comment::create_in(tx, context, locals, None, &id, input).await?;
-            (made.id, format!("comment on {}", made.item), made.rev)
-        }
-    };
-    //= specs/spexus-service.md#projects
-    //# A local name of a batch MUST mean the item it was given to, in whichever project that is.
-    if let Some(name) = &step.name {
-        locals.name(name, id)?;
-    }
-    Ok(Outcome {
-        name: step.name,
-        op,
-        id,
-        label,
-        rev,
-    })
+/// Keeps the answer of a request with a key.
+async fn keep_answer(service: &Service, caller: &Caller, key: Option<Key>, answer: Value) -> Ruled<()> {
+    let Some(key) = key else { return Ok(()) };
+    let job = service.change_anywhere(caller, Right::CreateItem, move |tx, _| {
+        Box::pin(async move { remember(tx, Some(&key), &answer).await })
+    });
+    job.await
 }
 
 /// The right each operation needs, the same as when it is done alone.
@@ -134,29 +180,22 @@ fn place(at: usize) -> String {
     format!("operations[{at}].")
 }
 
-/// The answer an earlier request with the same key was given.
-fn again(kept: &Value) -> Result<BatchResult> {
+/// An answer that was kept.
+fn again(kept: &Value) -> Ruled<BatchResult> {
     let outcome = |entry: &Value| {
-        let op = [
-            "create", "update", "move", "delete", "restore", "link", "unlink", "comment",
-        ];
         Some(Outcome {
             name: entry["ref"].as_str().map(str::to_owned),
-            op: op.into_iter().find(|name| entry["op"] == *name)?,
+            op: batch::OPERATIONS.into_iter().find(|name| entry["op"] == *name)?,
             id: entry["id"].as_str().and_then(|id| Uuid::try_parse(id).ok())?,
             label: entry["label"].as_str()?.to_owned(),
             rev: entry["rev"].as_i64()?,
         })
     };
-    let results = kept["results"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(outcome)
-        .collect::<Option<Vec<_>>>();
-    let results = results.ok_or_else(|| Error::Broken("a kept answer cannot be read".into()))?;
+    let entries = kept["results"].as_array().into_iter().flatten();
+    let results: Option<Vec<Outcome>> = entries.map(outcome).collect();
+    let unreadable = || Error::Broken("a kept answer cannot be read".into());
     Ok(BatchResult {
         dry_run: false,
-        results,
+        results: results.ok_or_else(unreadable)?,
     })
 }

@@ -5,7 +5,6 @@ use crate::context::{Context, check_rev, reading};
 use spexus_domain::account::Caller;
 use spexus_domain::anchor::Anchor;
 use spexus_domain::attribute::Attributes;
-use spexus_domain::batch::Locals;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::comment::{self, Comment, CommentPatch, NewComment};
 use spexus_domain::limits::MAX_COMMENT_DEPTH;
@@ -49,7 +48,36 @@ pub async fn create(
 ) -> Ruled<Comment> {
     let id = id.to_owned();
     let job = service.change(caller, Operation::Comment, project, move |tx, context| {
-        Box::pin(async move { create_in(tx, &context, &Locals::default(), kind, &id, input).await })
+        Box::pin(async move {
+            let item = context.item(&mut tx.conn, "item", &id, kind).await?;
+            let content = comment::content(&input.content)?;
+            let depth = match input.parent_id {
+                Some(parent) => depth_below(&mut tx.conn, &context.caller, parent, item.id).await?,
+                None => 0,
+            };
+            let anchor = match &input.anchor {
+                Some(wanted) => Some(Anchor::locate(&item.description, &wanted.quote, wanted.start)?),
+                None => None,
+            };
+            let comment = Comment {
+                id: tx.new_id(),
+                item_id: item.id,
+                item: item.reference_id,
+                parent_id: input.parent_id,
+                depth,
+                author: tx.actor().username.clone(),
+                author_id: tx.actor().user_id,
+                content,
+                resolved: false,
+                anchor,
+                rev: 1,
+                created_at: tx.now(),
+                updated_at: tx.now(),
+            };
+            comments::insert(tx, &comment).await?;
+            record(tx, Action::Created, None, &comment, item.project_id).await?;
+            Ok(comment)
+        })
     });
     job.await
 }
@@ -104,45 +132,6 @@ pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comme
         })
     });
     job.await
-}
-
-/// Writes a comment as part of a larger transaction.
-pub(crate) async fn create_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    kind: Option<Kind>,
-    id: &str,
-    input: NewComment,
-) -> Result<Comment> {
-    let item = context.local_item(&mut tx.conn, locals, "item", id, kind).await?;
-    let content = comment::content(&input.content)?;
-    let depth = match input.parent_id {
-        Some(parent) => depth_below(&mut tx.conn, &context.caller, parent, item.id).await?,
-        None => 0,
-    };
-    let anchor = match &input.anchor {
-        Some(wanted) => Some(Anchor::place(&item.description, &wanted.quote, wanted.start)?),
-        None => None,
-    };
-    let comment = Comment {
-        id: tx.new_id(),
-        item_id: item.id,
-        item: item.reference_id,
-        parent_id: input.parent_id,
-        depth,
-        author: tx.actor().username.clone(),
-        author_id: tx.actor().user_id,
-        content,
-        resolved: false,
-        anchor,
-        rev: 1,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-    };
-    comments::insert(tx, &comment).await?;
-    record(tx, Action::Created, None, &comment, item.project_id).await?;
-    Ok(comment)
 }
 
 async fn depth_below(conn: &mut Conn, caller: &Caller, parent: Uuid, item_id: Uuid) -> Result<usize> {

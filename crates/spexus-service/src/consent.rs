@@ -14,7 +14,7 @@ use spexus_store::{Actor, idempotency};
 pub async fn claim(service: &Service, caller: &Caller, nonce: &str) -> Ruled<bool> {
     // Kept among the answers that are given again. No key a client sends holds a line break.
     let (key, request) = (format!("answer\n{nonce}"), [0; 32]);
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.write_as(Actor::from(caller), move |tx| {
         Box::pin(async move {
             if idempotency::recall(tx, &key, request).await?.is_some() {
                 return Ok(false);

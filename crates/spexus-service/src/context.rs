@@ -62,19 +62,6 @@ impl Context {
         })
     }
 
-    /// The context of something that happens in one project whether it was named or not, such as an import.
-    pub(crate) async fn in_one_project(
-        conn: &mut Conn,
-        caller: &Caller,
-        wanted: Option<&str>,
-    ) -> Result<Self> {
-        let context = Self::new(conn, caller, wanted).await?;
-        Ok(Self {
-            is_named: true,
-            ..context
-        })
-    }
-
     /// The context of a part of the request that may name a project of its own, but not another than the whole does.
     //= specs/spexus-service.md#projects
     //# A `project` that is accepted MUST be obeyed, and one that contradicts what the request names otherwise MUST be refused.

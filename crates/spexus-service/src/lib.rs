@@ -9,6 +9,7 @@
 //! the log and not in the answer.
 
 pub mod account;
+pub mod app;
 pub mod audit;
 pub mod baseline;
 pub mod batch;
@@ -40,9 +41,8 @@ pub use spexus_store::deadline;
 use account::password::{PasswordCost, Passwords};
 use account::token::Grants;
 use audit::AuditTrail;
-use spexus_domain::account::Caller;
 use spexus_domain::{Refusal, Ruled};
-use spexus_store::{Actor, Location, Store, StoreOptions};
+use spexus_store::{Location, Store, StoreOptions};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -148,36 +148,6 @@ impl Service {
     /// Follows the number of the last change, whoever made it.
     pub fn follow(&self) -> watch::Receiver<i64> {
         self.store.follow()
-    }
-
-    /// Runs work with a service all of whose reads and writes happen in one transaction: with a refusal, or where `keep`
-    /// is not wanted, nothing of it stands. All other writes wait meanwhile, so the work must not wait for anything else.
-    //= specs/spexus-service.md#writing-once
-    //# What is done together MUST be carried out whole or not at all.
-    pub async fn together<T, F, Fut>(&self, caller: &Caller, keep: bool, work: F) -> Ruled<T>
-    where
-        F: FnOnce(Service) -> Fut,
-        Fut: Future<Output = Ruled<T>>,
-    {
-        let work = |store| {
-            let done = work(self.over(store));
-            async move { done.await.map_err(spexus_store::Error::Refused) }
-        };
-        let done = self.store.together(Actor::from(caller), keep, work).await;
-        done.map_err(Refusal::from)
-    }
-
-    /// Runs work with a service that only reads, and reads everything at one moment. No write waits for it.
-    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Ruled<T>
-    where
-        F: FnOnce(Service) -> Fut,
-        Fut: Future<Output = Ruled<T>>,
-    {
-        let work = |store| {
-            let done = work(self.over(store));
-            async move { done.await.map_err(spexus_store::Error::Refused) }
-        };
-        self.store.snapshot(work).await.map_err(Refusal::from)
     }
 
     /// The same service over the store of one transaction or one moment. What is remembered outside may be younger than

@@ -5,7 +5,6 @@ use crate::context::{Context, reading};
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
-use spexus_domain::batch::Locals;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::link::{Link, LinkEnd, NewLink, find_type};
 use spexus_domain::permission::Operation;
@@ -71,7 +70,7 @@ pub async fn create(
     input: NewLink,
 ) -> Ruled<Link> {
     let job = service.change(caller, Operation::Link, project, move |tx, context| {
-        Box::pin(async move { create_in(tx, &context, &Locals::default(), &input).await })
+        Box::pin(async move { make(tx, &context, &input).await })
     });
     job.await
 }
@@ -99,26 +98,21 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
 /// Ends a link.
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
     let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
-        Box::pin(async move { delete_in(tx, &caller, id).await })
+        Box::pin(async move {
+            let link = find(&mut tx.conn, &caller, id).await?;
+            links::soft_delete(tx, id, None).await?;
+            record(tx, Action::Deleted, &link).await?;
+            Ok(link)
+        })
     });
     job.await
 }
 
-/// Makes a link as part of a larger transaction.
-pub(crate) async fn create_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    input: &NewLink,
-) -> Result<Link> {
+async fn make(tx: &mut Tx, context: &Context, input: &NewLink) -> Result<Link> {
     let types = settings::link_types(&mut tx.conn).await?;
     let (link_type, swapped) = find_type(&types, &input.link_type)?;
-    let first = context
-        .local_item(&mut tx.conn, locals, "source", &input.source, None)
-        .await?;
-    let second = context
-        .local_item(&mut tx.conn, locals, "target", &input.target, None)
-        .await?;
+    let first = context.item(&mut tx.conn, "source", &input.source, None).await?;
+    let second = context.item(&mut tx.conn, "target", &input.target, None).await?;
     let (source, target) = if swapped { (second, first) } else { (first, second) };
     link_type.check_ends((source.id, source.kind), (target.id, target.kind))?;
     let mut known = links::between(&mut tx.conn, &link_type.name, source.id, target.id).await?;
@@ -145,14 +139,6 @@ pub(crate) async fn create_in(
         .await?
         .ok_or_else(|| Error::Broken("a new link is gone".into()))?;
     record(tx, Action::Created, &link).await?;
-    Ok(link)
-}
-
-/// Ends a link as part of a larger transaction.
-pub(crate) async fn delete_in(tx: &mut Tx, caller: &Caller, id: Uuid) -> Result<Link> {
-    let link = find(&mut tx.conn, caller, id).await?;
-    links::soft_delete(tx, id, None).await?;
-    record(tx, Action::Deleted, &link).await?;
     Ok(link)
 }
 

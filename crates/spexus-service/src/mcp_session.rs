@@ -160,7 +160,7 @@ impl SessionKeeper {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> Work<'t, T> + Send + 'static,
     {
-        let job = self.service.store.write(nobody(), move |tx| {
+        let job = self.service.write_as(nobody(), move |tx| {
             Box::pin(async move {
                 let base = mcp_sessions::last_rev(&mut tx.conn).await?;
                 let done = work(tx).await?;

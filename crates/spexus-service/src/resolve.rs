@@ -6,7 +6,6 @@
 //! into somebody else's work.
 
 use crate::context::Context;
-use spexus_domain::batch::Locals;
 use spexus_domain::item::Item;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
 use spexus_store::{Conn, Result, items};
@@ -23,19 +22,7 @@ impl Context {
         id: &str,
         kind: Option<Kind>,
     ) -> Result<Item> {
-        self.local_item(conn, &Locals::default(), field, id, kind).await
-    }
-
-    /// A living item by any id or by the local name an earlier operation of a batch gave it.
-    pub(crate) async fn local_item(
-        &self,
-        conn: &mut Conn,
-        locals: &Locals,
-        field: &str,
-        id: &str,
-        kind: Option<Kind>,
-    ) -> Result<Item> {
-        let id = locals.resolve(field, id)?;
+        let id = AnyId::parse(field, id)?;
         let item = self.any_item(conn, field, &id).await?;
         living(item, kind)
     }
@@ -45,12 +32,11 @@ impl Context {
     pub(crate) async fn item_beside(
         &self,
         conn: &mut Conn,
-        locals: &Locals,
         (field, id): (&str, &str),
         kind: Option<Kind>,
         project_id: Uuid,
     ) -> Result<Item> {
-        let id = locals.resolve(field, id)?;
+        let id = AnyId::parse(field, id)?;
         let item = self.find(conn, field, &id, Some(project_id)).await?;
         living(item, kind)
     }

@@ -1,21 +1,58 @@
 //! The one way to change something: right, actor, project and transaction in one place.
 //!
 //! The work is a closure that gets the transaction and does the rest, rules and history included, so that a use case reads
-//! as what it does. Whatever it refuses is undone. What the server does on its own account (sessions of MCP clients, uses
-//! of tokens, audit events) has no caller to ask for a right and writes through the store.
+//! as what it does. Whatever it refuses is undone. Several use cases become one transaction by being called with the service
+//! that `together` gives: they need not know. What the server does on its own account (sessions of MCP clients, uses of
+//! tokens, audit events) has no caller to ask for a right; it says who is named in the history instead.
 
 use crate::Service;
 use crate::context::Context;
-use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
-use spexus_store::{Actor, Result, Tx};
+use spexus_domain::{Refusal, Ruled};
+use spexus_store::{Actor, Error, Result, Tx};
 use std::pin::Pin;
 
 /// What a piece of work comes to, once it has run.
 pub(crate) type Outcome<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
 impl Service {
+    /// Runs work with a service all of whose reads and writes happen in one transaction: with a refusal, or where `keep`
+    /// is not wanted, nothing of it stands. All other writes wait meanwhile, so the work must not wait for anything else.
+    /// Inside such work it is a part of the transaction that is undone alone.
+    //= specs/spexus-service.md#writing-once
+    //# What is done together MUST be carried out whole or not at all.
+    pub async fn together<T, F, Fut>(&self, caller: &Caller, keep: bool, work: F) -> Ruled<T>
+    where
+        F: FnOnce(Service) -> Fut,
+        Fut: Future<Output = Ruled<T>>,
+    {
+        let work = |store| refusing(work(self.over(store)));
+        let done = self.store.together(Actor::from(caller), keep, work).await;
+        done.map_err(Refusal::from)
+    }
+
+    /// Like `together`, for use cases that are all known when it begins: they may take as long as any write.
+    pub(crate) async fn write_together<T, F, Fut>(&self, caller: &Caller, keep: bool, work: F) -> Ruled<T>
+    where
+        F: FnOnce(Service) -> Fut,
+        Fut: Future<Output = Ruled<T>>,
+    {
+        let work = |store| refusing(work(self.over(store)));
+        let done = self.store.write_together(Actor::from(caller), keep, work).await;
+        done.map_err(Refusal::from)
+    }
+
+    /// Runs work with a service that only reads, and reads everything at one moment. No write waits for it.
+    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Ruled<T>
+    where
+        F: FnOnce(Service) -> Fut,
+        Fut: Future<Output = Ruled<T>>,
+    {
+        let work = |store| refusing(work(self.over(store)));
+        self.store.snapshot(work).await.map_err(Refusal::from)
+    }
+
     /// Changes something in a project: the one named, the one the token is bound to, or the default one.
     pub(crate) async fn change<T, F>(
         &self,
@@ -53,7 +90,21 @@ impl Service {
         //# Every use case MUST ask for its right before it reads or writes anything.
         caller.may(operation)?;
         let who = caller.clone();
-        let job = self.store.write(Actor::from(caller), move |tx| work(tx, who));
+        let job = self.write_as(Actor::from(caller), move |tx| work(tx, who));
         Ok(job.await?)
     }
+
+    /// Writes what needs no right: what the server does on its own account, and what comes before there is a caller.
+    pub(crate) async fn write_as<T, F>(&self, actor: Actor, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> Outcome<'t, T> + Send + 'static,
+    {
+        self.store.write(actor, work).await
+    }
+}
+
+/// Work of the service as the store knows it.
+pub(crate) async fn refusing<T>(work: impl Future<Output = Ruled<T>>) -> Result<T> {
+    work.await.map_err(Error::Refused)
 }

@@ -1,5 +1,5 @@
 //! How fast the store is on this machine, beside a bare one-row transaction on the same kind of file:
-//! `cargo run --release -p spexus-store --example rates -- [ITEMS] [postgres://…]`.
+//! `cargo run --profile dist -p spexus-store --example rates -- [ITEMS] [postgres://…]`.
 
 #![allow(
     clippy::unwrap_used,

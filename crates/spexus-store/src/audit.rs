@@ -5,12 +5,12 @@ use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::listing::page_of;
 use crate::tx::Tx;
-use spexus_domain::audit::{Event, EventFilter};
+use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Timestamp, Uuid};
 
 /// Writes an event.
-pub async fn insert(tx: &mut Tx, event: &Event) -> Result<()> {
+pub async fn insert(tx: &mut Tx, event: &AuditEvent) -> Result<()> {
     let sql = "INSERT INTO audit (id, at, event, username, token_id, address, client, detail, target_id, target, times) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     let values = params![
@@ -30,7 +30,7 @@ pub async fn insert(tx: &mut Tx, event: &Event) -> Result<()> {
 }
 
 /// One page of events, newest first.
-pub async fn page(conn: &mut Conn, filter: &EventFilter, page: &PageRequest) -> Result<Page<Event>> {
+pub async fn page(conn: &mut Conn, filter: &EventFilter, page: &PageRequest) -> Result<Page<AuditEvent>> {
     let (wanted, values) = condition(filter);
     let total_count = conn
         .one(
@@ -85,8 +85,8 @@ fn condition(filter: &EventFilter) -> (String, Vec<Param>) {
     (parts.join(" AND "), values)
 }
 
-fn event(row: &Row) -> Result<Event> {
-    Ok(Event {
+fn event(row: &Row) -> Result<AuditEvent> {
+    Ok(AuditEvent {
         id: row.id("id")?,
         at: row.time("at")?,
         event: row.text("event")?,

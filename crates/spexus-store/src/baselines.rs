@@ -1,6 +1,5 @@
 //! Named positions in the history.
 
-use crate::chain::hex;
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::tx::Tx;
@@ -49,7 +48,7 @@ fn baseline(row: &Row) -> Result<Baseline> {
         name: row.text("name")?,
         description: row.text("description")?,
         seq: row.int("seq")?,
-        hash: hex(&row.bytes("hash")?),
+        hash: hex::encode(row.bytes("hash")?),
         created_by: row.text("username")?,
         created_at: row.time("created_at")?,
     })

@@ -125,7 +125,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
                 return Ok(Verdict {
                     changes,
                     fault: found,
-                    head: hex(&head.hash),
+                    head: hex::encode(head.hash),
                     earlier,
                 });
             }
@@ -146,7 +146,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
     Ok(Verdict {
         changes,
         fault,
-        head: hex(&head.hash),
+        head: hex::encode(head.hash),
         earlier,
     })
 }
@@ -202,8 +202,4 @@ pub(crate) fn hash(row: &Row) -> Result<[u8; 32]> {
     row.bytes("hash")?
         .try_into()
         .map_err(|_| Error::Broken("a hash of the chain has another length".into()))
-}
-
-pub(crate) fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,6 +1,5 @@
 //! Reading the history.
 
-use crate::chain::hex;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use spexus_domain::change::{Action, Change, Entity, field_changes};
@@ -84,7 +83,7 @@ fn change(row: &Row) -> Result<Change> {
         action: action(row)?,
         rev: row.int("rev")?,
         fields: field_changes(row.object("before")?, row.object("after")?),
-        hash: hex(&row.bytes("hash")?),
+        hash: hex::encode(row.bytes("hash")?),
     })
 }
 

@@ -234,38 +234,65 @@ impl Store {
         F: FnOnce(Store) -> Fut,
         Fut: Future<Output = Result<T>>,
     {
+        self.nested(actor, keep, JobClass::MultiStep, work).await
+    }
+
+    /// Like `together`, for steps that are all known when it begins: they may take as long as any write.
+    pub async fn write_together<T, F, Fut>(&self, actor: Actor, keep: bool, work: F) -> Result<T>
+    where
+        F: FnOnce(Store) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        self.nested(actor, keep, JobClass::KnownSteps, work).await
+    }
+
+    async fn nested<T, F, Fut>(&self, actor: Actor, keep: bool, class: JobClass, work: F) -> Result<T>
+    where
+        F: FnOnce(Store) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        match &self.scope {
+            Scope::Transaction(outer) => {
+                return part(outer, keep, Box::pin(work(self.clone()))).await;
+            }
+            Scope::Snapshot(_) => return Err(only_reads()),
+            Scope::Alone => {}
+        }
         let (transaction, commands) = NestedTransaction::new();
         let writer = &self.shared.writer;
-        let limit = writer.transaction_limit();
-        let holding = writer.write(actor, JobClass::MultiStep, move |tx| {
-            Box::pin(commands.serve(tx, limit))
-        });
-        let store = Self {
-            shared: self.shared.clone(),
-            scope: Scope::Transaction(transaction.clone()),
-        };
-        let working = async move {
+        let limit = writer.limit(class);
+        let holding = writer.write(actor, class, move |tx| Box::pin(commands.serve(tx, limit)));
+        let store = self.in_transaction(transaction.clone());
+        // On the heap: it is as large as everything that is done in it.
+        let working = Box::pin(async move {
             let done = work(store).await;
             transaction.end(keep && done.is_ok()).await;
             done
-        };
-        let (holding, working) = (pin!(holding), pin!(working));
+        });
+        let holding = pin!(holding);
+        let explained = |error| nested_transaction::explain_timeout(error, limit);
         let (held, done) = match select(holding, working).await {
             // What was done is undone already; whatever goes on would only hold the connection.
-            Either::Left((Err(error), _)) => return Err(nested_transaction::explain_timeout(error, limit)),
+            Either::Left((Err(error), _)) => return Err(explained(error)),
             Either::Left((held, working)) => (held, working.await),
             Either::Right((done, holding)) => (holding.await, done),
         };
         match (done, held) {
             // A step that came too late only knows that the transaction is over, not why.
-            (_, Err(error)) | (Err(error), _) if nested_transaction::is_timeout(&error) => {
-                Err(nested_transaction::transaction_timeout(limit))
-            }
+            (_, Err(error)) if nested_transaction::is_timeout(&error) => Err(explained(error)),
             // What the work says tells more than how its transaction ended.
             (done, held) => {
-                let done = done?;
+                let done = done.map_err(explained)?;
                 held.map(|()| done)
             }
+        }
+    }
+
+    /// The same store, but everything happens in a transaction.
+    fn in_transaction(&self, transaction: NestedTransaction) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            scope: Scope::Transaction(transaction),
         }
     }
 
@@ -332,7 +359,7 @@ impl Store {
     {
         match &self.scope {
             Scope::Transaction(transaction) => transaction.write(actor, job).await,
-            Scope::Snapshot(_) => Err(Error::Broken("a snapshot cannot be written to".into())),
+            Scope::Snapshot(_) => Err(only_reads()),
             Scope::Alone => self.shared.writer.write(actor, class, job).await,
         }
     }
@@ -389,4 +416,16 @@ impl Store {
         shared.readers.close().await;
         shared.lookups.close().await;
     }
+}
+
+/// Work within a transaction that is undone alone when it fails, or where nothing of it is to be kept.
+async fn part<T>(outer: &NestedTransaction, keep: bool, work: impl Future<Output = Result<T>>) -> Result<T> {
+    outer.begin().await?;
+    let done = work.await;
+    outer.end(keep && done.is_ok()).await;
+    done
+}
+
+fn only_reads() -> Error {
+    Error::Broken("a snapshot cannot be written to".into())
 }

@@ -8,11 +8,13 @@ use crate::chain::Head;
 use crate::copy::{self, Table};
 use crate::engine::{Conn, Param, params};
 use crate::error::Result;
+use crate::nested_transaction::NestedTransaction;
 use crate::pool::Pool;
 use crate::staging::OtherChange;
 use crate::transfer::{self, Snapshot};
 use crate::tx::{Actor, Tx};
 use crate::{Store, schema};
+use futures_util::future::join;
 use spexus_domain::{Timestamp, Uuid};
 use std::collections::{BTreeMap, HashMap};
 
@@ -87,9 +89,22 @@ impl ScratchCopy {
         Ok(Self { tx, base })
     }
 
-    /// The transaction in which the work is tried.
-    pub fn tx(&mut self) -> &mut Tx {
-        &mut self.tx
+    /// Runs work with a store all of whose reads and writes happen in the copy.
+    pub async fn run<T, F, Fut>(&mut self, store: &Store, work: F) -> Result<T>
+    where
+        F: FnOnce(Store) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        let (transaction, commands) = NestedTransaction::new();
+        let store = store.in_transaction(transaction.clone());
+        let working = async move {
+            let done = work(store).await;
+            transaction.end(done.is_ok()).await;
+            done
+        };
+        let (done, served) = join(working, commands.serve(&mut self.tx, None)).await;
+        let done = done?;
+        served.map(|()| done)
     }
 
     /// The last change of the real database that was known when it began.

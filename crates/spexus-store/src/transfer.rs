@@ -17,7 +17,7 @@ pub const PAGE_ROWS: u32 = 1_000;
 
 /// Facts about a database, for people who look after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Facts {
+pub struct DatabaseFacts {
     /// `SQLite` or `PostgreSQL`, with its version.
     pub engine: String,
     /// The version of the tables.
@@ -131,7 +131,7 @@ impl Drop for Snapshot {
 }
 
 /// Asks the database about itself.
-pub async fn facts(conn: &mut Conn) -> Result<Facts> {
+pub async fn facts(conn: &mut Conn) -> Result<DatabaseFacts> {
     let (name, version) = match conn.engine() {
         Engine::Sqlite => ("SQLite", "SELECT sqlite_version() AS version"),
         Engine::Postgres => (
@@ -146,7 +146,7 @@ pub async fn facts(conn: &mut Conn) -> Result<Facts> {
     let counts = "SELECT (SELECT count(*) FROM account) AS users, (SELECT count(*) FROM project) AS projects, \
                   (SELECT count(*) FROM item WHERE deleted_at IS NULL) AS items, (SELECT count(*) FROM change) AS changes";
     let counts = conn.one(counts, params![]).await?;
-    Ok(Facts {
+    Ok(DatabaseFacts {
         engine: format!("{name} {version}"),
         schema_version: schema.int("version")?,
         made_by: schema.text("program")?,

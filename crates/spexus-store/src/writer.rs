@@ -66,7 +66,7 @@ impl Limits {
 
     fn of_job(&self, class: JobClass) -> Option<Duration> {
         match class {
-            JobClass::Short => Some(self.write),
+            JobClass::Short | JobClass::KnownSteps => Some(self.write),
             JobClass::MultiStep => Some(self.transaction),
             JobClass::Maintenance => None,
         }
@@ -145,9 +145,9 @@ impl Writer {
         answer.unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
     }
 
-    /// How long a transaction of many steps may take.
-    pub(crate) fn transaction_limit(&self) -> Duration {
-        self.limits.transaction
+    /// How long a job may take.
+    pub(crate) fn limit(&self, class: JobClass) -> Option<Duration> {
+        self.limits.of_job(class)
     }
 
     /// Jobs in the queue.

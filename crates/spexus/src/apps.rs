@@ -1,7 +1,7 @@
 //! The wiring of apps: where they are kept, what they see of us, and who may do what with them.
 
 use crate::config::{Config, Sources};
-use mcp_apps::{Act, AppOptions, Apps, House};
+use mcp_apps::{AppOperation, AppOptions, Apps, HostPolicy};
 use mcp_server::Context;
 use spexus_domain::{Refusal, Ruled};
 use spexus_mcp::{Guests, Mcp, reference};
@@ -36,6 +36,9 @@ pub(crate) fn options(config: &Config, sources: &Sources) -> AppOptions {
             .collect(),
         reserved: tools.chain(prompts).collect(),
         host: ("spexus".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        restarts_metric: "spexus_app_restarts_total".to_owned(),
+        meta_key: "spexus/app".to_owned(),
+        no_install_hint: "Use `spexus app`, or let an administrator set apps.install_over_mcp.".to_owned(),
         limits: settings.limits.clone(),
         ..AppOptions::new(folder)
     }
@@ -47,8 +50,8 @@ pub(crate) async fn start(mcp: &Mcp, config: &Config, sources: &Sources) -> Rule
     if !offered(sources) {
         return Ok(None);
     }
-    let house = Product(mcp.guests().clone());
-    let apps = Apps::start(mcp.server(), house, options(config, sources)).await?;
+    let policy = ProductPolicy(mcp.guests().clone());
+    let apps = Apps::start(mcp.server(), policy, options(config, sources)).await?;
     mcp.server().declare(FAMILY.0, FAMILY.1);
     Ok(Some(apps))
 }
@@ -65,26 +68,26 @@ pub(crate) async fn stop(apps: Option<Apps>) {
     }
 }
 
-/// The product as apps see it.
-struct Product(Guests);
+/// The product's policy for apps: the rights and the audit trail of everything else over MCP.
+struct ProductPolicy(Guests);
 
-impl House for Product {
-    fn check(&self, cx: &Context, act: Act) -> Result<(), Refusal> {
-        match act {
-            Act::List => self.0.check_list(cx),
-            Act::Manage => self.0.check_manage(cx),
+impl HostPolicy for ProductPolicy {
+    fn check(&self, cx: &Context, operation: AppOperation) -> Result<(), Refusal> {
+        match operation {
+            AppOperation::List => self.0.check_list(cx),
+            AppOperation::Manage => self.0.check_manage(cx),
         }
     }
 
-    fn admit(&self, tool: &str, only_reads: bool) {
+    fn tool_added(&self, tool: &str, only_reads: bool) {
         self.0.admit(tool, only_reads);
     }
 
-    fn dismiss(&self, tool: &str) {
+    fn tool_removed(&self, tool: &str) {
         self.0.dismiss(tool);
     }
 
-    fn note(
+    fn audit(
         &self,
         cx: &Context,
         method: &'static str,

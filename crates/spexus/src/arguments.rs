@@ -6,6 +6,7 @@ use crate::commands::{
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
+use crate::folders::Folders;
 use crate::mcp;
 use crate::output::Output;
 use clap::builder::ValueParser;
@@ -216,17 +217,17 @@ fn sources(cli: &Cli) -> Sources {
     if let Some(database) = &cli.global.database {
         flags.insert("database".into(), database.clone());
     }
-    let folders = directories::ProjectDirs::from("", "", "spexus");
+    let folders = Folders::of_process();
     let data = folders
         .as_ref()
-        .map_or_else(|| PathBuf::from("."), |folders| folders.data_dir().to_owned());
+        .map_or_else(|| PathBuf::from("."), |folders| folders.data.clone());
     Sources {
         named_file: cli
             .global
             .config
             .clone()
             .or_else(|| variables.get("SPEXUS_CONFIG").map(PathBuf::from)),
-        usual_file: folders.map(|folders| folders.config_dir().join("config.toml")),
+        usual_file: folders.map(|folders| folders.config.join("config.toml")),
         default_database: format!("sqlite:{}", data.join("spexus.db").display()),
         passed_on: mcp_apps::PASSED_ON
             .into_iter()

@@ -86,7 +86,7 @@ impl Failure {
     }
 
     /// The answer was printed and is itself the bad news.
-    pub(crate) fn told(exit: u8) -> Self {
+    pub(crate) fn already_shown(exit: u8) -> Self {
         Self {
             refusal: Refusal::new(Code::RuleViolated, ""),
             exit,
@@ -112,7 +112,7 @@ impl Failure {
 }
 
 /// What went wrong and what to do, for those who tell it themselves.
-pub(crate) fn explained(failure: &Failure) -> (String, String) {
+pub(crate) fn message_and_hint(failure: &Failure) -> (String, String) {
     (failure.refusal.message.clone(), failure.refusal.hint.clone())
 }
 

@@ -16,6 +16,7 @@ mod arguments;
 mod commands;
 mod config;
 mod failure;
+mod folders;
 mod mcp;
 mod output;
 mod progress;

@@ -10,6 +10,7 @@ mod programs;
 mod sweeper;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,6 +39,25 @@ const MISSING: &str = "PostgreSQL NOT TESTED: no initdb in PATH or /usr/lib/post
 pub fn fresh_database() -> Option<String> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(postgres).as_ref().map(Server::fresh_database)
+}
+
+/// A new database that holds what `pg_dump` once wrote to a file, as a URL; `None` where the machine has no PostgreSQL.
+///
+/// # Panics
+///
+/// When PostgreSQL does not take the file.
+pub fn restored_database(dump: &Path) -> Option<String> {
+    let url = fresh_database()?;
+    let programs = Programs::on_this_machine()?;
+    let answer = Command::new(programs.path("psql"))
+        .args(["--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1"])
+        .arg("--file")
+        .args([dump.as_os_str(), url.as_ref()])
+        .output()
+        .expect("psql starts");
+    let complaint = String::from_utf8_lossy(&answer.stderr);
+    assert!(answer.status.success(), "psql {}: {complaint}", dump.display());
+    Some(url)
 }
 
 /// The server that [`fresh_database`] would use, for programs that lend it to others.

@@ -2,11 +2,12 @@
 //! where `DUVET_PUBLIC` names the public tool and both find nothing wrong, both write the same bytes.
 #![no_main]
 
-use duvet::analysis::{Analysis, Project, analyse};
+use duvet::analysis::{Analysis, Project};
 use duvet::diagnostic::Severity;
 use duvet::report::json_v1::{self, Links};
 use duvet::report::{html, json_v2, lcov, snapshot};
-use duvet::store::Store;
+use duvet::memo::Memo;
+use duvet::pipeline::analyse;
 use libfuzzer_sys::fuzz_target;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -58,7 +59,7 @@ struct Outputs {
 
 fn outputs(root: &Path) -> Outputs {
     let project = project(root);
-    let analysis: Analysis = analyse(&project, &mut Store::default());
+    let analysis: Analysis = analyse(&project, &mut Memo::default());
     let links = Links {
         blob: project.config.blob_link.as_deref(),
         issue: project.config.issue_link.as_deref(),

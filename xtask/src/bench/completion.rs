@@ -10,11 +10,12 @@ use std::process::Command;
 pub(super) fn suite() -> Result<Vec<Row>> {
     let program = [
         "run",
-        "--release",
+        "--profile",
+        super::PROFILE,
         "--quiet",
         "-p",
-        "spexus-mcp",
-        "--bin",
+        "spexus-complete",
+        "--example",
         "completion-accuracy",
         "--",
         "specs",

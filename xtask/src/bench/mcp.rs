@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::row::{Row, Target};
 use super::sample::{self, Pair, Sample};
-use super::target_folder;
+use super::{PROFILE, target_folder};
 
 /// The driver, and the servers it finds beside itself.
 const EXAMPLES: [&str; 3] = ["drive", "echo", "rmcp_echo"];
@@ -23,13 +23,20 @@ const MESSAGES: &str = "200000";
 /// The whole suite.
 pub(super) fn suite() -> Result<Vec<Row>> {
     let built = Command::new("cargo")
-        .args(["build", "--release", "--quiet", "--package", "mcp-server"])
+        .args([
+            "build",
+            "--profile",
+            PROFILE,
+            "--quiet",
+            "--package",
+            "mcp-server",
+        ])
         .args(EXAMPLES.map(|name| format!("--example={name}")))
         .status()
         .context("cargo build")?;
     ensure!(built.success(), "the examples of mcp-server do not build");
     let target = target_folder()?;
-    let drive = target.join("release/examples/drive");
+    let drive = target.join(PROFILE).join("examples/drive");
     let mut figures = Figures::default();
     for _ in 0..ROUNDS {
         figures.add(&round(&drive, &target.join("mcp-round.json"))?)?;

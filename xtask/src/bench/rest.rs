@@ -1,4 +1,4 @@
-//! The requirements system from outside: the release binary as a process of its own, driven over real sockets, beside a
+//! The requirements system from outside: the shipped binary as a process of its own, driven over real sockets, beside a
 //! bare axum route and bare transactions on the same file that run in the same minute.
 
 pub(super) mod client;
@@ -165,7 +165,7 @@ fn size(bench: &Bench) -> Result<Vec<Row>> {
         high: value,
     };
     Ok(vec![
-        Row::alone("release binary", "MB", whole(megabytes), Target::AtMost(30.0)),
+        Row::alone("shipped binary", "MB", whole(megabytes), Target::AtMost(30.0)),
         Row::alone(
             "idle resident memory",
             "MB",

@@ -1,4 +1,4 @@
-//! The MCP reference: printed by a program of `spexus-mcp` that makes every call it shows. Chores stay small by running it
+//! The MCP reference: printed by an example of `spexus-mcp` that makes every call it shows. Chores stay small by running it
 //! instead of being built with the whole product.
 
 use std::path::PathBuf;
@@ -15,7 +15,14 @@ pub(super) fn make(_: &Tree) -> Result<String> {
     // Where everything was built together it is there; a lone `cargo xtask` builds it.
     if !program.exists() {
         let built = Command::new("cargo")
-            .args(["build", "--quiet", "--package", "spexus-mcp", "--bin", PROGRAM])
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "spexus-mcp",
+                "--example",
+                PROGRAM,
+            ])
             .status()
             .context("cargo build")?;
         if !built.success() {
@@ -33,5 +40,5 @@ pub(super) fn make(_: &Tree) -> Result<String> {
 
 fn beside_us() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    Ok(own.with_file_name(PROGRAM))
+    Ok(own.with_file_name("examples").join(PROGRAM))
 }

@@ -1,10 +1,10 @@
 //! What the writers were told: the side of the story that the database is held against.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Everything that was answered, shared by all writers.
 #[derive(Default)]
@@ -76,12 +76,10 @@ impl Ledger {
 
     /// Waits until so many more writes were acknowledged.
     pub(super) fn wait_for_more(&self, count: usize, patience: Duration) -> Result<()> {
-        let told = self.lock();
+        let mut told = self.lock();
         let wanted = told.acknowledged + count;
-        let (told, waited) = self
-            .more
-            .wait_timeout_while(told, patience, |told| told.acknowledged < wanted)
-            .unwrap_or_else(PoisonError::into_inner);
+        let is_short = |told: &mut Told| told.acknowledged < wanted;
+        let waited = self.more.wait_while_for(&mut told, is_short, patience);
         if waited.timed_out() {
             bail!(
                 "stuck: {} of {wanted} writes acknowledged, {} refused, {} unanswered, after {} s",
@@ -104,6 +102,6 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.lock()
     }
 }

@@ -9,22 +9,27 @@ use crate::tree::Tree;
 
 /// The arrows of ARCHITECTURE.md. A crate may use what its arrows reach, at any distance.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("spexus", &["spexus-http", "spexus-bridge", "mcp-apps", "duvet"]),
+    ("spexus", &["spexus-http", "spexus-bridge", "mcp-apps"]),
     ("spexus-http", &["spexus-mcp"]),
-    ("spexus-mcp", &["spexus-service", "mcp-server"]),
+    ("spexus-mcp", &["spexus-complete"]),
+    ("spexus-complete", &["spexus-service", "mcp-server", "mcp-client"]),
     ("spexus-service", &["spexus-store"]),
     ("spexus-store", &["spexus-domain"]),
     ("spexus-domain", &["refusal"]),
-    ("spexus-bridge", &["mcp-server"]),
-    ("mcp-apps", &["mcp-server"]),
+    ("spexus-bridge", &["mcp-server", "mcp-client"]),
+    ("mcp-apps", &["mcp-server", "mcp-client"]),
     ("duvet", &["mcp-server"]),
     ("mcp-server", &["mcp-protocol"]),
+    ("mcp-client", &["mcp-protocol"]),
     ("mcp-protocol", &["refusal"]),
     ("refusal", &[]),
     ("test-support", &["spexus-service"]),
     // Chores and benchmarks stand outside and may look at everything.
-    ("xtask", &["spexus", "test-support"]),
+    ("xtask", &["spexus", "duvet", "test-support"]),
 ];
+
+/// Crates that stand outside of the product and of its picture.
+const OUTSIDE: [&str; 2] = ["test-support", "xtask"];
 
 /// Libraries that only one crate knows. Chores are outside of the product and may compare us with the bare library.
 const HOMES: &[Home] = &[
@@ -37,6 +42,16 @@ const HOMES: &[Home] = &[
         library: "rusqlite",
         crates: &["spexus-store", "xtask"],
         tests_of: Some(&["spexus-store"]),
+    },
+    Home {
+        library: "hyper-rustls",
+        crates: &["mcp-client"],
+        tests_of: None,
+    },
+    Home {
+        library: "rmcp",
+        crates: &[],
+        tests_of: None,
     },
     Home {
         library: "axum",
@@ -77,6 +92,49 @@ pub(super) fn crates_point_one_way(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The picture in ARCHITECTURE.md has every arrow, and no other.
+pub(super) fn the_picture_is_true(tree: &Tree) -> Vec<Finding> {
+    const PICTURE: &str = "ARCHITECTURE.md";
+    let Some(text) = tree.file(PICTURE) else {
+        return Vec::new();
+    };
+    let product = ARROWS.iter().filter(|(from, _)| !OUTSIDE.contains(from));
+    let real: BTreeSet<(&str, &str)> = product
+        .flat_map(|(from, to)| to.iter().map(|to| (*from, *to)))
+        .collect();
+    let mut drawn = BTreeSet::new();
+    let mut findings = Vec::new();
+    for (line, text) in text.lines().enumerate() {
+        for (from, to) in drawn_arrows(text) {
+            drawn.insert((from, to));
+            if !real.contains(&(from, to)) {
+                let sentence =
+                    format!("{from} does not point to {to}: correct the picture or xtask/src/tidy/arrows.rs");
+                findings.push(Finding::new(PICTURE, line + 1, sentence));
+            }
+        }
+    }
+    for (from, to) in real.difference(&drawn) {
+        findings.push(Finding::new(PICTURE, 1, format!("draw the arrow {from} ─► {to}")));
+    }
+    findings
+}
+
+/// The arrows between crates on one line: `a ─► b ─► c    d ─► e`. Rooms of one crate are none.
+fn drawn_arrows(line: &str) -> Vec<(&str, &str)> {
+    let is_crate = |name: &&str| ARROWS.iter().any(|(known, _)| known == name);
+    let chains = line
+        .split("  ")
+        .map(|chain| chain.split("─►").map(str::trim).collect::<Vec<_>>());
+    chains
+        .flat_map(|chain| {
+            let pairs = chain.windows(2).map(|pair| (pair[0], pair[1]));
+            let crates = pairs.filter(|(from, to)| is_crate(from) && is_crate(to));
+            crates.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 pub(super) fn libraries_stay_at_home(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.manifests() {
@@ -91,7 +149,8 @@ pub(super) fn libraries_stay_at_home(tree: &Tree) -> Vec<Finding> {
                 (false, _) => home.crates.contains(&name),
             };
             if !fine {
-                let sentence = format!("{} belongs to {}; ask it instead", home.library, home.crates[0]);
+                let owner = home.crates.first().copied().unwrap_or("tests");
+                let sentence = format!("{} belongs to {owner}; ask it instead", home.library);
                 findings.push(Finding::new(path, used.line, sentence));
             }
         }

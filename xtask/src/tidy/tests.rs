@@ -352,3 +352,153 @@ fn the_size_of_a_known_cycle_only_shrinks() {
     assert_eq!(said(5), [format!("crates/spexus-mcp/src/lib.rs:1: {lower}")]);
     assert!(said(7)[0].contains("7 modules import each other, 6 at most"));
 }
+
+#[test]
+fn a_word_that_means_too_much_is_found_where_it_names_something() {
+    let file = "crates/mcp-server/src/a.rs";
+    let sentence = "`Shelf` means too much; use the field's word: `ConnectionPool`, `InstallDir`";
+    check(file, "struct Shelf;\n", &[&format!("{file}:1: {sentence}")]);
+    check(
+        file,
+        "// struct Shelf\nstruct BookShelf;\nlet shelf = 1;\n#[cfg(test)]\nmod tests {\n    struct Shelf;\n}\n",
+        &[],
+    );
+}
+
+#[test]
+fn two_public_types_with_one_name_are_found() {
+    let tree = |second: &str| {
+        Tree::from([
+            ("crates/mcp-server/src/a.rs", "pub struct Ticket;\n"),
+            ("crates/spexus-store/src/b.rs", second),
+        ])
+    };
+    let said = |tree: &Tree| -> Vec<String> {
+        let found = super::names::public_types_have_names_of_their_own(tree);
+        found.iter().map(line).collect()
+    };
+    let sentence = "mcp-server and spexus-store both have a public type `Ticket`: rename one, or write the reason into xtask/src/tidy/names.rs";
+    assert_eq!(
+        said(&tree("\npub enum Ticket {}\n")),
+        [format!("crates/spexus-store/src/b.rs:2: {sentence}")]
+    );
+    assert!(said(&tree("pub(crate) struct Ticket;\n")).is_empty());
+    assert!(said(&tree("pub struct Tickets;\n")).is_empty());
+}
+
+#[test]
+fn a_doc_that_says_nothing_is_found() {
+    let file = "crates/mcp-server/src/a.rs";
+    let sentence = "say what it is, the field's noun first, instead of \"See the module\"";
+    check(
+        file,
+        "/// See the module.\npub struct A;\n",
+        &[&format!("{file}:1: {sentence}")],
+    );
+    check(file, "/// A pool. See the module.\npub struct A;\n", &[]);
+}
+
+#[test]
+fn the_product_in_a_general_crate_is_found() {
+    let sentence = "this crate serves any product: let the product give the word as an option, or add it when it renders";
+    let file = "crates/refusal/src/lib.rs";
+    let essay = "//!\n".repeat(5);
+    check(
+        file,
+        &format!("{essay}const HINT: &str = \"Run `spexus token`.\";\n"),
+        &[&format!("{file}:6: {sentence}")],
+    );
+    check(file, &format!("{essay}//= specs/spexus.md#a\n"), &[]);
+    check(
+        "crates/spexus-http/src/a.rs",
+        "const A: &str = \"spexus\";\n",
+        &[],
+    );
+}
+
+#[test]
+fn a_command_that_goes_around_the_service_is_found() {
+    let sentence = "call a use case of spexus-service instead of the store";
+    let file = "crates/spexus/src/commands/item.rs";
+    check(
+        file,
+        "use spexus_store::Store;\n",
+        &[&format!("{file}:1: {sentence}")],
+    );
+    check(
+        "crates/spexus/src/commands/backup.rs",
+        "use spexus_store::Store;\n",
+        &[],
+    );
+}
+
+#[test]
+fn a_picture_that_draws_another_arrow_or_lacks_one_is_found() {
+    let said = |text: &str| -> Vec<String> {
+        let tree = Tree::from([("ARCHITECTURE.md", text)]);
+        super::arrows::the_picture_is_true(&tree)
+            .iter()
+            .map(line)
+            .collect()
+    };
+    let wrong = said("refusal ─► duvet\n");
+    let sentence = "refusal does not point to duvet: correct the picture or xtask/src/tidy/arrows.rs";
+    assert_eq!(wrong[0], format!("ARCHITECTURE.md:1: {sentence}"));
+    let lacking = said(
+        "spexus-http ─► spexus-mcp ─► spexus-service   spexus-store ─► spexus-domain\nsession ─► task\n",
+    );
+    assert!(lacking.contains(&"ARCHITECTURE.md:1: draw the arrow spexus-service ─► spexus-store".to_owned()));
+    for drawn in [
+        "spexus-http ─► spexus-mcp",
+        "spexus-mcp ─► spexus-service",
+        "spexus-store ─► spexus-domain",
+    ] {
+        assert!(!lacking.iter().any(|said| said.ends_with(drawn)), "{drawn}");
+    }
+}
+
+#[test]
+fn a_file_the_map_names_and_nobody_has_is_found() {
+    let tree = Tree::from([
+        (
+            "ARCHITECTURE.md",
+            "`spexus-http/server.rs` and\n`spexus-http/gone.rs`, `server.rs`, `xtask/src/tidy.rs`\n",
+        ),
+        ("crates/spexus-http/src/server.rs", ""),
+        ("xtask/src/tidy.rs", ""),
+    ]);
+    let said: Vec<String> = super::text::the_map_leads_somewhere(&tree)
+        .iter()
+        .map(line)
+        .collect();
+    let sentence =
+        |name: &str| format!("there is no `{name}`: name the file as `crate/file.rs`, where it is now");
+    assert_eq!(
+        said,
+        ["spexus-http/gone.rs", "server.rs"].map(|name| format!("ARCHITECTURE.md:2: {}", sentence(name)))
+    );
+}
+
+#[test]
+fn writes_go_through_the_service() {
+    let sentence =
+        "a write through the store: use `Service::change`, or join the list in xtask/src/tidy/writes.rs";
+    let place = "crates/spexus-service/src/item/update.rs";
+    for (text, line) in [
+        ("fn f() { service.store.write(actor, work) }\n", 1),
+        ("fn f() {\n    store\n        .write_long(actor, work)\n}\n", 3),
+        ("fn f() { service.store().together(actor, true, work) }\n", 1),
+    ] {
+        check(place, text, &[&format!("{place}:{line}: {sentence}")]);
+        check("crates/spexus-service/src/setup.rs", text, &[]);
+        check("crates/spexus-store/src/sweep.rs", text, &[]);
+    }
+    for text in [
+        "fn f() { service.change(caller, operation, None, work) }\n",
+        "fn f() { service.together(caller, true, work) }\n",
+        "fn f() { restore.write(out) }\n",
+        "#[cfg(test)]\nmod tests {\n    fn f() { store.write(actor, work) }\n}\n",
+    ] {
+        check(place, text, &[]);
+    }
+}

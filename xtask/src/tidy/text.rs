@@ -1,4 +1,5 @@
-//! Committed text says nothing about the machine it was written on, or where that machine fetches packages.
+//! Committed text says nothing about the machine it was written on, or where that machine fetches packages; and the map names files that
+//! are there.
 
 use super::{Finding, quotes_rules};
 use crate::tree::Tree;
@@ -33,6 +34,34 @@ pub(super) fn no_word_of_this_machine(tree: &Tree) -> Vec<Finding> {
             if let Some(found) = HOSTS.iter().find(|host| text.contains(*host)) {
                 let sentence = format!("`{found}` is a package registry's host: name packages, not hosts");
                 findings.push(Finding::new(path, line + 1, sentence));
+            }
+        }
+    }
+    findings
+}
+
+/// Every file that ARCHITECTURE.md names as `crate/file.rs` exists.
+pub(super) fn the_map_leads_somewhere(tree: &Tree) -> Vec<Finding> {
+    const MAP: &str = "ARCHITECTURE.md";
+    let text = tree.file(MAP).unwrap_or_default();
+    let mut findings = Vec::new();
+    for (line, text) in text.lines().enumerate() {
+        // What stands between backticks is every second piece.
+        for named in text
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|named| named.ends_with(".rs"))
+        {
+            let exists = match named.split_once('/') {
+                Some(("xtask" | "crates", _)) => tree.file(named).is_some(),
+                Some((name, rest)) => tree.file(&format!("crates/{name}/src/{rest}")).is_some(),
+                None => false,
+            };
+            if !exists {
+                let sentence =
+                    format!("there is no `{named}`: name the file as `crate/file.rs`, where it is now");
+                findings.push(Finding::new(MAP, line + 1, sentence));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The speed figures of the traceability engine, beside the public tool when it is given.
 //!
 //! ```text
-//! cargo run --release -p duvet --example bench_duvet -- --corpora DIR --duvet BIN [--public BIN] [--runs N]
+//! cargo run --profile dist -p duvet --example bench_duvet -- --corpora DIR --duvet BIN [--public BIN] [--runs N]
 //! ```
 //!
 //! `cargo xtask bench duvet` runs it and sets the figures against their targets. Runs of both tools are interleaved, so
@@ -21,8 +21,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-const COPIES: usize = 10;
-
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let option = |name: &str| {
@@ -33,33 +31,62 @@ fn main() {
     };
     let folder = |name: &str, usual: &str| PathBuf::from(option(name).unwrap_or_else(|| usual.to_owned()));
     let corpus = folder("--corpora", "../shared/corpora").join("s2n-quic");
-    let ours = absolute(&folder("--duvet", "target/release/duvet"));
+    let ours = absolute(&folder("--duvet", "target/dist/duvet"));
     let public = option("--public").map(|path| absolute(Path::new(&path)));
     let runs = option("--runs").and_then(|runs| runs.parse().ok()).unwrap_or(15);
     let scratch = tempfile::tempdir().unwrap();
     let one = scratch.path().join("one");
     copy(&corpus, &one);
-    compare("report --json", &one, &ours, public.as_deref(), runs);
-    multiply(&one);
+    let tools = [Some(ours.as_path()), public.as_deref()];
+    compare("report --json", &one, &JSON, tools, runs);
+    let all = scratch.path().join("all");
+    configure(&one, &all);
+    compare("report with all outputs", &all, &ALL, tools, runs);
+    multiply(&one, 10);
     compare(
         "report --json, sources ten times over",
         &one,
-        &ours,
-        public.as_deref(),
+        &JSON,
+        tools,
         runs.min(7),
+    );
+    multiply(&one, 40);
+    compare(
+        "report --json, sources forty times over",
+        &one,
+        &JSON,
+        tools,
+        runs.min(5),
     );
     warm(&corpus, &scratch.path().join("warm"), &ours, runs);
     resident(&corpus, &scratch.path().join("resident"), runs);
     server::measure(&corpus, &ours, runs);
 }
 
-/// Times and memory of both tools, one run of each in turn.
-fn compare(name: &str, folder: &Path, ours: &Path, public: Option<&Path>, runs: usize) {
+/// A project described by flags, as those of before the configuration file are.
+const JSON: [&str; 9] = [
+    "--spec-pattern",
+    "specs/**/*.toml",
+    "--source-pattern",
+    "quic*/**/*.rs",
+    "--require-tests",
+    "false",
+    "--no-cargo",
+    "--json",
+    "../out.json",
+];
+/// A configured project: snapshot, JSON and HTML.
+const ALL: [&str; 0] = [];
+
+/// Times and memory of both tools, one run of each in turn. Ours has no cache to go by.
+fn compare(name: &str, folder: &Path, flags: &[&str], tools: [Option<&Path>; 2], runs: usize) {
     let mut both = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
     for _ in 0..runs {
-        for ((times, peaks), tool) in both.iter_mut().zip([Some(ours), public]) {
+        for ((times, peaks), (tool, own)) in both.iter_mut().zip(tools.into_iter().zip([true, false])) {
             if let Some(tool) = tool {
-                let (time, peak) = run(tool, folder);
+                let mut flags = flags.to_vec();
+                flags.extend(own.then_some("--no-cache"));
+                let (time, peak) = run(tool, folder, &flags);
                 times.push(time);
                 peaks.push(peak);
             }
@@ -70,19 +97,13 @@ fn compare(name: &str, folder: &Path, ours: &Path, public: Option<&Path>, runs: 
     line(&format!("memory of {name}"), "MB", &peaks, &public_peaks);
 }
 
-/// One `report --json`: wall time, and peak memory as the kernel counts it.
-fn run(tool: &Path, folder: &Path) -> (f64, f64) {
+/// One report: wall time, and peak memory as the kernel counts it.
+fn run(tool: &Path, folder: &Path, flags: &[&str]) -> (f64, f64) {
     let start = Instant::now();
     let mut child = Command::new(tool)
         .current_dir(folder)
-        .args([
-            "report",
-            "--spec-pattern",
-            "specs/**/*.toml",
-            "--source-pattern",
-            "quic*/**/*.rs",
-        ])
-        .args(["--require-tests", "false", "--no-cargo", "--json", "../out.json"])
+        .arg("report")
+        .args(flags)
         .env("CI", "false")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -107,12 +128,12 @@ fn peak_mb(process: u32) -> f64 {
 fn warm(corpus: &Path, root: &Path, ours: &Path, runs: usize) {
     copy(corpus, root);
     std::fs::create_dir(root.join(".duvet")).unwrap();
-    run(ours, root);
-    let times: Vec<f64> = (0..runs).map(|_| run(ours, root).0).collect();
+    run(ours, root, &JSON);
+    let times: Vec<f64> = (0..runs).map(|_| run(ours, root, &JSON).0).collect();
     line("report --json, nothing changed", "ms", &times, &[]);
 }
 
-/// The engine in memory: an unchanged look, and a look after one changed file.
+/// The engine in memory: an unchanged snapshot, and one after one changed file.
 fn resident(corpus: &Path, root: &Path, runs: usize) {
     copy(corpus, root);
     let mut config = Config::legacy();
@@ -126,15 +147,20 @@ fn resident(corpus: &Path, root: &Path, runs: usize) {
     // Cookies of the watch are put there.
     std::fs::create_dir_all(root.join(".duvet")).unwrap();
     let mut engine = Engine::new(project, SystemTime::now).watching();
-    line("resident, first look", "ms", &[time(|| drop(engine.look()))], &[]);
-    let idle: Vec<f64> = (0..runs * 10).map(|_| time(|| drop(engine.look()))).collect();
+    line(
+        "resident, first snapshot",
+        "ms",
+        &[time(|| drop(engine.snapshot()))],
+        &[],
+    );
+    let idle: Vec<f64> = (0..runs * 10).map(|_| time(|| drop(engine.snapshot()))).collect();
     line("resident, nothing changed", "ms", &idle, &[]);
     let file = root.join("quic/s2n-quic/src/provider/address_token/default.rs");
     let text = std::fs::read_to_string(&file).unwrap();
     let mut changed = Vec::new();
     for run in 0..runs * 4 {
         std::fs::write(&file, format!("{text}\n// {run}\n")).unwrap();
-        changed.push(time(|| assert_eq!(engine.look().files_read, 1)));
+        changed.push(time(|| assert_eq!(engine.snapshot().files_read, 1)));
     }
     line("resident, one changed file", "ms", &changed, &[]);
 }
@@ -156,11 +182,45 @@ fn line(name: &str, unit: &str, ours: &[f64], public: &[f64]) {
     );
 }
 
-/// The sources ten times over, in folders beside the first.
-fn multiply(root: &Path) {
-    for index in 1..COPIES {
-        copy(&root.join("quic"), &root.join(format!("quic{index}")));
+/// The sources many times over, in folders beside the first.
+fn multiply(root: &Path, times: usize) {
+    for index in 1..times {
+        let folder = root.join(format!("quic{index}"));
+        if !folder.exists() {
+            copy(&root.join("quic"), &folder);
+        }
     }
+}
+
+/// The same project with a configuration file that enables every output, and its texts where downloads are kept.
+fn configure(project: &Path, to: &Path) {
+    copy(&project.join("quic"), &to.join("quic"));
+    let downloads = to.join(".duvet/specifications");
+    copy(&project.join("specs"), &downloads);
+    let mut config = String::from(
+        "'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\n[[source]]\npattern = \"quic/**/*.rs\"\n\
+         [report.html]\nenabled = true\n[report.json]\nenabled = true\n[report.snapshot]\nenabled = true\n",
+    );
+    let mut folders = vec![downloads.clone()];
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.extension().is_some_and(|e| e == "txt") => texts.push(path),
+                _ => {}
+            }
+        }
+    }
+    texts.sort_unstable();
+    for text in texts {
+        let name = text.strip_prefix(&downloads).unwrap().with_extension("");
+        config.push_str(&format!(
+            "[[specification]]\nsource = \"https://{}\"\n",
+            name.display()
+        ));
+    }
+    std::fs::write(to.join(".duvet/config.toml"), config).unwrap();
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -1,5 +1,7 @@
 //! Requirement files: `[[spec]]`, `[[exception]]` and `[[todo]]` entries.
 
+mod plain;
+
 use super::{Annotation, Details, Kind, join_quote};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::specification::Format;
@@ -31,6 +33,14 @@ const ARRAYS: &[(&str, Kind)] = &[
 
 /// The annotations of one requirement file, and everything that is wrong with it.
 pub fn extract(name: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
+    match plain::extract(name, text) {
+        Some(annotations) => (annotations, Vec::new()),
+        None => extract_any(name, text),
+    }
+}
+
+/// The same for any TOML, also where a plainer reader would do.
+pub fn extract_any(name: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let (mut document, root) = Document::parse(name, text, CODES);
     let root = root.get_ref();
     let default_target = document.string(root, "target");
@@ -55,6 +65,43 @@ pub fn extract(name: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>
     (annotations, document.diagnostics)
 }
 
+/// What the public tool says of a file that calls one array by two of its names.
+pub fn doubled_arrays(name: &Arc<str>, text: &str) -> Vec<Diagnostic> {
+    let (mut document, root) = Document::parse(name, text, CODES);
+    document.diagnostics.clear();
+    for kind in [Kind::Spec, Kind::Exception, Kind::Todo] {
+        let names = ARRAYS
+            .iter()
+            .filter(|(_, of)| *of == kind)
+            .map(|(array, _)| *array);
+        let used: Vec<&str> = names
+            .filter(|array| root.get_ref().contains_key(*array))
+            .collect();
+        if let [first, second, ..] = used.as_slice() {
+            let message = format!("`[[{first}]]` and `[[{second}]]` are one array by two names");
+            document.report(CODES.invalid, message, 0..0);
+        }
+    }
+    document.diagnostics
+}
+
+/// The keys an entry may have.
+fn known_keys(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Spec => &["target", "level", "format", "context", "quote"],
+        Kind::Exception => &["target", "quote", "reason"],
+        _ => &[
+            "target",
+            "quote",
+            "feature",
+            "tracking-issue",
+            "tracking_issue",
+            "reason",
+            "tags",
+        ],
+    }
+}
+
 struct Entry<'d, 'a, 't> {
     document: &'d mut Document<'a>,
     table: &'t DeTable<'a>,
@@ -65,20 +112,7 @@ struct Entry<'d, 'a, 't> {
 
 impl Entry<'_, '_, '_> {
     fn read(&mut self, name: &Arc<str>, default_target: Option<&str>) -> Option<Annotation> {
-        let known: &[&str] = match self.kind {
-            Kind::Spec => &["target", "level", "format", "context", "quote"],
-            Kind::Exception => &["target", "quote", "reason"],
-            _ => &[
-                "target",
-                "quote",
-                "feature",
-                "tracking-issue",
-                "tracking_issue",
-                "reason",
-                "tags",
-            ],
-        };
-        self.document.refuse_unknown(self.table, known);
+        self.document.refuse_unknown(self.table, known_keys(self.kind));
         let quote = self.document.string(self.table, "quote");
         let reason = self.document.string(self.table, "reason");
         let target = self
@@ -164,3 +198,6 @@ impl Entry<'_, '_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use super::{Config, Output, SourcePattern, SpecificationSource, expand};
 use crate::citation::{CommentStyle, Kind};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::excerpt;
 use crate::specification::Format;
 use crate::specification::extract::Mode;
 use crate::tolerant_toml::{Codes, Document};
@@ -61,6 +62,7 @@ pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) 
         "fetch",
     ];
     reader.document.refuse_unknown(root, &known);
+    excerpt::attach(text, &mut reader.document.diagnostics);
     (reader.config, reader.document.diagnostics)
 }
 

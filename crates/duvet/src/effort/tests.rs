@@ -1,11 +1,12 @@
 //! Growth: four times the project is four times the work, and not sixteen times.
 
-use crate::analysis::{Analysis, Project, analyse};
+use crate::analysis::{Analysis, Project};
 use crate::config::{Config, SpecificationSource, source_pattern};
 use crate::diagnostic::{Diagnostic, text};
+use crate::memo::Memo;
+use crate::pipeline::analyse;
 use crate::report::json_v1::{self, Links};
 use crate::report::{html, json_v2, lcov, snapshot};
-use crate::store::Store;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ fn report(root: &Path) -> Analysis {
         config,
         strict: false,
     };
-    let analysis = analyse(&project, &mut Store::default());
+    let analysis = analyse(&project, &mut Memo::default());
     let links = Links::default();
     json_v1::render(&analysis, links);
     json_v2::render(&analysis, links, root);
@@ -42,8 +43,7 @@ fn report(root: &Path) -> Analysis {
     snapshot::render(&analysis);
     lcov::render(&analysis);
     let shown: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
-    let read = |name: &str| std::fs::read_to_string(root.join(name)).ok().map(Into::into);
-    text::render(&shown, text::Paint::default(), &read);
+    text::render(&shown, text::Paint::default());
     analysis
 }
 

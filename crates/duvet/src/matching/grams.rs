@@ -125,13 +125,23 @@ impl Grams {
     }
 }
 
+/// A search is prepared for so many bytes of a needle; the others are compared where those stand.
+const SEARCHED_BYTES: usize = 24;
+
 fn search<'a>(text: &'a [u8], needle: &'a [u8], step: usize) -> impl Iterator<Item = usize> + 'a {
-    let finder = memmem::Finder::new(needle);
+    let (front, rest) = needle.split_at(needle.len().min(SEARCHED_BYTES));
+    let finder = memmem::Finder::new(front);
     let mut at = 0;
     std::iter::from_fn(move || {
-        let found = at + finder.find(text.get(at..)?)?;
-        at = found + step;
-        Some(found)
+        loop {
+            let found = at + finder.find(text.get(at..)?)?;
+            if text[found + front.len()..].starts_with(rest) {
+                at = found + step;
+                return Some(found);
+            }
+            crate::effort::count(1);
+            at = found + 1;
+        }
     })
 }
 

@@ -48,7 +48,12 @@ impl Normal {
 impl Haystack {
     /// The text of one section.
     pub fn new(specification: &Specification, section: &Section) -> Self {
-        let mut haystack = Self::default();
+        let length = section.lines.iter().map(|line| line.span.len() + 1).sum();
+        let mut haystack = Self {
+            joined: String::with_capacity(length),
+            lines: Vec::with_capacity(section.lines.len()),
+            ..Self::default()
+        };
         for line in &section.lines {
             let raw = specification.line(line);
             let text = raw.trim();
@@ -124,31 +129,42 @@ impl Normal {
 
 /// Runs of blanks become one, and blanks beside punctuation vanish; so a word broken at a hyphen is whole again.
 pub(super) fn normalise(text: &str) -> Normal {
-    let mut normal = Normal {
-        text: String::with_capacity(text.len()),
-        places: Vec::with_capacity(text.len()),
-        grams: OnceLock::new(),
-    };
+    let bytes = text.as_bytes();
+    let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
+    let mut places: Vec<u32> = Vec::with_capacity(bytes.len());
     let mut pending: Option<u32> = None;
     let mut after_punctuation = true;
-    for (at, c) in text.char_indices() {
-        if c.is_whitespace() {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        // Texts are nearly all ASCII: only other letters are decoded.
+        let (length, is_blank) = if byte.is_ascii() {
+            (1, matches!(byte, b' ' | b'\t'..=b'\r'))
+        } else {
+            let letter = text[at..].chars().next().unwrap_or_default();
+            (letter.len_utf8(), letter.is_whitespace())
+        };
+        if is_blank {
             pending.get_or_insert(at as u32);
+            at += length;
             continue;
         }
-        let is_punctuation = c.is_ascii_punctuation();
+        let is_punctuation = byte.is_ascii_punctuation();
         if let Some(blank) = pending.take()
             && !is_punctuation
             && !after_punctuation
         {
-            normal.text.push(' ');
-            normal.places.push(blank);
+            kept.push(b' ');
+            places.push(blank);
         }
-        normal.text.push(c);
-        normal
-            .places
-            .extend((at..at + c.len_utf8()).map(|place| place as u32));
+        kept.extend_from_slice(&bytes[at..at + length]);
+        places.extend((at..at + length).map(|place| place as u32));
         after_punctuation = is_punctuation;
+        at += length;
     }
-    normal
+    Normal {
+        // Whole letters were taken from a text, so it is one.
+        text: String::from_utf8(kept).unwrap_or_default(),
+        places,
+        grams: OnceLock::new(),
+    }
 }

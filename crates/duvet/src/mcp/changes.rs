@@ -1,38 +1,38 @@
-//! What became different between two snapshots, told to those who subscribed.
+//! Resource notifications: what became different between two snapshots, sent to those who subscribed.
 
-use super::desk::Desk;
+use super::snapshots::SnapshotHolder;
 use super::tree::uri;
-use crate::catalogue::Catalogue;
 use crate::engine::Snapshot;
+use crate::requirement_index::RequirementIndex;
 use mcp_server::{Change, List, Server};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A change that no bell told of (a network folder, too many watched files) is found after this time.
-const LOOK_EVERY_MS: u64 = 20_000;
-/// The same where there is no bell at all; a project whose looks take long is looked at less often.
+/// A change that the watcher missed (a network folder, too many watched files) is found after this time.
+const RESCAN_EVERY_MS: u64 = 20_000;
+/// The same where there is no watcher at all; a project whose snapshots take long is polled less often.
 const POLL_EVERY_MS: u64 = 2_000;
-/// Looks that nobody asked for take about this part of the time.
+/// Snapshots that nobody asked for take about this part of the time.
 const IDLE_SHARE: u32 = 50;
 
-/// Tells of changes of the project for as long as the process lives. Call it on a thread of its own.
-pub fn tell(desk: &Desk, server: &Server) {
-    let (watch, mut seen) = (desk.watch(), 0);
-    let mut told = desk.first();
-    let mut state = state(&told);
+/// Sends notifications for as long as the process lives. Call it on a thread of its own.
+pub fn notify(holder: &SnapshotHolder, server: &Server) {
+    let (watcher, mut seen) = (holder.watcher(), 0);
+    let mut last = holder.first();
+    let mut state = state(&last);
     loop {
         let start = Instant::now();
-        let now = desk.look();
-        if !Arc::ptr_eq(&now, &told) {
+        let now = holder.snapshot();
+        if !Arc::ptr_eq(&now, &last) {
             let next = self::state(&now);
             announce(server, &state, &next);
-            (told, state) = (now, next);
+            (last, state) = (now, next);
         }
-        let longest = Duration::from_millis(LOOK_EVERY_MS);
-        match &watch {
-            Some(watch) => drop(watch.wait(&mut seen, longest)),
+        let longest = Duration::from_millis(RESCAN_EVERY_MS);
+        match &watcher {
+            Some(watcher) => drop(watcher.wait(&mut seen, longest)),
             None => {
                 let rest = start.elapsed() * IDLE_SHARE;
                 std::thread::sleep(rest.clamp(Duration::from_millis(POLL_EVERY_MS), longest));
@@ -62,23 +62,23 @@ fn announce(server: &Server, old: &State, new: &State) {
 }
 
 fn state(snapshot: &Snapshot) -> State {
-    let catalogue = Catalogue::new(snapshot);
+    let requirement_index = RequirementIndex::new(snapshot);
     let mut state = State::new();
-    let specifications = catalogue.specifications();
+    let specifications = requirement_index.specifications();
     note(&mut state, "/specifications".to_owned(), &specifications);
     for (index, entry) in specifications.iter().enumerate() {
         let path = format!("/specifications/{}", entry.id);
-        let sections = catalogue.sections(index);
+        let sections = requirement_index.sections(index);
         note(&mut state, format!("{path}/sections"), &sections);
         note(&mut state, path.clone(), entry);
         for (at, section) in sections.iter().enumerate() {
             let path = format!("{path}/sections/{}", section.id);
-            note(&mut state, path, &catalogue.section(index, at));
+            note(&mut state, path, &requirement_index.section(index, at));
         }
     }
     let mut below: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for index in 0..snapshot.requirement_ids.len() {
-        let status = catalogue.status(index);
+        let status = requirement_index.status(index);
         let (list, _) = status.full_path.rsplit_once('/').unwrap_or_default();
         below
             .entry(list.to_owned())
@@ -100,7 +100,7 @@ fn state(snapshot: &Snapshot) -> State {
         note(&mut state, path, &identifiers);
     }
     note(&mut state, "/requirements".to_owned(), &snapshot.requirement_ids);
-    let citations = catalogue.citations();
+    let citations = requirement_index.citations();
     note(&mut state, "/citations".to_owned(), &citations);
     for citation in citations {
         let annotation = snapshot.analysis.annotation(citation.annotation);

@@ -1,16 +1,16 @@
 //! Prompts for people to pick.
 
 use super::GUIDE;
-use super::desk::Desk;
 use super::resources::completer;
+use super::snapshots::SnapshotHolder;
 use mcp_protocol::{Content, PromptMessage};
 use mcp_server::Prompt;
 use refusal::{Code, Refusal};
 use std::sync::Arc;
 
 /// Every prompt.
-pub(super) fn all(desk: &Arc<Desk>) -> Vec<Prompt> {
-    vec![guide(), implement(desk)]
+pub(super) fn all(holder: &Arc<SnapshotHolder>) -> Vec<Prompt> {
+    vec![guide(), implement(holder)]
 }
 
 fn guide() -> Prompt {
@@ -19,14 +19,14 @@ fn guide() -> Prompt {
 }
 
 /// One requirement with its section, its state, and the comment that would cite it.
-fn implement(desk: &Arc<Desk>) -> Prompt {
-    let asked = Arc::clone(desk);
+fn implement(holder: &Arc<SnapshotHolder>) -> Prompt {
+    let asked = Arc::clone(holder);
     let made = move |_cx, arguments: serde_json::Map<String, serde_json::Value>| {
-        let desk = Arc::clone(&asked);
+        let holder = Arc::clone(&asked);
         async move {
             let id = arguments.get("req_identifier").and_then(|id| id.as_str());
             let id = id.unwrap_or_default().to_owned();
-            let text = desk.ask(move |view| words(view, &id)).await??;
+            let text = holder.ask(move |view| words(view, &id)).await??;
             Ok::<_, Refusal>(vec![PromptMessage::user(Content::text(text))])
         }
     };
@@ -40,12 +40,12 @@ fn implement(desk: &Arc<Desk>) -> Prompt {
         "Identifier of the requirement, or the beginning of one.",
         true,
     );
-    prompt.completer = Some(completer(desk));
+    prompt.completer = Some(completer(holder));
     prompt
 }
 
-fn words(view: &super::desk::View<'_>, id: &str) -> Result<String, Refusal> {
-    let found = view.catalogue.requirement_status(id);
+fn words(view: &super::snapshots::View<'_>, id: &str) -> Result<String, Refusal> {
+    let found = view.requirement_index.requirement_status(id);
     let [one] = found.as_slice() else {
         let message = match found.len() {
             0 => format!("there is no requirement {id:?}"),

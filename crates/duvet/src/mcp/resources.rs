@@ -1,9 +1,9 @@
 //! The tree as MCP resources: lists in pages, templates with completion, and reading.
 
 use super::BASE;
-use super::desk::{DependsOn, Desk, STAMP, View};
+use super::snapshots::{DependsOn, STAMP, SnapshotHolder, View};
 use super::tree::{self, Node};
-use crate::catalogue::Denied;
+use crate::requirement_index::Denied;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocol::{ResourceContents, uri};
@@ -17,8 +17,8 @@ const JSON: &str = "application/json";
 /// Entries of one page of `resources/list`.
 const PAGE_ENTRIES: usize = 100;
 
-/// The resources of a desk.
-pub(super) struct Tree(pub(super) Arc<Desk>);
+/// The resources of a holder.
+pub(super) struct Tree(pub(super) Arc<SnapshotHolder>);
 
 impl ResourceSource for Tree {
     fn list<'a>(
@@ -49,7 +49,7 @@ impl ResourceSource for Tree {
 }
 
 /// Every pattern of addresses.
-pub(super) fn templates(desk: &Arc<Desk>) -> Vec<ResourceTemplate> {
+pub(super) fn templates(holder: &Arc<SnapshotHolder>) -> Vec<ResourceTemplate> {
     let section = "/specifications/{spec_id}/sections/{section_id}";
     let requirement = format!("{section}/requirements/{{req_identifier}}");
     let paged = "{?offset,limit}";
@@ -112,14 +112,14 @@ pub(super) fn templates(desk: &Arc<Desk>) -> Vec<ResourceTemplate> {
         ),
     ];
     let template = |(path, name, description): (String, &str, &str)| {
-        let reading = Arc::clone(desk);
+        let reading = Arc::clone(holder);
         let mut template =
             ResourceTemplate::new(format!("{BASE}{path}"), name, description, move |cx, request| {
-                let desk = Arc::clone(&reading);
-                async move { read(&desk, &cx, request.uri).await }
+                let holder = Arc::clone(&reading);
+                async move { read(&holder, &cx, request.uri).await }
             });
         template.mime_type = Some(JSON.to_owned());
-        template.completer = Some(completer(desk));
+        template.completer = Some(completer(holder));
         template
     };
     patterns.into_iter().map(template).collect()
@@ -128,11 +128,11 @@ pub(super) fn templates(desk: &Arc<Desk>) -> Vec<ResourceTemplate> {
 /// Suggests ids of specifications, sections, requirements and citations.
 //= specs/duvet.md#mcp-server
 //# Ids of specifications, sections and requirements MUST be completed from their beginning.
-pub(super) fn completer(desk: &Arc<Desk>) -> Completer {
-    let desk = Arc::clone(desk);
+pub(super) fn completer(holder: &Arc<SnapshotHolder>) -> Completer {
+    let holder = Arc::clone(holder);
     Completer::new(move |_cx, completing| {
-        let desk = Arc::clone(&desk);
-        async move { desk.ask(move |view| suggestions(view, &completing)).await }
+        let holder = Arc::clone(&holder);
+        async move { holder.ask(move |view| suggestions(view, &completing)).await }
     })
 }
 
@@ -150,7 +150,11 @@ fn path_of(address: &str) -> Result<String, Refusal> {
     }
 }
 
-async fn read(desk: &Arc<Desk>, cx: &Context, address: String) -> Result<Vec<ResourceContents>, Stop> {
+async fn read(
+    holder: &Arc<SnapshotHolder>,
+    cx: &Context,
+    address: String,
+) -> Result<Vec<ResourceContents>, Stop> {
     let (bare, query) = address.split_once('?').unwrap_or((&address, ""));
     let path = path_of(bare)?;
     let offset = number(query, "offset")?.unwrap_or(0);
@@ -160,7 +164,7 @@ async fn read(desk: &Arc<Desk>, cx: &Context, address: String) -> Result<Vec<Res
         true => cx.client_roots().await?,
         false => None,
     };
-    let answer = desk.ask_inside(client, move |view| contents(view, &address, &path, offset, limit));
+    let answer = holder.ask_inside(client, move |view| contents(view, &address, &path, offset, limit));
     Ok(answer.await??)
 }
 
@@ -171,7 +175,7 @@ fn contents(
     offset: usize,
     limit: usize,
 ) -> Result<Vec<ResourceContents>, Refusal> {
-    let node = tree::find(&view.catalogue, path).ok_or_else(|| not_found(view, path))?;
+    let node = tree::find(&view.requirement_index, path).ok_or_else(|| not_found(view, path))?;
     whole(view, node)?;
     let mut value = tree::value(view, node)?;
     let mut meta = serde_json::Map::from_iter([(STAMP.to_owned(), view.stamp())]);
@@ -192,7 +196,7 @@ fn contents(
 
 /// One page of what lies below a path.
 fn page(view: &View<'_>, from: usize, path: &str) -> Result<Listing<Resource>, Refusal> {
-    let node = tree::find(&view.catalogue, path).ok_or_else(|| not_found(view, path))?;
+    let node = tree::find(&view.requirement_index, path).ok_or_else(|| not_found(view, path))?;
     whole(view, node)?;
     let members = tree::members(view, node);
     let end = from.saturating_add(PAGE_ENTRIES).min(members.len());
@@ -239,7 +243,8 @@ fn resource(member: tree::Member) -> Resource {
 /// Nothing there; a path to a citation may be a try to read some other file, which has an answer of its own.
 fn not_found(view: &View<'_>, path: &str) -> Refusal {
     if let Some((_, id)) = path.split_once("citations/") {
-        let denied = crate::catalogue::get_citation_context(&view.catalogue, view.root, id, 0).err();
+        let denied =
+            crate::requirement_index::get_citation_context(&view.requirement_index, view.root, id, 0).err();
         return tree::refused(&denied.unwrap_or(Denied::Unknown), id);
     }
     Refusal::new(Code::ResourceNotFound, format!("there is no resource {path:?}"))
@@ -267,7 +272,7 @@ fn number(query: &str, name: &str) -> Result<Option<usize>, Refusal> {
 }
 
 fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
-    let catalogue = &view.catalogue;
+    let requirement_index = &view.requirement_index;
     let typed = completing.value.to_lowercase();
     let fits = |id: &str, words: &str| {
         id.to_lowercase().starts_with(&typed) || (!typed.is_empty() && words.to_lowercase().contains(&typed))
@@ -275,14 +280,14 @@ fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
     let place = place(view, &completing.context);
     match completing.argument.as_str() {
         "spec_id" => {
-            let all = catalogue.specifications().into_iter();
+            let all = requirement_index.specifications().into_iter();
             all.filter(|s| fits(&s.id, &s.name)).map(|s| s.id).collect()
         }
         "section_id" => {
             let Some((specification, _)) = place else {
                 return Vec::new();
             };
-            let all = catalogue.sections(specification).into_iter();
+            let all = requirement_index.sections(specification).into_iter();
             all.filter(|s| fits(&s.id, &s.title)).map(|s| s.id).collect()
         }
         "req_identifier" => {
@@ -301,7 +306,7 @@ fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
             all.filter(|m| fits(&m.name, &text(m))).map(|m| m.name).collect()
         }
         "citation_id" => {
-            let all = catalogue.citations().into_iter();
+            let all = requirement_index.citations().into_iter();
             let mut ids: Vec<String> = all.filter(|c| fits(&c.id, &c.id)).map(|c| c.id).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -313,7 +318,9 @@ fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
 
 /// The specification and the section that are filled in already.
 fn place(view: &View<'_>, filled: &BTreeMap<String, String>) -> Option<(usize, Option<usize>)> {
-    let specification = view.catalogue.find_specification(filled.get("spec_id")?)?;
+    let specification = view
+        .requirement_index
+        .find_specification(filled.get("spec_id")?)?;
     let text = view.snapshot().analysis.specifications[specification].specification();
     let section = filled
         .get("section_id")

@@ -12,7 +12,7 @@ mod rows;
 mod search_requirements;
 mod validate_citation;
 
-use super::desk::{DependsOn, Desk, STAMP, View};
+use super::snapshots::{DependsOn, STAMP, SnapshotHolder, View};
 use mcp_protocol::{Content, ToolAnnotations, ToolResult};
 use mcp_server::{Context, Stop, Tool};
 use refusal::Refusal;
@@ -21,18 +21,18 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Every tool.
-pub(super) fn all(desk: &Arc<Desk>) -> Vec<Tool> {
+pub(super) fn all(holder: &Arc<SnapshotHolder>) -> Vec<Tool> {
     vec![
-        validate_citation::tool(desk),
-        search_requirements::tool(desk),
-        get_requirement_status::tool(desk),
-        list_uncited_requirements::tool(desk),
-        list_invalid_citations::tool(desk),
-        get_citation_context::tool(desk),
-        resolve_spec_id::tool(desk),
-        get_prioritized_requirements::tool(desk),
-        get_section::tool(desk),
-        propose_fixes::tool(desk),
+        validate_citation::tool(holder),
+        search_requirements::tool(holder),
+        get_requirement_status::tool(holder),
+        list_uncited_requirements::tool(holder),
+        list_invalid_citations::tool(holder),
+        get_citation_context::tool(holder),
+        resolve_spec_id::tool(holder),
+        get_prioritized_requirements::tool(holder),
+        get_section::tool(holder),
+        propose_fixes::tool(holder),
     ]
 }
 
@@ -40,7 +40,7 @@ pub(super) fn all(desk: &Arc<Desk>) -> Vec<Tool> {
 //= specs/duvet.md#mcp-server
 //# A tool MUST NOT change anything, and its annotations MUST say so.
 fn tool<A>(
-    desk: &Arc<Desk>,
+    holder: &Arc<SnapshotHolder>,
     name: &str,
     description: &str,
     (input, output): (Value, Value),
@@ -49,7 +49,7 @@ fn tool<A>(
 where
     A: DeserializeOwned + Send + 'static,
 {
-    let desk = Arc::clone(desk);
+    let holder = Arc::clone(holder);
     let shows_files = name == get_citation_context::NAME || name == propose_fixes::NAME;
     let depends_on = match name {
         get_citation_context::NAME => DependsOn::Nothing,
@@ -57,7 +57,7 @@ where
         _ => DependsOn::Everything,
     };
     let answer = move |cx: Context, arguments: mcp_protocol::Arguments| {
-        let desk = Arc::clone(&desk);
+        let holder = Arc::clone(&holder);
         async move {
             let arguments: A = arguments.parse()?;
             // Only where lines of files are shown does it matter in which folders the client works.
@@ -66,7 +66,7 @@ where
             } else {
                 None
             };
-            let answer = desk.ask_inside(client, move |view| {
+            let answer = holder.ask_inside(client, move |view| {
                 stamped(view, depends_on, run(view, arguments))
             });
             Ok::<_, Stop>(answer.await??)

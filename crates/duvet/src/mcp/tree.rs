@@ -4,9 +4,9 @@
 //! the whole project.
 
 use super::BASE;
-use super::desk::View;
-use crate::catalogue::{Catalogue, Denied, get_citation_context};
+use super::snapshots::View;
 use crate::engine::Lookup;
+use crate::requirement_index::{Denied, RequirementIndex, get_citation_context};
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,7 @@ pub(super) struct Member {
 /// The node a path means.
 //= specs/duvet.md#mcp-server
 //# Every list and every object of the tree MUST be readable by its path and by its URI.
-pub(super) fn find(catalogue: &Catalogue<'_>, path: &str) -> Option<Node> {
+pub(super) fn find(requirement_index: &RequirementIndex<'_>, path: &str) -> Option<Node> {
     match path.trim_matches('/') {
         "" => return Some(Node::Root),
         "specifications" => return Some(Node::Specifications),
@@ -51,28 +51,28 @@ pub(super) fn find(catalogue: &Catalogue<'_>, path: &str) -> Option<Node> {
     }
     let path = path.trim_start_matches('/');
     if let Some(id) = path.strip_prefix("citations/") {
-        return catalogue.find_citation(id).map(Node::Citation);
+        return requirement_index.find_citation(id).map(Node::Citation);
     }
     if let Some(rest) = path.strip_prefix("requirements/") {
-        return below_requirement(catalogue, rest, None);
+        return below_requirement(requirement_index, rest, None);
     }
     let (id, rest) = split(path.strip_prefix("specifications/")?);
-    let specification = catalogue.find_specification(id)?;
+    let specification = requirement_index.find_specification(id)?;
     match rest {
         "" => Some(Node::Specification(specification)),
         "sections" => Some(Node::Sections(specification)),
-        _ => below_section(catalogue, specification, rest.strip_prefix("sections/")?),
+        _ => below_section(requirement_index, specification, rest.strip_prefix("sections/")?),
     }
 }
 
 /// What stands at a node, without the members of lists.
 pub(super) fn value(view: &View<'_>, node: Node) -> Result<Value, Refusal> {
-    let catalogue = &view.catalogue;
+    let requirement_index = &view.requirement_index;
     Ok(match node {
-        Node::Specification(index) => json!(catalogue.specification(index)),
-        Node::Section(specification, section) => json!(catalogue.section(specification, section)),
-        Node::Requirement(index) => json!(catalogue.status(index)),
-        Node::Citation(id) => citation(view, &catalogue.place(id))?,
+        Node::Specification(index) => json!(requirement_index.specification(index)),
+        Node::Section(specification, section) => json!(requirement_index.section(specification, section)),
+        Node::Requirement(index) => json!(requirement_index.status(index)),
+        Node::Citation(id) => citation(view, &requirement_index.place(id))?,
         _ => Value::Array(members(view, node).into_iter().map(|m| m.fields.into()).collect()),
     })
 }
@@ -87,46 +87,49 @@ pub(super) fn is_list(node: Node) -> bool {
 
 /// What lies directly below a node.
 pub(super) fn members(view: &View<'_>, node: Node) -> Vec<Member> {
-    let catalogue = &view.catalogue;
+    let requirement_index = &view.requirement_index;
     match node {
-        Node::Root => root(catalogue),
-        Node::Specifications => specifications(catalogue).collect(),
+        Node::Root => root(requirement_index),
+        Node::Specifications => specifications(requirement_index).collect(),
         Node::Specification(index) => {
-            let path = format!("{}/sections", specification_path(catalogue, index));
+            let path = format!("{}/sections", specification_path(requirement_index, index));
             vec![list(
                 path,
-                format!("Sections of {}", catalogue.specification(index).name),
+                format!("Sections of {}", requirement_index.specification(index).name),
             )]
         }
-        Node::Sections(index) => sections(catalogue, index),
+        Node::Sections(index) => sections(requirement_index, index),
         Node::Section(specification, section) => {
-            let path = format!("{}/requirements", section_path(catalogue, specification, section));
+            let path = format!(
+                "{}/requirements",
+                section_path(requirement_index, specification, section)
+            );
             vec![list(path, "Requirements of the section".to_owned())]
         }
         Node::SectionRequirements(specification, section) => {
             let all = view.snapshot().analysis.requirements.iter().enumerate();
             all.filter(|(_, r)| (r.specification, r.section) == (specification, Some(section)))
                 .filter(|(index, _)| view.snapshot().is_first(*index))
-                .map(|(index, _)| requirement(catalogue, index))
+                .map(|(index, _)| requirement(requirement_index, index))
                 .collect()
         }
         Node::Requirements => view
             .snapshot()
             .distinct()
-            .map(|index| requirement(catalogue, index))
+            .map(|index| requirement(requirement_index, index))
             .collect(),
         Node::Requirement(index) => {
-            let path = format!("{}/citations", catalogue.requirement_path(index));
+            let path = format!("{}/citations", requirement_index.requirement_path(index));
             vec![list(path, "Citations of the requirement".to_owned())]
         }
         Node::RequirementCitations(index) => {
-            let path = catalogue.requirement_path(index);
-            let ids = catalogue.requirement_citations(index).into_iter();
+            let path = requirement_index.requirement_path(index);
+            let ids = requirement_index.requirement_citations(index).into_iter();
             ids.map(|id| citation_member(format!("{path}/citations/{id}"), id))
                 .collect()
         }
         Node::Citations => {
-            let all = catalogue.citations().into_iter();
+            let all = requirement_index.citations().into_iter();
             all.map(|entry| {
                 let mut member = citation_member(entry.full_path, entry.id);
                 member
@@ -176,29 +179,32 @@ pub(super) fn refused(denied: &Denied, id: &str) -> Refusal {
     }
 }
 
-fn root(catalogue: &Catalogue<'_>) -> Vec<Member> {
+fn root(requirement_index: &RequirementIndex<'_>) -> Vec<Member> {
     let lists = [
         ("/specifications", "All specifications of the project"),
         ("/requirements", "All requirements of the project"),
         ("/citations", "All citations of the project"),
     ];
     let lists = lists.map(|(path, description)| list(path.to_owned(), description.to_owned()));
-    lists.into_iter().chain(specifications(catalogue)).collect()
+    lists
+        .into_iter()
+        .chain(specifications(requirement_index))
+        .collect()
 }
 
-fn specifications(catalogue: &Catalogue<'_>) -> impl Iterator<Item = Member> {
-    let all = catalogue.specifications().into_iter().enumerate();
+fn specifications(requirement_index: &RequirementIndex<'_>) -> impl Iterator<Item = Member> {
+    let all = requirement_index.specifications().into_iter().enumerate();
     all.map(|(index, entry)| Member {
-        path: specification_path(catalogue, index),
+        path: specification_path(requirement_index, index),
         name: entry.name.clone(),
         description: entry.description.clone(),
         fields: fields(entry),
     })
 }
 
-fn sections(catalogue: &Catalogue<'_>, specification: usize) -> Vec<Member> {
-    let path = specification_path(catalogue, specification);
-    let all = catalogue.sections(specification).into_iter();
+fn sections(requirement_index: &RequirementIndex<'_>, specification: usize) -> Vec<Member> {
+    let path = specification_path(requirement_index, specification);
+    let all = requirement_index.sections(specification).into_iter();
     all.map(|entry| Member {
         path: format!("{path}/sections/{}", entry.id),
         name: entry.id.clone(),
@@ -208,9 +214,9 @@ fn sections(catalogue: &Catalogue<'_>, specification: usize) -> Vec<Member> {
     .collect()
 }
 
-fn requirement(catalogue: &Catalogue<'_>, index: usize) -> Member {
-    let requirement = &catalogue.snapshot.analysis.requirements[index];
-    let entry = catalogue.requirement(index);
+fn requirement(requirement_index: &RequirementIndex<'_>, index: usize) -> Member {
+    let requirement = &requirement_index.snapshot.analysis.requirements[index];
+    let entry = requirement_index.requirement(index);
     Member {
         path: entry.full_path.clone(),
         name: entry.identifier.clone(),
@@ -248,7 +254,7 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 // Fulfils 004 §3.4b
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
     view.check_file(id)?;
-    let found = get_citation_context(&view.catalogue, view.root, id, CONTEXT_LINES)
+    let found = get_citation_context(&view.requirement_index, view.root, id, CONTEXT_LINES)
         .map_err(|denied| refused(&denied, id))?;
     Ok(json!({
         "file_path": found.file_path,
@@ -258,26 +264,26 @@ fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
     }))
 }
 
-fn below_section(catalogue: &Catalogue<'_>, specification: usize, path: &str) -> Option<Node> {
-    let text = catalogue.snapshot.analysis.specifications[specification].specification();
+fn below_section(requirement_index: &RequirementIndex<'_>, specification: usize, path: &str) -> Option<Node> {
+    let text = requirement_index.snapshot.analysis.specifications[specification].specification();
     let section = |id: &str| text.and_then(|text| text.find(id));
     if let Some(id) = path.strip_suffix("/requirements") {
         return Some(Node::SectionRequirements(specification, section(id)?));
     }
     match path.split_once("/requirements/") {
-        Some((id, rest)) => below_requirement(catalogue, rest, Some((specification, section(id)))),
+        Some((id, rest)) => below_requirement(requirement_index, rest, Some((specification, section(id)))),
         None => Some(Node::Section(specification, section(path)?)),
     }
 }
 
 /// `within` is where the path says that the requirement stands; a requirement of another place is not there.
 fn below_requirement(
-    catalogue: &Catalogue<'_>,
+    requirement_index: &RequirementIndex<'_>,
     path: &str,
     within: Option<(usize, Option<usize>)>,
 ) -> Option<Node> {
     let (id, rest) = split(path);
-    let snapshot = catalogue.snapshot;
+    let snapshot = requirement_index.snapshot;
     let found = match snapshot.find(id) {
         Lookup::Unknown => Vec::new(),
         Lookup::One(index) => vec![index],
@@ -294,7 +300,7 @@ fn below_requirement(
         "" => Some(Node::Requirement(index)),
         "citations" => Some(Node::RequirementCitations(index)),
         _ => {
-            let citation = catalogue.find_citation(rest.strip_prefix("citations/")?)?;
+            let citation = requirement_index.find_citation(rest.strip_prefix("citations/")?)?;
             let related = &snapshot.analysis.requirements[index].coverage.related;
             related.contains(&citation).then_some(Node::Citation(citation))
         }
@@ -305,13 +311,13 @@ fn split(path: &str) -> (&str, &str) {
     path.split_once('/').unwrap_or((path, ""))
 }
 
-fn specification_path(catalogue: &Catalogue<'_>, index: usize) -> String {
-    format!("/specifications/{}", catalogue.specification_id(index))
+fn specification_path(requirement_index: &RequirementIndex<'_>, index: usize) -> String {
+    format!("/specifications/{}", requirement_index.specification_id(index))
 }
 
-fn section_path(catalogue: &Catalogue<'_>, specification: usize, section: usize) -> String {
-    let path = specification_path(catalogue, specification);
-    let text = catalogue.snapshot.analysis.specifications[specification].specification();
+fn section_path(requirement_index: &RequirementIndex<'_>, specification: usize, section: usize) -> String {
+    let path = specification_path(requirement_index, specification);
+    let text = requirement_index.snapshot.analysis.specifications[specification].specification();
     let id = text.map_or("", |text| text.sections[section].id.as_str());
     format!("{path}/sections/{id}")
 }

@@ -4,12 +4,11 @@
 //! fast as ten.
 
 use super::json_v1::Links;
-use super::segment::{Segment, lines};
-use super::writer::{close, key, list, number, numbers, page_string};
+use super::segment::Cuts;
+use super::writer::{close, key, list, number, numbers, page_string, push_list};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{CommentStyle, Kind};
 use crate::identity::requirement_id;
-use crate::specification::Specification;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -33,6 +32,11 @@ pub struct Options<'a> {
 //# A link into the HTML report MUST name specification, section and requirement, so that it holds after others came or went.
 /// The page.
 pub fn render(analysis: &Analysis, options: &Options<'_>) -> Vec<u8> {
+    render_chunks(analysis, options).concat()
+}
+
+/// The same in the pieces it is rendered in.
+pub fn render_chunks(analysis: &Analysis, options: &Options<'_>) -> Vec<Vec<u8>> {
     let title = escape(options.title);
     let head = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -41,107 +45,167 @@ pub fn render(analysis: &Analysis, options: &Options<'_>) -> Vec<u8> {
          <aside class=\"detail\" aria-label=\"Details\"></aside><noscript>This report needs JavaScript.</noscript>\
          <script id=\"data\" type=\"application/json\">"
     );
-    let mut out = head.into_bytes();
-    data(&mut out, analysis, options);
-    out.extend_from_slice(b"</script><script>");
-    out.extend_from_slice(SCRIPT.as_bytes());
-    out.extend_from_slice(b"</script></body></html>\n");
-    out
+    let mut chunks = vec![head.into_bytes()];
+    data(&mut chunks, analysis, options);
+    chunks.push(b"</script><script>".to_vec());
+    chunks.push(SCRIPT.as_bytes().to_vec());
+    chunks.push(b"</script></body></html>\n".to_vec());
+    chunks
 }
 
-/// Where a citation or a requirement stands in the page's lists.
-struct Places {
-    requirements: HashMap<u32, u32>,
-    citations: HashMap<u32, u32>,
+/// The number of a citation or a requirement in the page's lists, by the id of its annotation.
+struct Positions {
+    requirements: Vec<Option<u32>>,
+    citations: Vec<Option<u32>>,
 }
 
-impl Places {
-    fn new(placed: &[(&Requirement, usize)], citations: &[u32]) -> Self {
-        let by_place = |ids: &mut dyn Iterator<Item = u32>| ids.zip(0..).collect();
+impl Positions {
+    fn new(analysis: &Analysis, listed: &[(&Requirement, usize)], citations: &[u32]) -> Self {
+        let by_id = |ids: &mut dyn Iterator<Item = u32>| {
+            let mut positions = vec![None; analysis.entries.len()];
+            for (id, position) in ids.zip(0..) {
+                positions[id as usize] = Some(position);
+            }
+            positions
+        };
         Self {
-            requirements: by_place(&mut placed.iter().map(|(requirement, _)| requirement.annotation)),
-            citations: by_place(&mut citations.iter().copied()),
+            requirements: by_id(&mut listed.iter().map(|(requirement, _)| requirement.annotation)),
+            citations: by_id(&mut citations.iter().copied()),
         }
     }
 }
 
-fn data(out: &mut Vec<u8>, analysis: &Analysis, options: &Options<'_>) {
-    let placed: Vec<(&Requirement, usize)> = analysis
+/// How many citations or requirements are rendered at a time.
+const ROWS_PER_CHUNK: usize = 1024;
+
+fn data(chunks: &mut Vec<Vec<u8>>, analysis: &Analysis, options: &Options<'_>) {
+    let listed: Vec<(&Requirement, usize)> = analysis
         .requirements
         .iter()
         .filter_map(|requirement| Some((requirement, requirement.section?)))
         .collect();
     let citations: Vec<u32> = analysis.citations().map(|(id, _)| id).collect();
-    let places = Places::new(&placed, &citations);
-    let (specifications, requirements): (Vec<Vec<u8>>, Vec<u8>) = rayon::join(
-        || {
-            let all = analysis.specifications.par_iter();
-            all.map(|cited| specification(analysis, cited, &places)).collect()
-        },
-        || requirements(analysis, &placed, &places),
-    );
+    let positions = Positions::new(analysis, &listed, &citations);
+    let names = Names::new(analysis, &citations);
+    let rows: Vec<(u32, Named)> = citations.iter().copied().zip(names.of.iter().copied()).collect();
+    let specifications = || -> Vec<Vec<u8>> {
+        let all = analysis.specifications.par_iter();
+        all.map(|cited| specification(analysis, cited, &positions))
+            .collect()
+    };
+    let requirements = || rendered(&listed, |out, row| requirement(out, analysis, *row, &positions));
+    let citations = || rendered(&rows, |out, (id, named)| citation(out, analysis, *id, *named));
+    let (specifications, (requirements, annotations)) =
+        rayon::join(specifications, || rayon::join(requirements, citations));
+    chunks.push(header(analysis, options, &rows));
+    push_list(chunks, specifications);
+    chunks.push(b"],\"reqs\":[".to_vec());
+    push_list(chunks, requirements);
+    chunks.push(b"],\"annos\":[".to_vec());
+    push_list(chunks, annotations);
+    let mut out = Vec::new();
+    for (name, table) in [("files", names.files), ("blobs", names.blobs)] {
+        out.extend_from_slice(b"],");
+        key(&mut out, name);
+        out.push(b'[');
+        list(&mut out, table.list, page_string);
+    }
+    out.extend_from_slice(b"]}");
+    chunks.push(out);
+}
+
+/// Rows of a list, some at a time.
+fn rendered<T: Sync>(rows: &[T], each: impl Fn(&mut Vec<u8>, &T) + Sync) -> Vec<Vec<u8>> {
+    let chunk = |rows: &[T]| {
+        let mut out = Vec::with_capacity(rows.len() * 128);
+        list(&mut out, rows, &each);
+        out
+    };
+    rows.par_chunks(ROWS_PER_CHUNK).map(chunk).collect()
+}
+
+/// What stands before the lists.
+fn header(analysis: &Analysis, options: &Options<'_>, citations: &[(u32, Named)]) -> Vec<u8> {
     let styles = if options.styles.is_empty() {
         vec![CommentStyle::default()]
     } else {
         options.styles.clone()
     };
-    let is_drifted = |id: &&u32| !analysis.matched(**id).grade.is_faithful();
-    out.push(b'{');
-    text(out, "title", options.title);
-    text(out, "version", env!("CARGO_PKG_VERSION"));
+    let is_drifted = |(id, _): &&(u32, Named)| !analysis.matched(*id).grade.is_faithful();
+    let mut out = vec![b'{'];
+    text(&mut out, "title", options.title);
+    text(&mut out, "version", env!("CARGO_PKG_VERSION"));
     for (name, link) in [("blob", options.links.blob), ("issue", options.links.issue)] {
         if let Some(link) = link {
-            text(out, name, link);
+            text(&mut out, name, link);
         }
     }
-    key(out, "styles");
+    key(&mut out, "styles");
     out.push(b'[');
-    list(out, &styles, |out, style| {
+    list(&mut out, &styles, |out, style| {
         out.push(b'{');
         text(out, "meta", &style.meta);
         text(out, "content", &style.content);
         close(out);
     });
     out.extend_from_slice(b"],");
-    key(out, "drifted");
-    number(out, citations.iter().filter(is_drifted).count() as u64);
+    key(&mut out, "drifted");
+    number(&mut out, citations.iter().filter(is_drifted).count() as u64);
     out.extend_from_slice(b",\"specs\":[");
-    list(out, &specifications, |out, body| out.extend_from_slice(body));
-    out.extend_from_slice(b"],\"reqs\":[");
-    out.extend_from_slice(&requirements);
-    out.extend_from_slice(b"],\"annos\":[");
-    let mut names = Names::default();
-    list(out, &citations, |out, id| {
-        citation(out, analysis, *id, &mut names)
-    });
-    for (name, table) in [("files", names.files), ("blobs", names.blobs)] {
-        out.extend_from_slice(b"],");
-        key(out, name);
-        out.push(b'[');
-        list(out, &table.list, |out, entry| page_string(out, entry));
-    }
-    out.extend_from_slice(b"]}");
+    out
 }
 
 /// Texts that repeat, each once.
-#[derive(Default)]
 struct Names<'a> {
     files: Table<'a>,
     blobs: Table<'a>,
+    /// For each citation.
+    of: Vec<Named>,
+}
+
+/// The file of a citation and its link template, by number.
+#[derive(Clone, Copy)]
+struct Named {
+    file: u32,
+    blob: Option<u32>,
+}
+
+impl<'a> Names<'a> {
+    fn new(analysis: &'a Analysis, citations: &[u32]) -> Self {
+        let (mut files, mut blobs) = (Table::default(), Table::default());
+        let named = |id: &u32| {
+            let annotation = analysis.annotation(*id);
+            Named {
+                file: files.add(&annotation.source),
+                blob: annotation.blob_link.as_deref().map(|blob| blobs.add(blob)),
+            }
+        };
+        let of = citations.iter().map(named).collect();
+        Self { files, blobs, of }
+    }
 }
 
 #[derive(Default)]
 struct Table<'a> {
     list: Vec<&'a str>,
     index: HashMap<&'a str, u32>,
+    last: Option<(&'a str, u32)>,
 }
 
 impl<'a> Table<'a> {
     fn add(&mut self, text: &'a str) -> u32 {
-        *self.index.entry(text).or_insert_with(|| {
+        // Citations of one file stand together.
+        if let Some((last, number)) = self.last
+            && std::ptr::eq(last, text)
+        {
+            return number;
+        }
+        let number = *self.index.entry(text).or_insert_with(|| {
             self.list.push(text);
             self.list.len() as u32 - 1
-        })
+        });
+        self.last = Some((text, number));
+        number
     }
 }
 
@@ -152,10 +216,10 @@ fn text(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b',');
 }
 
-fn citation<'a>(out: &mut Vec<u8>, analysis: &'a Analysis, id: u32, names: &mut Names<'a>) {
+fn citation(out: &mut Vec<u8>, analysis: &Analysis, id: u32, named: Named) {
     let annotation = analysis.annotation(id);
     out.extend_from_slice(b"{\"f\":");
-    number(out, names.files.add(&annotation.source));
+    number(out, named.file);
     out.extend_from_slice(b",\"n\":");
     number(out, annotation.line);
     out.push(b',');
@@ -171,40 +235,41 @@ fn citation<'a>(out: &mut Vec<u8>, analysis: &'a Analysis, id: u32, names: &mut 
     for (name, value) in optional.into_iter().filter(|(_, value)| !value.is_empty()) {
         text(out, name, value);
     }
-    if let Some(blob) = annotation.blob_link.as_deref() {
+    if let Some(blob) = named.blob {
         key(out, "b");
-        number(out, names.blobs.add(blob));
+        number(out, blob);
         out.push(b',');
     }
     close(out);
 }
 
-fn requirements(analysis: &Analysis, placed: &[(&Requirement, usize)], places: &Places) -> Vec<u8> {
-    let mut out = Vec::new();
-    list(&mut out, placed, |out, (requirement, section)| {
-        let annotation = analysis.annotation(requirement.annotation);
-        let related = requirement.coverage.related.iter();
-        out.extend_from_slice(b"{\"s\":");
-        number(out, requirement.specification as u64);
-        out.extend_from_slice(b",\"c\":");
-        number(out, *section as u64);
-        out.push(b',');
-        text(out, "l", requirement.level.name());
-        text(out, "st", requirement.coverage.state().name());
-        text(out, "x", &annotation.quote);
-        text(out, "id", &requirement_id(analysis, requirement));
-        let comment = annotation.details().comment.lines().map(str::trim);
-        let comment: Vec<&str> = comment.filter(|line| !line.is_empty()).collect();
-        out.extend_from_slice(b"\"q\":[");
-        list(out, &comment, |out, line| page_string(out, line));
-        out.extend_from_slice(b"],\"a\":");
-        numbers(out, related.filter_map(|id| places.citations.get(id).copied()));
-        out.push(b'}');
-    });
-    out
+fn requirement(
+    out: &mut Vec<u8>,
+    analysis: &Analysis,
+    (requirement, section): (&Requirement, usize),
+    positions: &Positions,
+) {
+    let annotation = analysis.annotation(requirement.annotation);
+    let related = requirement.coverage.related.iter();
+    out.extend_from_slice(b"{\"s\":");
+    number(out, requirement.specification as u64);
+    out.extend_from_slice(b",\"c\":");
+    number(out, section as u64);
+    out.push(b',');
+    text(out, "l", requirement.level.name());
+    text(out, "st", requirement.coverage.state().name());
+    text(out, "x", &annotation.quote);
+    text(out, "id", &requirement_id(analysis, requirement));
+    let comment = annotation.details().comment.lines().map(str::trim);
+    let comment = comment.filter(|line| !line.is_empty());
+    out.extend_from_slice(b"\"q\":[");
+    list(out, comment, page_string);
+    out.extend_from_slice(b"],\"a\":");
+    numbers(out, related.filter_map(|id| positions.citations[*id as usize]));
+    out.push(b'}');
 }
 
-fn specification(analysis: &Analysis, cited: &Cited, places: &Places) -> Vec<u8> {
+fn specification(analysis: &Analysis, cited: &Cited, positions: &Positions) -> Vec<u8> {
     let mut out = vec![b'{'];
     text(&mut out, "n", cited.name());
     let Some(specification) = cited.specification() else {
@@ -216,24 +281,23 @@ fn specification(analysis: &Analysis, cited: &Cited, places: &Places) -> Vec<u8>
     text(&mut out, "f", specification.format.name());
     text(&mut out, "t", &cited.display_name());
     out.extend_from_slice(b"\"s\":[");
-    let sections: Vec<usize> = (0..specification.sections.len()).collect();
-    list(&mut out, &sections, |out, index| {
-        let section = &specification.sections[*index];
+    list(&mut out, 0..specification.sections.len(), |out, index| {
+        let section = &specification.sections[index];
         out.push(b'{');
         text(out, "i", &section.id);
         text(out, "t", &section.title);
         out.extend_from_slice(b"\"l\":[");
-        let segments = lines(analysis, cited, specification, *index);
-        let rows: Vec<_> = section.lines.iter().zip(segments).collect();
-        list(out, &rows, |out, (line, segments)| {
-            if segments.is_empty() {
-                page_string(out, specification.line(line));
-            } else {
-                out.push(b'[');
-                list(out, segments, |out, segment| {
-                    self::segment(out, analysis, specification, segment, places)
-                });
+        let mut cuts = Cuts::new(analysis, cited, index);
+        list(out, &section.lines, |out, line| {
+            let start = out.len();
+            let is_cut = cuts.line(line.span, |span, ids| {
+                out.push(if out.len() == start { b'[' } else { b',' });
+                segment(out, analysis, &specification.text[span.range()], ids, positions);
+            });
+            if is_cut {
                 out.push(b']');
+            } else {
+                page_string(out, specification.line(line));
             }
         });
         out.extend_from_slice(b"]}");
@@ -243,22 +307,16 @@ fn specification(analysis: &Analysis, cited: &Cited, places: &Places) -> Vec<u8>
 }
 
 /// A segment as text, citations, requirements.
-fn segment(
-    out: &mut Vec<u8>,
-    analysis: &Analysis,
-    specification: &Specification,
-    segment: &Segment,
-    places: &Places,
-) {
-    let ids = &segment.annotations;
-    let is_spec = |id: &&u32| analysis.annotation(**id).kind == Kind::Spec;
+fn segment(out: &mut Vec<u8>, analysis: &Analysis, text: &str, ids: &[u32], positions: &Positions) {
     out.push(b'[');
-    page_string(out, &specification.text[segment.span.range()]);
+    page_string(out, text);
     out.push(b',');
-    numbers(out, ids.iter().filter_map(|id| places.citations.get(id).copied()));
+    numbers(out, ids.iter().filter_map(|id| positions.citations[*id as usize]));
     out.push(b',');
-    let stated = ids.iter().filter(is_spec);
-    numbers(out, stated.filter_map(|id| places.requirements.get(id).copied()));
+    let stated = ids
+        .iter()
+        .filter(|id| analysis.annotation(**id).kind == Kind::Spec);
+    numbers(out, stated.filter_map(|id| positions.requirements[*id as usize]));
     out.push(b']');
 }
 

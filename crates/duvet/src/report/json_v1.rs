@@ -1,7 +1,7 @@
 //! The version 1 JSON report, byte for byte as the public tool writes it.
 
-use super::segment::{Claims, Segment, lines};
-use super::writer::{close, field, key, list, number, string};
+use super::segment::{Claims, Cuts};
+use super::writer::{close, field, key, list, number, numbers, push_list, string};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{Annotation, Kind};
 use crate::specification::Specification;
@@ -21,32 +21,49 @@ pub struct Links<'a> {
 //= specs/duvet.md#compatibility
 //# The version 1 JSON report MUST be equal as a value to the one the public tool writes.
 pub fn render(analysis: &Analysis, links: Links<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1 << 22);
+    render_chunks(analysis, links).concat()
+}
+
+/// How many annotations are rendered at a time.
+const ANNOTATIONS_PER_CHUNK: usize = 2048;
+
+/// The same in the pieces it is rendered in: a report may be as large as all specifications together, and nobody needs it
+/// in one piece.
+///
+/// It is written by hand and not derived, as version 2 is: the order of its objects is that of several lists, and most of
+/// it is section text, which is written straight from the specification.
+pub fn render_chunks(analysis: &Analysis, links: Links<'_>) -> Vec<Vec<u8>> {
+    let mut out = Vec::new();
     out.push(b'{');
     field(&mut out, "blob_link", links.blob);
     field(&mut out, "issue_link", links.issue);
     out.extend_from_slice(b"\"specifications\":{");
     let mut cited: Vec<&Cited> = analysis.specifications.iter().collect();
     cited.sort_by_key(|cited| cited.name());
-    let bodies: Vec<Vec<u8>> = cited
-        .par_iter()
-        .map(|cited| specification(analysis, cited))
-        .collect();
-    list(&mut out, &bodies, |out, body| out.extend_from_slice(body));
-    out.extend_from_slice(b"},\"annotations\":[");
-    list(&mut out, &analysis.entries, |out, entry| {
-        annotation(out, entry.annotation())
-    });
-    out.extend_from_slice(b"],\"statuses\":{");
-    list(&mut out, &by_specification(analysis), |out, requirement| {
-        status(out, requirement)
-    });
+    let specifications = || cited.par_iter().map(|cited| specification(analysis, cited));
+    let annotations = || {
+        let chunks = analysis.entries.par_chunks(ANNOTATIONS_PER_CHUNK);
+        chunks.map(|entries| {
+            let mut out = Vec::with_capacity(entries.len() * 256);
+            list(&mut out, entries, |out, entry| {
+                annotation(out, entry.annotation())
+            });
+            out
+        })
+    };
+    let (specifications, annotations): (Vec<_>, Vec<_>) =
+        rayon::join(|| specifications().collect(), || annotations().collect());
+    let mut chunks = vec![out];
+    push_list(&mut chunks, specifications);
+    chunks.push(b"},\"annotations\":[".to_vec());
+    push_list(&mut chunks, annotations);
+    let mut out = b"],\"statuses\":{".to_vec();
+    list(&mut out, by_specification(analysis), status);
     out.extend_from_slice(b"},\"refs\":[");
-    list(&mut out, &(0..256).collect::<Vec<_>>(), |out, id| {
-        reference(out, *id)
-    });
+    list(&mut out, 0..256, reference);
     out.extend_from_slice(b"]}");
-    out
+    chunks.push(out);
+    chunks
 }
 
 /// Statuses stand in the order of the specifications, not of their ids.
@@ -73,9 +90,8 @@ fn specification(analysis: &Analysis, cited: &Cited) -> Vec<u8> {
     out.extend_from_slice(b"\"requirements\":[");
     list(&mut out, &cited.requirements, |out, id| number(out, *id));
     out.extend_from_slice(b"],\"sections\":[");
-    let sections: Vec<usize> = (0..specification.sections.len()).collect();
-    list(&mut out, &sections, |out, index| {
-        section(out, analysis, cited, specification, *index)
+    list(&mut out, 0..specification.sections.len(), |out, index| {
+        section(out, analysis, cited, specification, index)
     });
     out.extend_from_slice(b"]}");
     out
@@ -93,17 +109,17 @@ fn section(
     field(out, "id", Some(&section.id));
     field(out, "title", Some(&section.title));
     out.extend_from_slice(b"\"lines\":[");
-    let segments = lines(analysis, cited, specification, index);
-    let rows: Vec<_> = section.lines.iter().zip(segments).collect();
-    list(out, &rows, |out, (line, segments)| {
-        if segments.is_empty() {
-            string(out, specification.line(line));
-        } else {
-            out.push(b'[');
-            list(out, segments, |out, segment| {
-                self::segment(out, analysis, specification, segment)
-            });
+    let mut cuts = Cuts::new(analysis, cited, index);
+    list(out, &section.lines, |out, line| {
+        let start = out.len();
+        let is_cut = cuts.line(line.span, |span, ids| {
+            out.push(if out.len() == start { b'[' } else { b',' });
+            segment(out, analysis, &specification.text[span.range()], ids);
+        });
+        if is_cut {
             out.push(b']');
+        } else {
+            string(out, specification.line(line));
         }
     });
     out.push(b']');
@@ -116,16 +132,13 @@ fn section(
     out.push(b'}');
 }
 
-fn segment(out: &mut Vec<u8>, analysis: &Analysis, specification: &Specification, segment: &Segment) {
-    out.extend_from_slice(b"[[");
-    list(out, &segment.annotations, |out, id| number(out, *id));
-    out.extend_from_slice(b"],");
-    number(
-        out,
-        reference_id(Claims::of(analysis, &segment.annotations)) as u64,
-    );
+fn segment(out: &mut Vec<u8>, analysis: &Analysis, text: &str, annotations: &[u32]) {
+    out.push(b'[');
+    numbers(out, annotations.iter().copied());
     out.push(b',');
-    string(out, &specification.text[segment.span.range()]);
+    number(out, reference_id(Claims::of(analysis, annotations)) as u64);
+    out.push(b',');
+    string(out, text);
     out.push(b']');
 }
 

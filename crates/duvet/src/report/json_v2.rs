@@ -12,6 +12,7 @@ use crate::specification::{Section, Specification};
 use crate::target::{canonical, is_url};
 use crate::text::Span;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -138,7 +139,8 @@ struct Builder<'a> {
     analysis: &'a Analysis,
     links: Links<'a>,
     root: &'a Path,
-    sources: HashMap<&'a str, String>,
+    /// Ids of the specifications' texts, by what names the specification.
+    sources: HashMap<Cow<'a, str>, String>,
     linked: HashMap<&'a str, String>,
     report: Report<'a>,
 }
@@ -182,12 +184,12 @@ impl<'a> Builder<'a> {
     fn specification(&mut self, cited: &'a Cited, specification: &'a Specification) {
         let text: &'a str = &specification.text;
         let src = id("src", &[text]);
-        self.sources.insert(cited.name(), src.clone());
+        self.sources.insert(cited.loaded.key(), src.clone());
         let path = cited
-            .volume
+            .loaded
             .path
             .strip_prefix(self.root)
-            .unwrap_or(&cited.volume.path);
+            .unwrap_or(&cited.loaded.path);
         let file_name = if is_url(cited.name()) {
             path.display().to_string()
         } else {
@@ -273,8 +275,8 @@ impl<'a> Builder<'a> {
     }
 
     fn target(&self, number: u32) -> Option<Ranges> {
-        let name = self.analysis.annotation(number).target.specification.as_str();
-        let src = self.sources.get(name)?.clone();
+        let key = self.analysis.annotation(number).target.key();
+        let src = self.sources.get(key)?.clone();
         Some(Ranges {
             src,
             ranges: self.ranges(number),
@@ -286,12 +288,12 @@ impl<'a> Builder<'a> {
     fn ranges(&self, number: u32) -> Vec<Span> {
         let matched = self.analysis.matched(number);
         let title = || {
-            let name = self.analysis.annotation(number).target.specification.as_str();
+            let key = self.analysis.annotation(number).target.key();
             let cited = self
                 .analysis
                 .specifications
                 .iter()
-                .find(|cited| cited.name() == name)?;
+                .find(|cited| cited.loaded.key() == key)?;
             let specification = cited.specification()?;
             let section = &specification.sections[matched.section?];
             let (start, _) = bounds(&specification.text, section);

@@ -6,8 +6,6 @@ use crate::matching::is_counted;
 use crate::specification::Specification;
 use crate::specification::keyword::Level;
 use crate::text::Span;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// A stretch of one line that the same annotations quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,63 +33,105 @@ pub(crate) fn lines(
     specification: &Specification,
     section: usize,
 ) -> Vec<Vec<Segment>> {
-    let mut pieces: Vec<(Span, u32)> = Vec::new();
-    for &id in &cited.sections[section].annotations {
-        pieces.extend(analysis.matched(id).pieces.iter().map(|span| (*span, id)));
-    }
-    pieces.sort_unstable();
-    let mut next = 0;
-    let mut lines = Vec::with_capacity(specification.sections[section].lines.len());
-    for line in &specification.sections[section].lines {
-        let start = next;
-        while next < pieces.len() && pieces[next].0.start < line.span.end {
-            next += 1;
-        }
-        lines.push(cut(line.span, &pieces[start..next]));
-    }
+    let mut cuts = Cuts::new(analysis, cited, section);
+    let lines = specification.sections[section].lines.iter();
     lines
+        .map(|line| {
+            let mut segments = Vec::new();
+            cuts.line(line.span, |span, ids| {
+                segments.push(Segment {
+                    span,
+                    annotations: ids.to_vec(),
+                });
+            });
+            segments
+        })
+        .collect()
 }
 
-/// One pass from left to right: what begins is added to those that cover the next stretch, what ends is taken away. So a
-/// line costs what it says, also when it is a whole chapter.
-fn cut(line: Span, pieces: &[(Span, u32)]) -> Vec<Segment> {
-    if pieces.is_empty() {
-        return Vec::new();
+/// The quotes of a section, ready to cut its lines one after the other.
+pub(crate) struct Cuts {
+    /// Every piece of a quote and whose it is, by place.
+    pieces: Vec<(Span, u32)>,
+    /// The first piece of the next line.
+    next: usize,
+    // Memory for one line, used again for the next.
+    ends: Vec<u32>,
+    over: Vec<(u32, u32)>,
+    covering: Vec<(u32, u32)>,
+    ids: Vec<u32>,
+}
+
+impl Cuts {
+    pub(crate) fn new(analysis: &Analysis, cited: &Cited, section: usize) -> Self {
+        let mut pieces: Vec<(Span, u32)> = Vec::new();
+        for &id in &cited.sections[section].annotations {
+            pieces.extend(analysis.matched(id).pieces.iter().map(|span| (*span, id)));
+        }
+        pieces.sort_unstable();
+        Self {
+            pieces,
+            next: 0,
+            ends: Vec::new(),
+            over: Vec::new(),
+            covering: Vec::new(),
+            ids: Vec::new(),
+        }
     }
-    let counted = || pieces.iter().filter(|(span, _)| is_counted(*span));
-    // A piece that does not count still cuts the line where it begins.
-    let mut ends: Vec<u32> = pieces.iter().map(|(span, _)| span.start).collect();
-    ends.extend(counted().map(|(span, _)| span.end));
-    ends.extend([line.start, line.end]);
-    ends.sort_unstable();
-    ends.dedup();
-    let mut begins = counted().peekable();
-    let mut over: Vec<(u32, u32)> = counted().map(|(span, id)| (span.end, *id)).collect();
-    over.sort_unstable();
-    let mut over = over.into_iter().peekable();
-    // An annotation may have several pieces of one line.
-    let mut covering: BTreeMap<u32, usize> = BTreeMap::new();
-    let segment = |window: &[u32]| {
-        let (start, end) = (window[0], window[1]);
-        while let Some((_, id)) = over.next_if(|(end, _)| *end <= start) {
-            crate::effort::count(1);
-            if let Entry::Occupied(mut open) = covering.entry(id) {
-                *open.get_mut() -= 1;
-                if *open.get() == 0 {
-                    open.remove();
+
+    /// Hands out the segments of the next line, with the annotations that cover each; whether there are any.
+    ///
+    /// One pass from left to right: what begins is added to those that cover the next stretch, what ends is taken away.
+    /// So a line costs what it says, also when it is a whole chapter.
+    pub(crate) fn line(&mut self, line: Span, mut each: impl FnMut(Span, &[u32])) -> bool {
+        let rest = &self.pieces[self.next..];
+        let count = rest.iter().take_while(|(span, _)| span.start < line.end).count();
+        let pieces = &rest[..count];
+        self.next += count;
+        if pieces.is_empty() {
+            return false;
+        }
+        let counted = || pieces.iter().filter(|(span, _)| is_counted(*span));
+        // A piece that does not count still cuts the line where it begins.
+        let ends = &mut self.ends;
+        ends.clear();
+        ends.extend(pieces.iter().map(|(span, _)| span.start));
+        ends.extend(counted().map(|(span, _)| span.end));
+        ends.extend([line.start, line.end]);
+        ends.sort_unstable();
+        ends.dedup();
+        self.over.clear();
+        self.over.extend(counted().map(|(span, id)| (span.end, *id)));
+        self.over.sort_unstable();
+        let mut begins = counted().peekable();
+        let mut over = self.over.iter().peekable();
+        // By id, and how many pieces of it are open: an annotation may have several on one line.
+        let covering = &mut self.covering;
+        covering.clear();
+        for window in ends.windows(2) {
+            let (start, end) = (window[0], window[1]);
+            while let Some((_, id)) = over.next_if(|(end, _)| *end <= start) {
+                crate::effort::count(1);
+                if let Ok(at) = covering.binary_search_by_key(id, |(id, _)| *id) {
+                    covering[at].1 -= 1;
+                    if covering[at].1 == 0 {
+                        covering.remove(at);
+                    }
                 }
             }
+            while let Some((_, id)) = begins.next_if(|(span, _)| span.start <= start) {
+                crate::effort::count(1);
+                match covering.binary_search_by_key(id, |(id, _)| *id) {
+                    Ok(at) => covering[at].1 += 1,
+                    Err(at) => covering.insert(at, (*id, 1)),
+                }
+            }
+            self.ids.clear();
+            self.ids.extend(covering.iter().map(|(id, _)| *id));
+            each(Span { start, end }, &self.ids);
         }
-        while let Some((_, id)) = begins.next_if(|(span, _)| span.start <= start) {
-            crate::effort::count(1);
-            *covering.entry(*id).or_default() += 1;
-        }
-        Segment {
-            span: Span { start, end },
-            annotations: covering.keys().copied().collect(),
-        }
-    };
-    ends.windows(2).map(segment).collect()
+        true
+    }
 }
 
 impl Claims {

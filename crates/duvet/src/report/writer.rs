@@ -2,12 +2,26 @@
 //! the text.
 
 /// The members of a list, with commas between them.
-pub(super) fn list<T>(out: &mut Vec<u8>, items: &[T], mut each: impl FnMut(&mut Vec<u8>, &T)) {
-    for (index, item) in items.iter().enumerate() {
+pub(super) fn list<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut each: impl FnMut(&mut Vec<u8>, T),
+) {
+    for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
         each(out, item);
+    }
+}
+
+/// Members of a list that were rendered each by itself, with commas between them.
+pub(super) fn push_list(chunks: &mut Vec<Vec<u8>>, members: Vec<Vec<u8>>) {
+    for (index, member) in members.into_iter().enumerate() {
+        if index > 0 {
+            chunks.push(vec![b',']);
+        }
+        chunks.push(member);
     }
 }
 

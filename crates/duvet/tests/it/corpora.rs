@@ -1,15 +1,16 @@
 //! Two real projects, compared with what the public tool writes for them.
 
 use crate::scratch::{Scratch, corpora};
-use duvet::analysis::{Analysis, Project, analyse};
+use duvet::analysis::{Analysis, Project};
 use duvet::citation::Kind;
 use duvet::config::{Config, source_pattern};
 use duvet::extraction::{self, Language};
+use duvet::memo::Memo;
+use duvet::pipeline::analyse;
 use duvet::report::{json_v1, json_v2, snapshot};
 use duvet::specification::extract::Mode;
 use duvet::specification::keyword::Level;
 use duvet::specification::{Format, Specification};
-use duvet::store::Store;
 use std::path::Path;
 
 pub(crate) fn s2n_quic(root: &Path) -> Project {
@@ -100,7 +101,7 @@ fn levels(analysis: &Analysis) -> [usize; 3] {
 #[test]
 fn s2n_quic_is_reported_as_the_public_tool_reports_it() {
     let Some(corpora) = corpora() else { return };
-    let analysis = analyse(&s2n_quic(&corpora.join("s2n-quic")), &mut Store::default());
+    let analysis = analyse(&s2n_quic(&corpora.join("s2n-quic")), &mut Memo::default());
     assert_eq!(analysis.entries.len(), 2425);
     assert_eq!(analysis.specifications.len(), 43);
     assert_eq!(levels(&analysis), [457, 205, 172]);
@@ -125,7 +126,7 @@ fn mpl_is_extracted_and_reported_as_the_public_tool_does() {
     let Some(corpora) = corpora() else { return };
     let scratch = Scratch::copy_of(&corpora.join("mpl"));
     extract_mpl(&scratch);
-    let analysis = analyse(&mpl(scratch.root()), &mut Store::default());
+    let analysis = analyse(&mpl(scratch.root()), &mut Memo::default());
     assert_eq!(analysis.entries.len(), 1996);
     assert_eq!(analysis.requirements.len(), 1190);
     check(&analysis, &corpora.join("expected"), "mpl");
@@ -140,7 +141,7 @@ fn mpl_is_extracted_and_reported_as_the_public_tool_does() {
 #[test]
 fn drift_is_found_where_the_public_tool_is_silent() {
     let Some(corpora) = corpora() else { return };
-    let analysis = analyse(&s2n_quic(&corpora.join("s2n-quic")), &mut Store::default());
+    let analysis = analyse(&s2n_quic(&corpora.join("s2n-quic")), &mut Memo::default());
     let mut counts = std::collections::BTreeMap::new();
     for entry in analysis
         .entries

@@ -111,17 +111,45 @@ fn findings_are_shown_when_nothing_can_be_written() {
 
 //= specs/duvet.md#nothing-lost
 //= type=test
-//# A query over a project with missing inputs MUST fail and name them.
+//# A query, a fix or a list over a project with missing inputs MUST fail and name them.
 #[test]
-fn a_query_over_a_missing_text_does_not_pass() {
+fn a_query_a_fix_and_a_list_over_a_missing_text_do_not_pass() {
     let scratch = project(CITED);
+    let asked: [&[&str]; 5] = [
+        &["query", "-c", "implementation"],
+        &["fix"],
+        &["fix", "--side-by-side"],
+        &["unmapped"],
+        &["unmapped", "--json"],
+    ];
+    let check = |reason: &str| {
+        for arguments in asked {
+            let output = run(&scratch, arguments, &[]);
+            let words = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {words}");
+            assert!(words.contains(reason), "{arguments:?}: {words}");
+        }
+    };
     std::fs::remove_file(scratch.path("specs/x.md")).unwrap();
-    let output = run(&scratch, &["query", "-c", "implementation"], &[]);
-    assert_eq!(output.status.code(), Some(1));
+    check("specification-missing");
+    scratch.write(".duvet/config.toml", format!("{CONFIG}[[[\n"));
+    check("config-invalid");
+}
+
+/// A run that spared files says nothing of what the next one may write.
+#[test]
+fn a_run_with_a_missing_input_is_not_replayed() {
+    let scratch = project(CITED);
+    assert!(run(&scratch, REPORTS, &[]).status.success());
+    scratch.write("src/b.rs", "//= https://example.com/spec#a\n//# q\n");
+    for _ in 0..2 {
+        assert_eq!(run(&scratch, REPORTS, &[]).status.code(), Some(1));
+    }
+    std::fs::remove_file(scratch.path("v1.json")).unwrap();
+    assert_eq!(run(&scratch, REPORTS, &[]).status.code(), Some(1));
     assert!(
-        stderr(&output).contains("specification-missing"),
-        "{}",
-        stderr(&output)
+        scratch.path("v1.json").exists(),
+        "as `--no-cache` would have written it"
     );
 }
 

@@ -7,7 +7,6 @@
 )]
 
 mod cases;
-mod catalogue;
 mod command;
 mod corpora;
 mod fence;
@@ -17,6 +16,7 @@ mod mutations;
 mod parity;
 mod probes;
 mod reading;
+mod requirement_index;
 mod resident;
 mod scratch;
 mod stale;

@@ -43,10 +43,11 @@ fn a_stored_markdown_text_is_found_under_the_name_the_public_tool_gave_it() {
 /// whose sources differ; its name is part of the key.
 #[test]
 fn two_builds_of_one_version_do_not_believe_each_other() {
-    use duvet::analysis::{Project, gather};
-    use duvet::cache::key;
+    use duvet::analysis::Project;
     use duvet::config::{Config, source_pattern};
-    use duvet::store::Store;
+    use duvet::memo::Memo;
+    use duvet::pipeline::read_inputs;
+    use duvet::run_cache::key;
     let scratch = project(CITED);
     let mut config = Config::legacy();
     config.sources = vec![source_pattern("src/*.rs").unwrap()];
@@ -55,8 +56,8 @@ fn two_builds_of_one_version_do_not_believe_each_other() {
         config,
         strict: false,
     };
-    let gathered = gather(&asked, &mut Store::default());
-    let of = |build: &str| key(build, "report", &gathered);
+    let inputs = read_inputs(&asked, &mut Memo::default());
+    let of = |build: &str| key(build, "report", &inputs);
     assert_eq!(of("0123456789abcdef"), of("0123456789abcdef"));
     assert_ne!(of("0123456789abcdef"), of("0123456789abcdee"));
 }
@@ -85,6 +86,115 @@ fn ignored_files_are_read_by_name_and_in_strict_compatibility() {
     assert_eq!(citations(&[]), 1);
     assert_eq!(citations(&["--compat", "strict"]), 2);
     assert_eq!(citations(&["--source-pattern", "src/gen/*.rs"]), 2);
+}
+
+const TWO_WAYS: &str = "[[source]]\npattern = \"src/*.rs\"\ncomment-style = { meta = \"//=\", content = \"//\" }\n\
+[[source]]\npattern = \"src/a.rs\"\ntype = \"test\"\nblob-link = \"https://b\"\n[[source]]\npattern = \"src/?.rs\"\ntype = \"test\"\n[[source]]\npattern = \"*/a.rs\"\n";
+
+/// A file that several patterns find: annotations of one line are in the public tool's order, and equal ones are one.
+#[test]
+fn a_file_of_several_patterns_is_read_in_the_public_tools_order() {
+    let scratch = project(CITED);
+    let config = std::fs::read_to_string(scratch.path(".duvet/config.toml")).unwrap();
+    scratch.write(".duvet/config.toml", format!("{config}\n{TWO_WAYS}"));
+    let output = run(&scratch, &["report", "--json", "out.json"], &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read(scratch.path("out.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let annotations = report["annotations"].as_array().unwrap().iter();
+    let of_source: Vec<String> = annotations
+        .filter(|annotation| annotation["source"] == "src/a.rs")
+        .map(|a| format!("{} {} {}", a["line"], a["type"], a["blob_link"]))
+        .collect();
+    // The other prefix of quotes gives another quote; the two patterns of the same prefixes and type give one citation.
+    let expected = [
+        "1 \"TEST\" null",
+        "1 \"TEST\" \"https://b\"",
+        "1 null null",
+        "1 null null",
+    ];
+    assert_eq!(of_source, expected);
+}
+
+/// Spellings of one path are one specification; each citation keeps its own. (Two of them in one project once were a
+/// panic.)
+#[test]
+fn spellings_of_a_path_are_one_specification() {
+    let quote = "//# The server MUST do a.\n";
+    let source = format!(
+        "//= specs//x.md#a\n{quote}\n//= specs/./x.md#a\n//= type=test\n{quote}\n//= ./specs/x.md#a\n//= type=todo\n{quote}"
+    );
+    let scratch = project(&source);
+    let outputs = ["report", "--json", "out.json", "--json-v2", "v2.json"];
+    let output = run(&scratch, &outputs, &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read(scratch.path("out.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let specifications: Vec<&String> = report["specifications"].as_object().unwrap().keys().collect();
+    assert_eq!(specifications, ["./specs/x.md", "specs/x.md"]);
+    assert_eq!(report["annotations"][3]["target_path"], "specs//x.md");
+    let status = &report["statuses"]["0"];
+    let bytes = |name: &str| status[name].as_u64();
+    assert_eq!(
+        (bytes("citation"), bytes("test")),
+        (Some(21), Some(21)),
+        "{status}"
+    );
+    let output = run(
+        &scratch,
+        &["query", "-c", "implementation", "-s", "specs/x.md#a"],
+        &[],
+    );
+    assert!(stderr(&output).contains("Total"), "{}", stderr(&output));
+}
+
+/// The rows of the table of differences that strict compatibility turns, beside those about patterns.
+#[test]
+fn strict_compatibility_goes_the_public_tools_way() {
+    let strict = ["report", "--json", "out.json", "--compat", "strict"];
+    // A fault: requirement files are written, nothing else is.
+    let scratch = project("//= specs/x.md#gone\n//# q\n");
+    let output = run(&scratch, &strict, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(scratch.path(".duvet/requirements/specs/x/a.toml").exists());
+    for name in ["out.json", ".duvet/snapshot.txt", ".duvet/reports/report.html"] {
+        assert!(!scratch.path(name).exists(), "{name}");
+    }
+    assert_eq!(run(&scratch, &strict[..3], &[]).status.code(), Some(1));
+    assert!(scratch.path("out.json").exists(), "ours goes on");
+    // One array by two names.
+    let scratch = project(CITED);
+    let todo = "quote = \"x\"\ntarget = \"specs/x.md#a\"\n";
+    scratch.write(".duvet/todos/a.toml", format!("[[todo]]\n{todo}[[TODO]]\n{todo}"));
+    let output = run(&scratch, &strict, &[]);
+    assert!(stderr(&output).contains("by two names"), "{}", stderr(&output));
+    // A requirement without a quote is its section's title, and citations without one cover it.
+    let scratch = project("//= specs/x.md#a\n//= type=spec\n\n//= specs/x.md#a\n//= type=test\n");
+    let status = |arguments: &[&str]| {
+        let output = run(&scratch, arguments, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = std::fs::read(scratch.path("out.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        let annotations = report["annotations"].as_array().unwrap().iter();
+        let at = annotations
+            .clone()
+            .position(|a| a["source"] == "src/a.rs" && a["type"] == "SPEC")
+            .unwrap();
+        report["statuses"][at.to_string()].clone()
+    };
+    assert_eq!(status(&strict[..3]), serde_json::json!({}));
+    let covered = status(&strict);
+    let bytes = |name: &str| covered[name].as_u64();
+    assert_eq!((bytes("spec"), bytes("test")), (Some(1), Some(1)), "{covered}");
+    assert!(covered["incomplete"].is_null(), "{covered}");
+    // Drifted quotes leave a query without a verdict.
+    let scratch = project("//= specs/x.md#a\n//# The server MUST do b.\n");
+    let output = run(
+        &scratch,
+        &["query", "-c", "implementation", "--compat", "strict"],
+        &[],
+    );
+    assert!(stderr(&output).contains("no verdict"), "{}", stderr(&output));
 }
 
 //= specs/duvet.md#hook

@@ -1,11 +1,12 @@
 //! Inputs that make the public tool panic or give up: ours reports them and goes on.
 
 use crate::scratch::Scratch;
-use duvet::analysis::{Analysis, Project, analyse};
+use duvet::analysis::{Analysis, Project};
 use duvet::config::{Config, SourcePattern, SpecificationSource};
 use duvet::diagnostic::{Code, Diagnostic, text};
+use duvet::memo::Memo;
+use duvet::pipeline::analyse;
 use duvet::report::{json_v1, json_v2, lcov, snapshot};
-use duvet::store::Store;
 
 const SPECIFICATION: &str = "# X\n\n## A\n\nThe server MUST do a. It MAY do b.\n\n## Empty\n\n## B\n\nThe client SHOULD wait 10 seconds.\n";
 
@@ -30,7 +31,7 @@ fn probe(source: impl AsRef<[u8]>) -> (Scratch, Analysis) {
         ("src/good.rs", "//= specs/x.md#a\n//# The server MUST do a.\n"),
     ]);
     scratch.write("src/bad.rs", source);
-    let analysis = analyse(&project(&scratch), &mut Store::default());
+    let analysis = analyse(&project(&scratch), &mut Memo::default());
     assert!(snapshot::render(&analysis).contains("TEXT[!MUST,implementation]: The server MUST do a."));
     let json: serde_json::Value =
         serde_json::from_slice(&json_v1::render(&analysis, json_v1::Links::default())).unwrap();
@@ -128,7 +129,7 @@ fn files_that_are_not_utf8_are_read_as_far_as_they_are() {
 fn bad_toml_is_reported_and_the_rest_is_read() {
     let (scratch, _) = probe("");
     scratch.write(".duvet/todos/bad.toml", "target = \"specs/x.md#b\"\n[[todo]]\nquote = \n[[todo]]\nquote = \"The client SHOULD wait 10 seconds.\"\nflavour = 1\n[[exception]]\nquote = \"q\"\n");
-    let analysis = analyse(&project(&scratch), &mut Store::default());
+    let analysis = analyse(&project(&scratch), &mut Memo::default());
     let codes: Vec<_> = found(&analysis)
         .into_iter()
         .map(|(code, _, line)| (code, line))
@@ -154,7 +155,7 @@ fn renamed_sections_leave_stale_files_not_failures() {
         ".duvet/requirements/specs/x/old.toml",
         "target = \"specs/x.md#old\"\n[[spec]]\nlevel = \"MUST\"\nquote = \"It MUST old.\"\n",
     );
-    let analysis = analyse(&project(&scratch), &mut Store::default());
+    let analysis = analyse(&project(&scratch), &mut Memo::default());
     assert_eq!(
         found(&analysis),
         [(Code::RequirementStale, ".duvet/requirements/specs/x/old.toml", 2)]
@@ -167,7 +168,7 @@ fn missing_specifications_and_empty_patterns_are_reported() {
     let mut project = project(&scratch);
     project.config.sources.push(SourcePattern::new("lib/**/*.rs"));
     project.config.sources.push(SourcePattern::new("lib/[.rs"));
-    let analysis = analyse(&project, &mut Store::default());
+    let analysis = analyse(&project, &mut Memo::default());
     let codes: Vec<_> = found(&analysis).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(
         codes,
@@ -185,7 +186,7 @@ fn equal_sentences_are_one_requirement_and_the_first_is_marked() {
         ("specs/x.md", "# X\n\nIt MUST y. It MUST y.\n"),
         ("src/a.rs", "//= specs/x.md#x\n//# It MUST y.\n"),
     ]);
-    let analysis = analyse(&project(&scratch), &mut Store::default());
+    let analysis = analyse(&project(&scratch), &mut Memo::default());
     assert_eq!(analysis.requirements.len(), 1);
     assert_eq!(found(&analysis), [(Code::QuoteAmbiguous, "src/a.rs", 1)]);
     assert_eq!(analysis.matched(1).pieces.len(), 1);
@@ -198,8 +199,7 @@ fn equal_sentences_are_one_requirement_and_the_first_is_marked() {
 fn findings_show_the_lines_in_question() {
     let (_scratch, analysis) = probe("fn x() {}\n//= specs/x.md#emty\n//# anything\n");
     let diagnostics: Vec<_> = analysis.diagnostics.iter().collect();
-    let read = |_: &str| Some("fn x() {}\n//= specs/x.md#emty\n//# anything\n".into());
-    let text = text::render(&diagnostics, text::Paint::default(), &read);
+    let text = text::render(&diagnostics, text::Paint::default());
     let expected = "error[section-unknown]: `specs/x.md` has no section `emty`\n  --> src/bad.rs:2:1\n    2 | //= specs/x.md#emty\n    \
         3 | //# anything\n  = help: did you mean `#empty`?\n  = write: specs/x.md#empty\n\n";
     assert_eq!(text, expected);

@@ -25,25 +25,28 @@ fn the_second_answer_reads_nothing_and_one_after_a_change_reads_what_changed() {
     for files in [10, 600] {
         let scratch = project(files);
         let mut engine = Engine::of_folder(scratch.root().to_owned(), Box::new(|_| None), SystemTime::now);
-        let first = engine.look();
+        let first = engine.snapshot();
         // The specification is read as well.
         assert_eq!(
             (first.files_read, first.analysis.citations().count()),
             (files + 1, files)
         );
         for _ in 0..3 {
-            assert!(Arc::ptr_eq(&first, &engine.look()), "answered from what is known");
+            assert!(
+                Arc::ptr_eq(&first, &engine.snapshot()),
+                "answered from what is known"
+            );
         }
         scratch.write(
             "src/f7.rs",
             "//= specs/x.md#a\n//# It MUST a.\n//= specs/x.md#a\n//# It MUST a.\n",
         );
-        let after = engine.look();
+        let after = engine.snapshot();
         assert_eq!(
             (after.files_read, after.analysis.citations().count()),
             (1, files + 1),
             "one of {files} changed"
         );
-        assert!(Arc::ptr_eq(&after, &engine.look()));
+        assert!(Arc::ptr_eq(&after, &engine.snapshot()));
     }
 }

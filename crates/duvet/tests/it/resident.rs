@@ -4,9 +4,9 @@ use crate::corpora::s2n_quic;
 use crate::scratch::{Scratch, corpora};
 use duvet::citation::Kind;
 use duvet::engine::{Engine, Lookup};
+use duvet::file_watcher::FileWatcher;
 use duvet::specification::keyword::Level;
 use duvet::status::Status;
-use duvet::watch::Watch;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -35,15 +35,15 @@ fn project() -> Scratch {
 fn every_look_is_fresh_and_reads_only_what_changed() {
     let scratch = project();
     let mut engine = engine(&scratch);
-    let first = engine.look();
+    let first = engine.snapshot();
     assert_eq!(first.analysis.requirements.len(), 3);
     assert!(
-        Arc::ptr_eq(&first, &engine.look()),
+        Arc::ptr_eq(&first, &engine.snapshot()),
         "nothing changed, so nothing is built"
     );
 
     scratch.write("src/a.rs", "//= specs/x.md#a\n//# It MUST a.\n");
-    let second = engine.look();
+    let second = engine.snapshot();
     assert_eq!((second.files_read, second.analysis.citations().count()), (1, 1));
     assert_ne!(first.id, second.id);
     let changed = second.changed_since(&first);
@@ -51,12 +51,12 @@ fn every_look_is_fresh_and_reads_only_what_changed() {
 
     scratch.write("src/new.rs", "//= specs/x.md#b\n//# It MUST a.\n");
     assert_eq!(
-        engine.look().analysis.citations().count(),
+        engine.snapshot().analysis.citations().count(),
         2,
         "a file that did not exist before"
     );
     scratch.write("specs/x.md", "# X\n\n## A\n\nIt MUST c.\n");
-    let third = engine.look();
+    let third = engine.snapshot();
     assert_eq!(
         third.analysis.requirements.len(),
         1,
@@ -65,13 +65,13 @@ fn every_look_is_fresh_and_reads_only_what_changed() {
     assert!(third.analysis.diagnostics.len() >= 2);
     std::fs::remove_file(scratch.path("src/new.rs")).unwrap();
     assert_eq!(
-        engine.look().analysis.citations().count(),
+        engine.snapshot().analysis.citations().count(),
         1,
         "a file that is gone"
     );
     scratch.write(".duvet/config.toml", "broken");
     assert!(
-        !engine.look().analysis.diagnostics.is_empty(),
+        !engine.snapshot().analysis.diagnostics.is_empty(),
         "a configuration that broke"
     );
 }
@@ -79,7 +79,7 @@ fn every_look_is_fresh_and_reads_only_what_changed() {
 #[test]
 fn equal_inputs_give_the_equal_snapshot_id() {
     let (one, two) = (project(), project());
-    assert_eq!(engine(&one).look().id, engine(&two).look().id);
+    assert_eq!(engine(&one).snapshot().id, engine(&two).snapshot().id);
 }
 
 //= specs/duvet.md#identity
@@ -89,7 +89,7 @@ fn equal_inputs_give_the_equal_snapshot_id() {
 #[test]
 fn requirements_are_found_by_id_text_hash_and_prefix() {
     let scratch = project();
-    let snapshot = engine(&scratch).look();
+    let snapshot = engine(&scratch).snapshot();
     for (index, id) in snapshot.requirement_ids.iter().enumerate() {
         assert_eq!(snapshot.find(id), Lookup::One(index));
         assert_eq!(snapshot.find(&id[..10]), Lookup::One(index));
@@ -113,7 +113,7 @@ fn requirements_are_found_by_id_text_hash_and_prefix() {
 fn priorities_of_a_real_project_are_those_of_the_catalogue() {
     let Some(corpora) = corpora() else { return };
     let mut engine = Engine::new(s2n_quic(&corpora.join("s2n-quic")), SystemTime::now);
-    let snapshot = engine.look();
+    let snapshot = engine.snapshot();
     let order = snapshot.by_priority();
     assert_eq!(order.len(), 811);
     let requirement = |index: usize| &snapshot.analysis.requirements[index];
@@ -133,7 +133,7 @@ fn priorities_of_a_real_project_are_those_of_the_catalogue() {
         .max()
         .unwrap();
     assert!(most > 0 && snapshot.todos(first) == most);
-    let again = Engine::new(s2n_quic(&corpora.join("s2n-quic")), SystemTime::now).look();
+    let again = Engine::new(s2n_quic(&corpora.join("s2n-quic")), SystemTime::now).snapshot();
     assert_eq!(order, again.by_priority());
     let uncited = snapshot
         .analysis
@@ -153,7 +153,7 @@ fn priorities_of_a_real_project_are_those_of_the_catalogue() {
 #[test]
 fn a_watch_rings_for_inputs_and_not_for_our_own_outputs() {
     let scratch = project();
-    let watch = Watch::new(scratch.root()).unwrap();
+    let watch = FileWatcher::new(scratch.root()).unwrap();
     let mut seen = 0;
     scratch.write("src/a.rs", "// changed\n");
     assert!(watch.wait(&mut seen, Duration::from_secs(5)));

@@ -3,7 +3,7 @@
 use crate::command::{CITED, CONFIG, project, run, stderr};
 use crate::scratch::Scratch;
 use duvet::engine::Engine;
-use duvet::watch::Watch;
+use duvet::file_watcher::FileWatcher;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -328,7 +328,7 @@ fn random_edits_runs_and_kills_always_end_in_the_answer_without_a_cache() {
 
 /// What a snapshot says, as far as two engines must agree.
 fn said(engine: &mut Engine) -> (String, usize, usize, usize) {
-    let snapshot = engine.look();
+    let snapshot = engine.snapshot();
     let analysis = &snapshot.analysis;
     (
         snapshot.id.clone(),
@@ -344,7 +344,7 @@ fn engine(scratch: &Scratch) -> Engine {
 
 //= specs/duvet.md#freshness
 //= type=test
-//# A resident program MUST hear of every change up to a cookie file that it wrote for the answer, and read
+//# A resident program MUST know of every change up to a cookie file that it wrote for the answer, and read
 //# everything again where it cannot.
 #[test]
 fn a_resident_engine_says_what_a_new_one_says_after_any_edit() {
@@ -363,7 +363,7 @@ fn a_resident_engine_says_what_a_new_one_says_after_any_edit() {
                     "{is_watching} {seed} {step} {what}"
                 );
             }
-            assert!(resident.watch().is_some() == is_watching);
+            assert!(resident.watcher().is_some() == is_watching);
         }
     }
 }
@@ -372,12 +372,12 @@ fn a_resident_engine_says_what_a_new_one_says_after_any_edit() {
 fn a_file_written_into_a_folder_that_just_came_is_not_missed() {
     let scratch = small();
     let mut resident = engine(&scratch).watching();
-    resident.look();
+    resident.snapshot();
     for round in 0..60 {
         let name = format!("src/new{round}/deep/m.rs");
         scratch.write(&name, "//= specs/x.md#a\n//# It MUST do 1.\n");
         if round % 2 == 0 {
-            resident.look();
+            resident.snapshot();
         }
         scratch.write(&name, "//= specs/x.md#a\n//# It MUST do 9.\n");
         assert_eq!(said(&mut resident), said(&mut engine(&scratch)), "{round}");
@@ -413,11 +413,11 @@ fn one_edit_among_thousands_of_files_reads_one_file() {
         );
     }
     let mut resident = engine(&scratch).watching();
-    let first = resident.look();
+    let first = resident.snapshot();
     assert!(first.files_read > 3_000);
     for round in 0..5 {
         scratch.write("src/p7/m7.rs", format!("// {round}\n"));
-        assert_eq!(resident.look().files_read, 1, "{round}");
+        assert_eq!(resident.snapshot().files_read, 1, "{round}");
     }
     assert_eq!(said(&mut resident), said(&mut engine(&scratch)));
 }
@@ -427,11 +427,11 @@ fn one_edit_among_thousands_of_files_reads_one_file() {
 fn nothing_is_walked_or_read_while_nothing_changes() {
     let scratch = small();
     let mut resident = engine(&scratch).watching();
-    let first = resident.look();
-    let watch = Watch::new(scratch.root()).unwrap();
+    let first = resident.snapshot();
+    let watch = FileWatcher::new(scratch.root()).unwrap();
     assert!(watch.drain().is_empty());
     for _ in 0..20 {
-        assert!(std::sync::Arc::ptr_eq(&first, &resident.look()));
+        assert!(std::sync::Arc::ptr_eq(&first, &resident.snapshot()));
     }
     assert!(watch.drain().is_empty(), "cookies of another watch are no change");
     std::fs::remove_dir_all(scratch.path(".duvet")).unwrap();

@@ -2,13 +2,13 @@
 
 use std::io::{Cursor, Write as _};
 
-use mcp_apps::Source;
+use mcp_apps::AppSource;
 use refusal::Code;
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::host::{Host, troublemaker, wanted};
+use crate::host::{Host, request_for, troublemaker};
 
 type Bundle = ZipWriter<Cursor<Vec<u8>>>;
 
@@ -25,12 +25,12 @@ fn manifest() -> Value {
     })
 }
 
-fn bundle(fill: impl FnOnce(&mut Bundle)) -> Source {
+fn bundle(fill: impl FnOnce(&mut Bundle)) -> AppSource {
     let mut bundle = ZipWriter::new(Cursor::new(Vec::new()));
     bundle.start_file("manifest.json", options()).unwrap();
     bundle.write_all(manifest().to_string().as_bytes()).unwrap();
     fill(&mut bundle);
-    Source::Packed(bundle.finish().unwrap().into_inner())
+    AppSource::Packed(bundle.finish().unwrap().into_inner())
 }
 
 fn program(bundle: &mut Bundle) {
@@ -43,14 +43,14 @@ fn program(bundle: &mut Bundle) {
 #[tokio::test]
 async fn a_bundle_is_unpacked_started_and_removed() {
     let host = Host::new().await;
-    let listed = host.apps.install(wanted(bundle(program))).await.unwrap();
+    let listed = host.apps.install(request_for(bundle(program))).await.unwrap();
     assert_eq!(
-        (listed.name.as_str(), listed.record.place.name()),
+        (listed.name.as_str(), listed.record.location.name()),
         ("packed", "bundle")
     );
     let mut client = host.user().await;
     assert_eq!(
-        client.said("packed_echo", json!({ "text": "unpacked" })).await,
+        client.text_of("packed_echo", json!({ "text": "unpacked" })).await,
         "unpacked"
     );
     let file = host.options.folder.join("packed/files/server/run");
@@ -130,7 +130,7 @@ async fn bad_bundles_are_refused_and_leave_nothing_behind() {
     });
     let mut bare = ZipWriter::new(Cursor::new(Vec::new()));
     bare.start_file("x", options()).unwrap();
-    let bare = Source::Packed(bare.finish().unwrap().into_inner());
+    let bare = AppSource::Packed(bare.finish().unwrap().into_inner());
     for (what, source, code) in [
         ("climbs", named("../../escaped"), Code::PathTraversalDetected),
         ("absolute", named("/tmp/escaped"), Code::PathTraversalDetected),
@@ -148,16 +148,16 @@ async fn bad_bundles_are_refused_and_leave_nothing_behind() {
         ("no manifest", bare, Code::MissingRequiredField),
         (
             "no zip",
-            Source::Packed(b"PK or not".to_vec()),
+            AppSource::Packed(b"PK or not".to_vec()),
             Code::InvalidParams,
         ),
         (
             "too large",
-            Source::Packed(vec![0; 65 << 20]),
+            AppSource::Packed(vec![0; 65 << 20]),
             Code::MessageTooLarge,
         ),
     ] {
-        let refusal = host.apps.install(wanted(source)).await.unwrap_err();
+        let refusal = host.apps.install(request_for(source)).await.unwrap_err();
         assert_eq!(refusal.code, code, "{what}: {refusal}");
         assert!(host.shelf().is_empty() && !outside.exists(), "{what}");
         assert!(

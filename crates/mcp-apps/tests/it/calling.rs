@@ -105,7 +105,7 @@ async fn a_cancelled_call_is_cancelled_at_the_app() {
         .notify("notifications/cancelled", json!({ "requestId": id }))
         .await;
     let mut asked = 0;
-    while client.said("trouble_cancelled", json!({})).await == "0" {
+    while client.text_of("trouble_cancelled", json!({})).await == "0" {
         asked += 1;
         assert!(asked < 10_000, "the app never hears of it");
     }
@@ -124,10 +124,10 @@ async fn a_call_that_is_not_answered_is_given_up_with_the_name_of_the_app() {
     assert_eq!(answer["error"]["data"]["app"], "trouble");
     // It gives a sign of life, so it is left alone.
     assert_eq!(
-        client.said("trouble_echo", json!({ "text": "here" })).await,
+        client.text_of("trouble_echo", json!({ "text": "here" })).await,
         "here"
     );
-    assert_eq!(mcp_apps::notices(&host.options).unwrap()[0].restarts, 0);
+    assert_eq!(mcp_apps::statuses(&host.options).unwrap()[0].restarts, 0);
 }
 
 // proves 002 Resil-001
@@ -166,7 +166,7 @@ async fn an_app_that_fails_again_and_again_is_paused_and_tried_again() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     assert_eq!(
-        client.said("trouble_echo", json!({ "text": "closed" })).await,
+        client.text_of("trouble_echo", json!({ "text": "closed" })).await,
         "closed"
     );
 }

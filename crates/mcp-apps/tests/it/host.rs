@@ -1,18 +1,17 @@
 //! A server with apps, and a client of it that says exactly what a test tells it to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use mcp_apps::{Act, AppOptions, Apps, House, Source, Wanted};
+use mcp_apps::{AppOperation, AppOptions, AppSource, Apps, HostPolicy, InstallRequest};
 use mcp_server::{Context, Info, Server, lines};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
-
-/// Long enough that only a lost answer reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
+use test_support::eventually;
+use test_support::mcp::McpClient;
+pub(crate) use test_support::mcp::refusal;
+pub(crate) use test_support::until;
 
 /// The `troublemaker` example, which `cargo test` builds.
 pub(crate) fn troublemaker() -> PathBuf {
@@ -41,8 +40,8 @@ pub(crate) fn manifest(name: &str, habits: &[&str]) -> Value {
     })
 }
 
-pub(crate) fn wanted(source: Source) -> Wanted {
-    Wanted {
+pub(crate) fn request_for(source: AppSource) -> InstallRequest {
+    InstallRequest {
         source,
         name: None,
         environment: BTreeMap::new(),
@@ -56,10 +55,10 @@ pub(crate) struct Admin;
 
 struct Rules;
 
-impl House for Rules {
-    fn check(&self, cx: &Context, act: Act) -> Result<(), Refusal> {
+impl HostPolicy for Rules {
+    fn check(&self, cx: &Context, act: AppOperation) -> Result<(), Refusal> {
         match act {
-            Act::Manage if cx.extension::<Admin>().is_none() => Err(Refusal::new(
+            AppOperation::Manage if cx.extension::<Admin>().is_none() => Err(Refusal::new(
                 Code::AuthzForbidden,
                 "only administrators may manage apps",
             )),
@@ -111,18 +110,18 @@ impl Host {
     }
 
     pub(crate) async fn install(&self, name: &str, habits: &[&str]) {
-        let source = Source::Manifest(manifest(name, habits));
-        self.apps.install(wanted(source)).await.unwrap();
+        let source = AppSource::Manifest(manifest(name, habits));
+        self.apps.install(request_for(source)).await.unwrap();
     }
 
-    pub(crate) async fn admin(&self) -> Client {
+    pub(crate) async fn admin(&self) -> McpClient {
         let mut extensions = http::Extensions::new();
         extensions.insert(Admin);
-        Client::ready(&self.server, extensions).await
+        ready(&self.server, extensions).await
     }
 
-    pub(crate) async fn user(&self) -> Client {
-        Client::ready(&self.server, http::Extensions::new()).await
+    pub(crate) async fn user(&self) -> McpClient {
+        ready(&self.server, http::Extensions::new()).await
     }
 
     /// What is in the folder of apps, but for what servers say about themselves.
@@ -138,7 +137,7 @@ impl Host {
 
     /// Waits until an app is in a state.
     pub(crate) async fn until(&self, app: &str, state: &str) {
-        until(|| {
+        eventually(state, || {
             let listed = self.apps.list().unwrap();
             listed
                 .iter()
@@ -148,137 +147,18 @@ impl Host {
     }
 }
 
-/// Waits until something is so; a minute at most.
-pub(crate) async fn until(is_so: impl Fn() -> bool) {
-    let waited = tokio::time::timeout(PATIENCE, async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    waited.await.expect("it becomes so within a minute");
+/// A client in memory that has said nothing yet.
+pub(crate) fn silent(server: &Server, extensions: http::Extensions) -> McpClient {
+    let (client, theirs) = McpClient::in_memory(1 << 20);
+    let (reader, writer) = tokio::io::split(theirs);
+    let server = server.clone();
+    tokio::spawn(async move { lines::serve(&server, reader, writer, extensions).await });
+    client
 }
 
-pub(crate) struct Client {
-    reader: BufReader<ReadHalf<DuplexStream>>,
-    writer: WriteHalf<DuplexStream>,
-    kept: VecDeque<Value>,
-    next_id: u64,
-}
-
-impl Client {
-    /// A client that has said nothing yet.
-    pub(crate) fn silent(server: &Server, extensions: http::Extensions) -> Self {
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (reader, writer) = tokio::io::split(theirs);
-        let server = server.clone();
-        tokio::spawn(async move { lines::serve(&server, reader, writer, extensions).await });
-        let (reader, writer) = tokio::io::split(ours);
-        Self {
-            reader: BufReader::new(reader),
-            writer,
-            kept: VecDeque::new(),
-            next_id: 1,
-        }
-    }
-
-    async fn ready(server: &Server, extensions: http::Extensions) -> Self {
-        let mut client = Self::silent(server, extensions);
-        let info = json!({ "name": "test-client", "version": "0.1" });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
-        client.request("initialize", params).await;
-        client.notify("notifications/initialized", json!({})).await;
-        client.request("ping", json!({})).await;
-        client
-    }
-
-    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.start(method, params).await;
-        self.answer(id).await
-    }
-
-    pub(crate) async fn start(&mut self, method: &str, params: Value) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await;
-        id
-    }
-
-    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
-            .await
-    }
-
-    /// Calls a tool that answers with one text.
-    pub(crate) async fn said(&mut self, tool: &str, arguments: Value) -> String {
-        let answer = self.call(tool, arguments).await;
-        let text = &answer["result"]["content"][0]["text"];
-        text.as_str()
-            .unwrap_or_else(|| panic!("no text in {answer}"))
-            .to_owned()
-    }
-
-    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
-            .await;
-    }
-
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
-        self.find(|message| message.get("method").is_none() && message["id"] == json!(id))
-            .await
-    }
-
-    /// The next notification with this method.
-    pub(crate) async fn notice(&mut self, method: &str) -> Value {
-        self.find(|message| message["method"] == method).await
-    }
-
-    /// The names in a list.
-    pub(crate) async fn names(&mut self, method: &str, member: &str, key: &str) -> Vec<String> {
-        let listed = self.request(method, json!({})).await;
-        let entries = listed["result"][member]
-            .as_array()
-            .unwrap_or_else(|| panic!("{listed}"));
-        entries
-            .iter()
-            .map(|entry| entry[key].as_str().unwrap().to_owned())
-            .collect()
-    }
-
-    pub(crate) async fn tools(&mut self) -> Vec<String> {
-        self.names("tools/list", "tools", "name").await
-    }
-
-    async fn send(&mut self, message: &Value) {
-        self.writer
-            .write_all(format!("{message}\n").as_bytes())
-            .await
-            .unwrap();
-    }
-
-    async fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(at).unwrap();
-        }
-        loop {
-            let mut line = String::new();
-            let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
-            assert_ne!(
-                read.expect("an answer within a minute").unwrap(),
-                0,
-                "the server closed its side"
-            );
-            let message: Value = serde_json::from_str(&line).unwrap();
-            if wanted(&message) {
-                return message;
-            }
-            self.kept.push_back(message);
-        }
-    }
-}
-
-/// The refusal behind an error.
-pub(crate) fn refusal(answer: &Value) -> u64 {
-    let code = answer["error"]["data"]["refusal"]["code"].as_u64();
-    code.unwrap_or_else(|| panic!("no refusal in {answer}"))
+async fn ready(server: &Server, extensions: http::Extensions) -> McpClient {
+    let mut client = silent(server, extensions);
+    client.handshake("2025-11-25", json!({})).await;
+    client.request("ping", json!({})).await;
+    client
 }

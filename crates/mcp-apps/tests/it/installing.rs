@@ -1,11 +1,12 @@
 //! Apps come and go: over MCP, and by a command in another process.
 
-use mcp_apps::Source;
+use mcp_apps::AppSource;
 use serde_json::{Value, json};
+use test_support::mcp::McpClient;
 
-use crate::host::{Client, Host, manifest, refusal, until, wanted};
+use crate::host::{Host, manifest, refusal, request_for, until};
 
-async fn listed(client: &mut Client) -> Vec<Value> {
+async fn listed(client: &mut McpClient) -> Vec<Value> {
     let answer = client.request("apps/list", json!({})).await;
     answer["result"]["apps"]
         .as_array()
@@ -54,7 +55,7 @@ async fn an_app_is_installed_listed_used_and_removed_over_mcp() {
 
     assert!(other.tools().await.contains(&"trouble_echo".to_owned()));
     assert_eq!(
-        other.said("trouble_echo", json!({ "text": "hello" })).await,
+        other.text_of("trouble_echo", json!({ "text": "hello" })).await,
         "hello"
     );
     let prompts = other.names("prompts/list", "prompts", "name").await;
@@ -90,7 +91,7 @@ async fn an_app_is_installed_listed_used_and_removed_over_mcp() {
 #[tokio::test]
 async fn a_listener_of_the_stateless_era_hears_of_apps() {
     let host = Host::new().await;
-    let mut listener = Client::silent(&host.server, http::Extensions::new());
+    let mut listener = crate::host::silent(&host.server, http::Extensions::new());
     let wish = json!({
         "notifications": { "toolsListChanged": true, "resourcesListChanged": true, "promptsListChanged": true },
         "_meta": {
@@ -270,14 +271,16 @@ async fn what_is_refused_leaves_nothing_behind() {
 async fn a_running_server_notices_what_a_command_does() {
     let host = Host::new().await;
     let mut client = host.user().await;
-    let source = Source::Manifest(manifest("trouble", &[]));
-    mcp_apps::install(&host.options, wanted(source)).await.unwrap();
+    let source = AppSource::Manifest(manifest("trouble", &[]));
+    mcp_apps::install(&host.options, request_for(source))
+        .await
+        .unwrap();
     client.notice("notifications/tools/list_changed").await;
     assert_eq!(
-        client.said("trouble_echo", json!({ "text": "noticed" })).await,
+        client.text_of("trouble_echo", json!({ "text": "noticed" })).await,
         "noticed"
     );
-    let notices = mcp_apps::notices(&host.options).unwrap();
+    let notices = mcp_apps::statuses(&host.options).unwrap();
     assert_eq!(
         (notices.len(), notices[0].state.as_str(), notices[0].server),
         (1, "running", std::process::id())
@@ -286,7 +289,7 @@ async fn a_running_server_notices_what_a_command_does() {
     mcp_apps::remove(&host.options, "trouble").unwrap();
     client.notice("notifications/tools/list_changed").await;
     assert!(client.tools().await.is_empty());
-    until(|| mcp_apps::notices(&host.options).unwrap().is_empty()).await;
+    until(|| mcp_apps::statuses(&host.options).unwrap().is_empty()).await;
     assert!(
         !std::path::Path::new(&format!("/proc/{process}")).exists(),
         "its process is gone"
@@ -309,7 +312,7 @@ async fn apps_survive_the_server_and_are_listed_from_its_first_moment() {
     assert!(client.tools().await.contains(&"trouble_echo".to_owned()));
     // It may still be starting: the call waits for it.
     assert_eq!(
-        client.said("trouble_echo", json!({ "text": "back" })).await,
+        client.text_of("trouble_echo", json!({ "text": "back" })).await,
         "back"
     );
     second.apps.close().await;
@@ -331,7 +334,7 @@ async fn secrets_of_an_installation_stay_on_the_shelf() {
     );
     assert!(
         admin
-            .said("trouble_environment", json!({}))
+            .text_of("trouble_environment", json!({}))
             .await
             .contains("API_KEY=sesame")
     );
@@ -380,12 +383,12 @@ async fn an_app_whose_record_was_torn_can_be_removed_or_installed_again() {
 #[derive(Clone, Default)]
 struct Admitted(std::sync::Arc<std::sync::Mutex<std::collections::BTreeMap<String, bool>>>);
 
-impl mcp_apps::House for Admitted {
-    fn check(&self, _: &mcp_server::Context, _: mcp_apps::Act) -> Result<(), refusal::Refusal> {
+impl mcp_apps::HostPolicy for Admitted {
+    fn check(&self, _: &mcp_server::Context, _: mcp_apps::AppOperation) -> Result<(), refusal::Refusal> {
         Ok(())
     }
 
-    fn admit(&self, tool: &str, only_reads: bool) {
+    fn tool_added(&self, tool: &str, only_reads: bool) {
         self.0.lock().unwrap().insert(tool.to_owned(), only_reads);
     }
 }
@@ -405,7 +408,7 @@ async fn an_app_does_not_open_its_tools_to_readers_by_its_own_word() {
         .await
         .unwrap();
     for name in ["trusted", "other"] {
-        apps.install(wanted(Source::Manifest(manifest(name, &[]))))
+        apps.install(request_for(AppSource::Manifest(manifest(name, &[]))))
             .await
             .unwrap();
     }

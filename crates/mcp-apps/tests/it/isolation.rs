@@ -32,7 +32,7 @@ async fn an_app_killed_a_hundred_times_fails_no_call_to_another() {
     });
     let mut killed = 0;
     while killed < 100 {
-        let notices = mcp_apps::notices(&host.options).unwrap();
+        let notices = mcp_apps::statuses(&host.options).unwrap();
         let mortal = notices
             .iter()
             .find(|notice| notice.app == "mortal")
@@ -43,8 +43,8 @@ async fn an_app_killed_a_hundred_times_fails_no_call_to_another() {
         {
             killed += 1;
             let is_new =
-                |notice: &mcp_apps::Notice| notice.app == "mortal" && notice.process != Some(process);
-            crate::host::until(|| mcp_apps::notices(&host.options).unwrap().iter().any(is_new)).await;
+                |notice: &mcp_apps::AppStatus| notice.app == "mortal" && notice.process != Some(process);
+            crate::host::until(|| mcp_apps::statuses(&host.options).unwrap().iter().any(is_new)).await;
         } else {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -86,7 +86,9 @@ async fn apps_that_hang_crash_and_flood_delay_nobody_else() {
     let began = Instant::now();
     for n in 0..200 {
         assert_eq!(
-            client.said("steady_echo", json!({ "text": n.to_string() })).await,
+            client
+                .text_of("steady_echo", json!({ "text": n.to_string() }))
+                .await,
             n.to_string()
         );
     }
@@ -97,7 +99,7 @@ async fn apps_that_hang_crash_and_flood_delay_nobody_else() {
     );
     assert_eq!(
         client
-            .said("noisy_echo", json!({ "text": "through the noise" }))
+            .text_of("noisy_echo", json!({ "text": "through the noise" }))
             .await,
         "through the noise"
     );
@@ -118,7 +120,7 @@ async fn an_app_that_eats_too_much_ends_and_nobody_else_does() {
     host.install("greedy", &[]).await;
     let mut client = host.user().await;
     assert_eq!(
-        client.said("greedy_eat", json!({ "bytes": 1 << 20 })).await,
+        client.text_of("greedy_eat", json!({ "bytes": 1 << 20 })).await,
         (1 << 20).to_string()
     );
     assert_eq!(
@@ -136,7 +138,7 @@ async fn an_app_sees_only_the_variables_it_is_given() {
     })
     .await;
     host.install("trouble", &[]).await;
-    let seen = host.user().await.said("trouble_environment", json!({})).await;
+    let seen = host.user().await.text_of("trouble_environment", json!({})).await;
     assert_eq!(seen, "LANG=C.UTF-8\n");
 }
 
@@ -154,7 +156,7 @@ async fn what_an_app_starts_at_once_is_limited_as_well() {
     let config = &mut quick["server"]["mcp_config"];
     *config = json!({ "command": "/bin/sh", "args": ["-c", script, crate::host::troublemaker()] });
     host.apps
-        .install(crate::host::wanted(mcp_apps::Source::Manifest(quick)))
+        .install(crate::host::request_for(mcp_apps::AppSource::Manifest(quick)))
         .await
         .unwrap();
     let limits = std::fs::read_to_string(noted.path()).unwrap();

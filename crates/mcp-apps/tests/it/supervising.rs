@@ -28,7 +28,7 @@ async fn a_crashed_app_costs_its_call_and_is_started_again() {
     {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let notices = mcp_apps::notices(&host.options).unwrap();
+    let notices = mcp_apps::statuses(&host.options).unwrap();
     assert_eq!((notices[0].state.as_str(), notices[0].restarts), ("running", 1));
 }
 
@@ -46,7 +46,7 @@ async fn an_app_that_hangs_is_ended_and_started_again() {
     let mut client = host.user().await;
     assert_eq!(refusal(&client.call("trouble_hang", json!({})).await), 1069);
     until(|| {
-        mcp_apps::notices(&host.options)
+        mcp_apps::statuses(&host.options)
             .unwrap()
             .first()
             .is_some_and(|notice| notice.restarts == 1)
@@ -54,7 +54,7 @@ async fn an_app_that_hangs_is_ended_and_started_again() {
     .await;
     host.until("trouble", "running").await;
     assert_eq!(
-        client.said("trouble_echo", json!({ "text": "awake" })).await,
+        client.text_of("trouble_echo", json!({ "text": "awake" })).await,
         "awake"
     );
 }
@@ -79,10 +79,10 @@ async fn an_app_that_no_longer_starts_is_tried_again_and_says_why() {
         options.limits.start_timeout_ms = 200;
         let again = Host::on(options).await;
         again.until("trouble", "backing-off").await;
-        let notice = mcp_apps::notices(&again.options).unwrap().remove(0);
-        until(|| mcp_apps::notices(&again.options).unwrap()[0].restarts > notice.restarts).await;
+        let notice = mcp_apps::statuses(&again.options).unwrap().remove(0);
+        until(|| mcp_apps::statuses(&again.options).unwrap()[0].restarts > notice.restarts).await;
         again.until("trouble", "backing-off").await;
-        let notice = mcp_apps::notices(&again.options).unwrap().remove(0);
+        let notice = mcp_apps::statuses(&again.options).unwrap().remove(0);
         if let Some(problem) = notice.problem {
             assert!(problem.contains(words), "{problem}");
         }
@@ -96,10 +96,10 @@ async fn what_an_app_gains_or_loses_while_it_runs_is_listed_and_told() {
     let host = Host::new().await;
     host.install("trouble", &[]).await;
     let mut client = host.user().await;
-    client.said("trouble_grow", json!({})).await;
+    client.text_of("trouble_grow", json!({})).await;
     client.notice("notifications/tools/list_changed").await;
     assert!(client.tools().await.contains(&"trouble_extra".to_owned()));
-    client.said("trouble_shrink", json!({})).await;
+    client.text_of("trouble_shrink", json!({})).await;
     client.notice("notifications/tools/list_changed").await;
     assert!(!client.tools().await.contains(&"trouble_extra".to_owned()));
 }
@@ -116,14 +116,14 @@ async fn whatever_an_app_started_ends_with_it() {
     host.install("crashing", &[]).await;
     host.install("staying", &["stay"]).await;
     let mut client = host.user().await;
-    let of_crashing = client.said("crashing_child", json!({})).await;
-    let of_staying = client.said("staying_child", json!({})).await;
+    let of_crashing = client.text_of("crashing_child", json!({})).await;
+    let of_staying = client.text_of("staying_child", json!({})).await;
     assert!(exists(&of_crashing) && exists(&of_staying));
     client.call("crashing_crash", json!({})).await;
     until(|| !exists(&of_crashing)).await;
     assert!(exists(&of_staying), "another app's processes are left alone");
     // This one does not end when its input does; it is made to.
-    let notices = mcp_apps::notices(&host.options).unwrap();
+    let notices = mcp_apps::statuses(&host.options).unwrap();
     let process = notices
         .iter()
         .find(|notice| notice.app == "staying")
@@ -145,13 +145,13 @@ async fn what_a_killed_server_left_behind_is_ended_by_the_next() {
     let host = Host::new().await;
     host.install("trouble", &[]).await;
     until(|| {
-        mcp_apps::notices(&host.options)
+        mcp_apps::statuses(&host.options)
             .unwrap()
             .first()
             .is_some_and(|notice| notice.process.is_some())
     })
     .await;
-    let mut notice = mcp_apps::notices(&host.options).unwrap().remove(0);
+    let mut notice = mcp_apps::statuses(&host.options).unwrap().remove(0);
     host.apps.close().await;
     // Two processes that a server, now dead, would have left: one is what was noted, one has only its number.
     let mut left = std::process::Command::new("sleep");

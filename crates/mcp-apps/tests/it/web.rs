@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_apps::Source;
+use mcp_apps::AppSource;
 use mcp_protocol::ToolResult;
 use mcp_server::streamable_http::{HttpSettings, McpService};
 use mcp_server::{Info, Server, Stop, Tool};
@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::host::{Host, refusal, wanted};
+use crate::host::{Host, refusal, request_for};
 
 fn server() -> Server {
     let server = Server::builder(Info::new("Far Away!", "3.1.4")).build();
@@ -30,8 +30,8 @@ async fn serve(server: &Server, at: &str) -> (String, JoinHandle<()>) {
     (address, task)
 }
 
-fn at(address: &str) -> Source {
-    Source::Url {
+fn at(address: &str) -> AppSource {
+    AppSource::Url {
         url: format!("http://{address}/mcp"),
         headers: BTreeMap::from([("X-Key".to_owned(), "sesame".to_owned())]),
     }
@@ -42,7 +42,7 @@ async fn a_server_elsewhere_is_an_app_and_its_changes_are_followed() {
     let far = server();
     let (address, _task) = serve(&far, "127.0.0.1:0").await;
     let host = Host::new().await;
-    let listed = host.apps.install(wanted(at(&address))).await.unwrap();
+    let listed = host.apps.install(request_for(at(&address))).await.unwrap();
     assert_eq!(
         (listed.name.as_str(), listed.record.manifest.version.as_str()),
         ("far-away", "3.1.4")
@@ -56,7 +56,7 @@ async fn a_server_elsewhere_is_an_app_and_its_changes_are_followed() {
     far.add_tool(Tool::ready("new", "New.", |_| Ok(ToolResult::text("new"))))
         .unwrap();
     client.notice("notifications/tools/list_changed").await;
-    assert_eq!(client.said("far-away_new", json!({})).await, "new");
+    assert_eq!(client.text_of("far-away_new", json!({})).await, "new");
     host.apps.close().await;
 }
 
@@ -70,11 +70,11 @@ async fn a_server_elsewhere_that_goes_and_comes_back_is_found_again() {
         options.limits.breaker.pause_ms = 100;
     })
     .await;
-    let mut wish = wanted(at(&address));
+    let mut wish = request_for(at(&address));
     wish.name = Some("far".to_owned());
     host.apps.install(wish).await.unwrap();
     let mut client = host.user().await;
-    assert_eq!(client.said("far_echo", json!({ "text": "1" })).await, "1");
+    assert_eq!(client.text_of("far_echo", json!({ "text": "1" })).await, "1");
     task.abort();
     let _ = task.await;
     far.drain().await;

@@ -28,13 +28,13 @@ pub(crate) fn measure() -> Result<Vec<Figure>, Box<dyn Error>> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let (mut few, mut many) = (Place::new(FEW, 1).await?, Place::new(MANY, 1).await?);
+        let (mut few, mut many) = (Fixture::new(FEW, 1).await?, Fixture::new(MANY, 1).await?);
         let [few, many] = in_turn(&mut few, &mut many).await?;
         let mut figures = vec![
             Figure::new("tools/call among 10 tools", few, "/s", "for comparison"),
             Figure::new("tools/call among 100,000 tools", many, "/s", "≥ 0.7 of it"),
         ];
-        let (mut few, mut many) = (Place::new(1, FEW).await?, Place::new(1, MANY).await?);
+        let (mut few, mut many) = (Fixture::new(1, FEW).await?, Fixture::new(1, MANY).await?);
         let [few, many] = in_turn(&mut few, &mut many).await?;
         figures.extend([
             Figure::new("tools/call in one of 10 sessions", few, "/s", "for comparison"),
@@ -45,13 +45,13 @@ pub(crate) fn measure() -> Result<Vec<Figure>, Box<dyn Error>> {
 }
 
 /// A server with so many tools and so many sessions.
-struct Place {
+struct Fixture {
     service: McpService,
     tools: usize,
     sessions: Vec<String>,
 }
 
-impl Place {
+impl Fixture {
     async fn new(tools: usize, sessions: usize) -> Result<Self, Box<dyn Error>> {
         let settings = Settings {
             limits: Limits {
@@ -65,7 +65,7 @@ impl Place {
             .build();
         let tool = |at| Tool::ready(name(at), "Says hello.", |_| Ok(ToolResult::text("hello")));
         server.add_tools((0..tools).map(tool).collect())?;
-        let mut place = Self {
+        let mut fixture = Self {
             service: McpService::new(&server, HttpSettings::default()),
             tools,
             sessions: Vec::with_capacity(sessions),
@@ -75,11 +75,11 @@ impl Place {
         let hello =
             json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
         for _ in 0..sessions {
-            let response = place.service.call(request(None, hello.clone())?).await?;
+            let response = fixture.service.call(request(None, hello.clone())?).await?;
             let id = response.headers().get("mcp-session-id").ok_or("no session")?;
-            place.sessions.push(id.to_str()?.to_owned());
+            fixture.sessions.push(id.to_str()?.to_owned());
         }
-        Ok(place)
+        Ok(fixture)
     }
 
     /// Calls a second.
@@ -110,7 +110,7 @@ impl Place {
 }
 
 /// Both in turn; the middle of the rounds of each.
-async fn in_turn(few: &mut Place, many: &mut Place) -> Result<[f64; 2], Box<dyn Error>> {
+async fn in_turn(few: &mut Fixture, many: &mut Fixture) -> Result<[f64; 2], Box<dyn Error>> {
     let mut rates = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         rates[0].push(few.rate().await?);

@@ -2,7 +2,7 @@
 //! against the official SDK, and HTTP beside a bare axum route.
 //!
 //! Build all examples in release first, then run this one; it finds the others beside itself:
-//! `cargo build --release -p mcp-server --examples && cargo run --release -p mcp-server --example drive`
+//! `cargo build --profile dist -p mcp-server --examples && cargo run --profile dist -p mcp-server --example drive`
 //!
 //! `--messages N` sets the length of a run, `--only access` measures one part, `--json FILE` writes the figures to a file,
 //! too.

@@ -1,6 +1,5 @@
 //! How a question travels: as a request to the client, through the task the call became, or as an input-required result.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use mcp_protocol::{Ask, InputRequired, RpcError};
@@ -88,7 +87,7 @@ impl Context {
 
     /// What was asked before the work became a task is known; the rest is asked through the task.
     async fn ask_in_task(&self, task: &Task, asks: Vec<(&str, Ask)>) -> Map<String, Value> {
-        let (mut answers, open) = match &mut *self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner) {
+        let (mut answers, open) = match &mut *self.0.rounds.lock() {
             Some(rounds) => rounds.sort_out(asks),
             None => (Map::new(), asks),
         };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::server::context::Context;
 use crate::server::tool::Stop;
-use mcp_protocol::{Ask, Elicited, Form, RpcError, notification};
+use mcp_protocol::{Ask, Elicited, Form, RpcCode, RpcError, notification};
 
 /// Attempts a question may ask for, whatever a client wishes.
 const MAX_ATTEMPTS: usize = 10;
@@ -106,7 +106,7 @@ impl Context {
             format!("this needs the person to visit a page first: {message}"),
         )
         .hint("Show the page to the person, then send the request again.");
-        Err(RpcError::numbered(-32042, refusal)
+        Err(RpcError::numbered(RpcCode::UrlElicitationRequired, refusal)
             .with("elicitations", vec![ask.params()])
             .into())
     }

@@ -15,10 +15,11 @@ pub use strategy::{SamplingSettings, Strategy};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use strategy::Seen;
@@ -168,7 +169,7 @@ impl Sampler {
 
     /// How many questions of all accounts are open, and how many wait for their turn.
     pub fn load(&self) -> (usize, usize) {
-        let lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = self.0.lanes.lock();
         lanes.values().fold((0, 0), |(running, queued), lane| {
             let state = lane.lock();
             (running + state.running, queued + state.queued)
@@ -180,7 +181,7 @@ impl Sampler {
     //# Rate, queue and strategy MUST be kept for each account by itself: a client that does not answer MUST NOT slow the questions to others.
     fn lane(&self, cx: &Context) -> Arc<Lane> {
         let key = cx.account();
-        let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.0.lanes.lock();
         if let Some(lane) = lanes.get(key) {
             return lane.clone();
         }
@@ -331,7 +332,7 @@ impl Lane {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,21 +1,23 @@
 //! `tools/call` that becomes a task, and `tasks/*` in both forms.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::{Incoming, Job, JobBody, Routed, serve};
-use crate::cancel::Cancel;
+use crate::cancel::CancellationToken;
 use crate::server::context::Call;
 use crate::server::tool::Registered;
 use crate::server::waits::Waits;
 use crate::session::Session;
 use crate::task::Task;
 use mcp_protocol::{
-    Arguments, Ask, Cursor, Fields, InputRequired, InputRounds, Outcome, ResultType, RpcError,
+    Arguments, Ask, Cursor, Fields, InputRequired, InputRounds, Outcome, ResultType, RpcCode, RpcError,
     TASKS_EXTENSION, TaskSupport, Terms, missing_capability,
 };
 
@@ -23,7 +25,7 @@ const LIST: &str = "tasks/list";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// A task that is to be made, and what the request said about it.
-pub(super) struct Wanted {
+pub(super) struct TaskRequest {
     ttl_ms: Option<u64>,
     meta: Option<Box<str>>,
     progress_token: Option<Box<str>>,
@@ -32,12 +34,12 @@ pub(super) struct Wanted {
 /// Whether a call becomes a task: by the client's wish in the first form, by its abilities in the second.
 //= specs/mcp-server.md#tasks
 //# A call MUST become a task only when the tool allows it and the client asked for it or declared that it can follow tasks.
-pub(super) fn wanted(
+pub(super) fn requested(
     incoming: &Incoming<'_>,
     registered: &Registered,
     fields: &Fields<'_>,
     terms: &Terms,
-) -> Result<Option<Wanted>, RpcError> {
+) -> Result<Option<TaskRequest>, RpcError> {
     let (support, offered) = (registered.tool.task_support, incoming.core.settings.offers.tasks);
     let by_extension = terms.version.has_task_extension();
     let asked = match by_extension {
@@ -53,7 +55,7 @@ pub(super) fn wanted(
             let ttl = Fields::of(fields.raw("task")).unwrap_or_default();
             let meta = fields.raw("_meta");
             let progress_token = Fields::of(meta)?.raw("progressToken");
-            Ok(Some(Wanted {
+            Ok(Some(TaskRequest {
                 ttl_ms: ttl.decode("ttl")?,
                 meta: meta.map(Into::into),
                 progress_token: progress_token.map(Into::into),
@@ -67,7 +69,7 @@ pub(super) fn start(
     incoming: &Incoming<'_>,
     registered: &Arc<Registered>,
     arguments: Arguments,
-    wanted: Wanted,
+    wanted: TaskRequest,
     terms: &Terms,
     mut rounds: Option<Box<InputRounds>>,
 ) -> Result<Routed, RpcError> {
@@ -105,7 +107,7 @@ pub(super) fn start(
 fn task_call(
     incoming: &Incoming<'_>,
     task: &Arc<Task>,
-    wanted: Wanted,
+    wanted: TaskRequest,
     terms: &Terms,
     rounds: Option<Box<InputRounds>>,
 ) -> Call {
@@ -117,7 +119,7 @@ fn task_call(
         batch: None,
         terms: terms.clone(),
         id: format!("\"{}\"", task.id).into(),
-        cancel: Cancel::default(),
+        cancel: CancellationToken::default(),
         progress_token: wanted.progress_token,
         meta: wanted.meta,
         weight: 0,
@@ -169,7 +171,7 @@ pub(super) fn result(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<Rou
     let ttl = task.ttl();
     let run = move |_cx| {
         async move {
-            let mut result = task.settled().await?;
+            let mut result = task.finished().await?;
             let meta = result.entry("_meta").or_insert_with(|| json!({}));
             meta[RELATED] = json!({ "taskId": task.id });
             Ok(Outcome::object(result))
@@ -248,7 +250,7 @@ fn owner(session: &Session) -> &str {
 
 fn not_as_task(name: &str, problem: &str) -> RpcError {
     RpcError::numbered(
-        -32601,
+        RpcCode::MethodNotFound,
         Refusal::new(Code::ProtocolError, format!("the tool {name:?} {problem}")),
     )
 }

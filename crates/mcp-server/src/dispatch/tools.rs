@@ -13,8 +13,8 @@ use crate::server::guard::Access;
 use crate::server::registry::{Snapshot, list_text};
 use crate::server::tool::{Handler, Registered, Stop};
 use mcp_protocol::{
-    Arguments, Fields, Outcome, RpcError, TaskSupport, Terms, ToolResult, arguments as decode_arguments,
-    envelope::Request,
+    Arguments, Fields, Outcome, RpcCode, RpcError, TaskSupport, Terms, ToolResult,
+    arguments as decode_arguments, envelope::Request,
 };
 
 // Fulfils 002 Req-Tool-001
@@ -54,10 +54,10 @@ pub(super) fn call(
         Err(refusal) if terms.version.faults_are_results() => {
             return Ok(Routed::Now(Outcome::tool(ToolResult::failed(&refusal))));
         }
-        Err(refusal) => return Err(RpcError::numbered(-32602, refusal)),
+        Err(refusal) => return Err(RpcError::numbered(RpcCode::InvalidParams, refusal)),
     };
     let rounds = incoming.rounds(terms, fields, || format!("tools/call {name}"))?;
-    if let Some(task) = tasks::wanted(incoming, registered, fields, terms)? {
+    if let Some(task) = tasks::requested(incoming, registered, fields, terms)? {
         return tasks::start(incoming, registered, arguments, task, terms, rounds);
     }
     if let (Handler::Ready(run), true) = (registered.handler(), runs_inline(incoming, registered)) {

@@ -57,24 +57,24 @@ impl Server {
     /// Serves `roots/list`, `roots/add` and `roots/remove` over a set of roots. Declare the family `roots` under
     /// [`Settings::experimental`](crate::Settings::experimental).
     pub fn serve_roots(&self, roots: &Arc<RootSet>, keeper: impl RootKeeper) {
-        let desk = Arc::new(Desk {
+        let methods = Arc::new(RootMethods {
             roots: roots.clone(),
             keeper: Box::new(keeper),
             changing: Mutex::new(()),
         });
-        let listing = desk.clone();
+        let listing = methods.clone();
         self.add_method(CustomMethod::new("roots/list", move |cx, _params| {
-            let desk = listing.clone();
-            async move { desk.list(&cx) }
+            let methods = listing.clone();
+            async move { methods.list(&cx) }
         }));
-        let adding = desk.clone();
+        let adding = methods.clone();
         self.add_method(CustomMethod::new("roots/add", move |cx, params| {
-            let desk = adding.clone();
-            async move { desk.add(&cx, &params).await }
+            let methods = adding.clone();
+            async move { methods.add(&cx, &params).await }
         }));
         self.add_method(CustomMethod::new("roots/remove", move |cx, params| {
-            let desk = desk.clone();
-            async move { desk.remove(&cx, &params).await }
+            let methods = methods.clone();
+            async move { methods.remove(&cx, &params).await }
         }));
     }
 
@@ -88,14 +88,14 @@ impl Server {
     }
 }
 
-struct Desk {
+struct RootMethods {
     roots: Arc<RootSet>,
     keeper: Box<dyn RootKeeper>,
     /// One change after the other, so that what is kept and what is served stay the same.
     changing: Mutex<()>,
 }
 
-impl Desk {
+impl RootMethods {
     // Fulfils 002 Req-Root-001
     //= specs/mcp-server.md#roots
     //# `roots/list` MUST name every root with its address, its name, its description when it has one, and whether it is managed.

@@ -4,9 +4,10 @@
 //! greeting a client costs a look-up.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::settings::Settings;
@@ -17,7 +18,7 @@ const MAX_KEPT: usize = 1_024;
 /// The family of prompts that clients add.
 const PROMPT_CREATION: (&str, &str) = ("prompts/create", "1.0.0");
 
-type Kept = HashMap<(Version, Option<String>), Arc<Value>>;
+type DeclarationCache = HashMap<(Version, Option<String>), Arc<Value>>;
 
 /// The families outside MCP that are declared now, and the objects made of them.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Capabilities {
 #[derive(Debug)]
 struct State {
     families: BTreeMap<String, String>,
-    kept: Kept,
+    kept: DeclarationCache,
 }
 
 impl Capabilities {
@@ -41,7 +42,7 @@ impl Capabilities {
         Self {
             state: Mutex::new(State {
                 families,
-                kept: Kept::new(),
+                kept: DeclarationCache::new(),
             }),
             made: AtomicU64::new(0),
         }
@@ -109,7 +110,7 @@ impl Capabilities {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

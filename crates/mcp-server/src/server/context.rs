@@ -1,12 +1,13 @@
 //! What a handler may touch while it serves one request.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use refusal::Refusal;
 use serde_json::{Map, Value, json};
 
-use crate::cancel::Cancel;
+use crate::cancel::CancellationToken;
 use crate::rate_meter::Meter;
 use crate::server::Server;
 use crate::server::core::Core;
@@ -34,7 +35,7 @@ pub(crate) struct Call {
     pub(crate) batch: Option<Arc<Batch>>,
     pub(crate) terms: Terms,
     pub(crate) id: Box<str>,
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: CancellationToken,
     /// The client's token for progress, as it was written.
     pub(crate) progress_token: Option<Box<str>>,
     /// `_meta` of the request, as it was written.
@@ -56,12 +57,12 @@ pub(crate) struct Call {
 impl Context {
     /// True once the client cancelled the request or the server gave it up.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancel.is_raised()
+        self.0.cancel.is_cancelled()
     }
 
     /// Waits until the request is cancelled; for work the runtime cannot drop, such as a thread.
     pub async fn cancelled(&self) {
-        self.0.cancel.raised().await;
+        self.0.cancel.cancelled().await;
     }
 
     /// The client's own words about itself.
@@ -226,7 +227,7 @@ impl Context {
 
     /// Looks at the rounds of this request, where it has any.
     pub(crate) fn with_rounds<T>(&self, f: impl FnOnce(&mut InputRounds) -> T) -> Option<T> {
-        let mut rounds = self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rounds = self.0.rounds.lock();
         rounds.as_deref_mut().map(f)
     }
 }
@@ -257,7 +258,7 @@ impl Call {
     /// Its work begins now; false when it was given up before.
     pub(crate) fn begin(&self) -> bool {
         self.begun.store(true, Ordering::Release);
-        !self.cancel.is_raised()
+        !self.cancel.is_cancelled()
     }
 
     fn leave(&self) {
@@ -284,7 +285,7 @@ impl RunningRequest for Call {
     }
 
     fn cancel(&self) {
-        self.cancel.raise();
+        self.cancel.cancel();
     }
 
     fn can_be_abandoned(&self) -> bool {
@@ -292,13 +293,13 @@ impl RunningRequest for Call {
     }
 
     fn end(&self, outcome: Result<Outcome, RpcError>) {
-        self.cancel.raise();
+        self.cancel.cancel();
         self.hand_over(outcome);
     }
 
     fn abandon(&self) {
         self.core.broker.unlisten(self);
-        self.cancel.raise();
+        self.cancel.cancel();
         if let Some(batch) = &self.batch {
             batch.skip();
         } else if let MessageSink::Stream(stream) = &self.sink {

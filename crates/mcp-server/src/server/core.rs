@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::cancel::Cancel;
+use crate::cancel::CancellationToken;
 use crate::random::{now_ms, random_id, random_key};
 use crate::resource_cache::ResourceCache;
 use crate::server::answered::OnAnswered;
@@ -60,7 +60,7 @@ pub(crate) struct Core {
     pub(crate) sessions: SessionTable,
     pub(crate) quotas: AccountQuotas,
     pub(crate) signer: Signer,
-    pub(crate) stopping: Cancel,
+    pub(crate) stopping: CancellationToken,
     pub(crate) on_notification: Option<Hear>,
     pub(crate) on_elicited: Option<Arc<OnElicited>>,
     pub(crate) on_answered: Option<Arc<OnAnswered>>,
@@ -121,7 +121,7 @@ impl Core {
             signer: Signer::new(settings.signing_key.unwrap_or_else(random_key)),
             broker: Broker::default(),
             quotas: AccountQuotas::default(),
-            stopping: Cancel::default(),
+            stopping: CancellationToken::default(),
             draining: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             fewer: Notify::new(),

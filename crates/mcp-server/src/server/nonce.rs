@@ -4,11 +4,11 @@
 //! that holds for one process. Where several share their clients, they must share this too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use refusal::{Code, Refusal};
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ impl NonceStore for MemoryNonces {
 
 impl MemoryNonces {
     fn claim_at(&self, nonce: &str, keep: Duration, now: Instant) -> Result<bool, Refusal> {
-        let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut claimed = self.0.lock();
         if claimed.len() >= MAX_NONCES {
             claimed.retain(|_, until| *until > now);
         }

@@ -3,7 +3,7 @@
 //! The array as a whole has the limit of one answer. Once it is reached, what is still to be answered says so instead
 //! of what was asked for, and what has not begun does not begin.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use refusal::{Code, Refusal};
 
@@ -119,7 +119,7 @@ impl Batch {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Write-behind of sessions: those whose record is dirty are collected, and written together a moment later.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use tokio::sync::Notify;
 
@@ -12,12 +12,12 @@ pub(crate) struct DirtySessions {
 
 impl DirtySessions {
     pub(crate) fn add(&self, id: Box<str>) {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        self.ids.lock().push(id);
         self.some.notify_one();
     }
 
     pub(crate) fn take(&self) -> Vec<Box<str>> {
-        std::mem::take(&mut *self.ids.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.ids.lock())
     }
 
     /// Waits until there is something to save, or the server is gone.

@@ -7,10 +7,11 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_protocol::{Outcome, RpcError};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::Session;
@@ -106,7 +107,7 @@ impl InFlight {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<Entry>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a session knows of the roots its client declares: asked for when they are first needed, kept until they change.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::root_dirs::RootDirs;
 
@@ -35,6 +37,6 @@ impl SessionRoots {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, (u32, Option<Declared>)> {
-        self.declared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.declared.lock()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use refusal::Refusal;
 
 use crate::changes::ChangeSet;
@@ -46,14 +46,14 @@ pub struct SessionRecord {
 /// A subscription to a resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subscription {
-    /// Its address as the client wrote it, which is told.
+    /// The URI as the client wrote it; notifications name it like that.
     pub uri: String,
-    /// What news of it are told under, whatever it is called by whom.
+    /// The topic its changes are published under, whichever URI a client uses for it.
     pub topic: String,
 }
 
 impl Subscription {
-    /// A resource whose news are told under its address.
+    /// A subscription whose topic is the URI itself.
     pub fn at(uri: impl Into<String>) -> Self {
         let uri = uri.into();
         Self {
@@ -207,9 +207,7 @@ impl<T> Sharded<T> {
 
     /// One piece after the other, for chores that walk over all.
     pub(crate) fn at(&self, index: usize) -> MutexGuard<'_, HashMap<IndexKey<Box<str>>, T>> {
-        self.shards[index % SHARDS]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shards[index % SHARDS].lock()
     }
 
     pub(crate) const fn pieces(&self) -> usize {

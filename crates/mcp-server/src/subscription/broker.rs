@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use mcp_protocol::{Outcome, notification};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use super::Filter;
@@ -369,5 +370,5 @@ fn key(session: &Arc<Session>) -> usize {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

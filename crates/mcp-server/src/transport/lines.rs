@@ -1,7 +1,5 @@
 //! Messages as lines over any pair of byte streams: pipes, sockets, memory.
 
-mod buffer;
-
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +9,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::UnixListener;
 
 pub use crate::session::outbox::Outbox;
-pub use buffer::{Line, LineBuffer};
+pub use mcp_protocol::{Line, LineBuffer};
 
 use crate::dispatch::{self, Disposition, Ending, Incoming};
 use crate::server::Server;
 use crate::server::core::Core;
 use crate::session::Session;
 use crate::session::sink::MessageSink;
-use mcp_protocol::{RpcError, envelope};
+use mcp_protocol::{RpcCode, RpcError, envelope};
 use refusal::{Code, Refusal};
 
 /// How many bytes of answers gather before they are handed to the writer.
@@ -72,7 +70,7 @@ pub async fn serve_unix(server: &Server, listener: UnixListener) -> io::Result<(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted?,
-            () = server.0.stopping.raised() => return Ok(()),
+            () = server.0.stopping.cancelled() => return Ok(()),
         };
         let (reader, writer) = accepted.0.into_split();
         let server = server.clone();
@@ -128,7 +126,7 @@ impl Connection<'_> {
         let space = buffer.space(READ_BYTES);
         tokio::select! {
             read = reader.read_buf(space) => read,
-            () = self.core.stopping.raised() => Ok(0),
+            () = self.core.stopping.cancelled() => Ok(0),
             () = self.outbox.closed() => Ok(0),
         }
     }
@@ -273,7 +271,7 @@ pub fn id_of_cut(start: &[u8]) -> Option<&str> {
 
 fn unsupported_encoding() -> RpcError {
     RpcError::numbered(
-        -32700,
+        RpcCode::ParseError,
         Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8"),
     )
 }

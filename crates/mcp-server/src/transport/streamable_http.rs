@@ -32,7 +32,7 @@ pub struct HttpSettings {
     /// Hosts a request may be addressed to, without a port or with one; `None` allows all. Protects servers on a
     /// developer's machine from web pages that point a name at it.
     pub allowed_hosts: Option<Vec<String>>,
-    /// Origins a browser's request may come from, detached_context the allowed hosts' own.
+    /// Origins a browser's request may come from, beside the allowed hosts' own.
     pub allowed_origins: Vec<String>,
     /// Serve requests of the handshake era that come without a session, each for itself.
     pub sessionless: bool,

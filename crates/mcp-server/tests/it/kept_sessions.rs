@@ -16,12 +16,12 @@ const UPDATED: &str = "notifications/resources/updated";
 
 /// A store several servers share, and the history they follow: address by number.
 #[derive(Default)]
-struct Shelf {
+struct SharedStore {
     records: Mutex<HashMap<String, SessionRecord>>,
     history: Mutex<Vec<String>>,
 }
 
-impl Shelf {
+impl SharedStore {
     /// Something happens; gives the news of it.
     fn happen(&self, uri: &str) -> ChangeSet {
         let mut history = self.history.lock().unwrap();
@@ -40,7 +40,7 @@ impl Shelf {
     }
 }
 
-impl SessionStore for Shelf {
+impl SessionStore for SharedStore {
     fn add(&self, record: SessionRecord, _: usize) -> BoxFuture<'_, Result<Vec<String>, Refusal>> {
         self.records.lock().unwrap().insert(record.id.clone(), record);
         std::future::ready(Ok(Vec::new())).boxed()
@@ -92,15 +92,15 @@ impl SessionStore for Shelf {
     }
 }
 
-/// A process: a server on the shelf.
-fn process(shelf: &Arc<Shelf>, change: impl FnOnce(&mut Settings)) -> Http {
+/// A process: a server on the store.
+fn process(store: &Arc<SharedStore>, change: impl FnOnce(&mut Settings)) -> Http {
     let mut settings = Settings::default();
     change(&mut settings);
     let server = Server::builder(Info::new("test", "1.0.0"))
         .settings(settings)
-        .session_store(shelf.clone())
+        .session_store(store.clone())
         .build();
-    server.begin_at(shelf.history.lock().unwrap().len() as u64);
+    server.begin_at(store.history.lock().unwrap().len() as u64);
     for name in ["a", "b", "c"] {
         let resource = mcp_server::Resource::new(
             format!("test:///{name}"),
@@ -156,22 +156,22 @@ async fn updated(stream: &mut Events) -> (String, String) {
 //# and MUST be told what happened while it lived nowhere.
 #[tokio::test]
 async fn a_session_comes_back_with_what_it_was_not_told() {
-    let shelf = Arc::new(Shelf::default());
-    let mut first = process(&shelf, |_| {});
+    let store = Arc::new(SharedStore::default());
+    let mut first = process(&store, |_| {});
     let session = first.open().await;
     first.session = Some(session.clone());
     watch(&mut first, "a").await;
     watch(&mut first, "b").await;
     ask(&mut first, "logging/setLevel", json!({ "level": "error" })).await;
     // Told while nobody reads: one of the history, one of the moment.
-    first.server.publish(shelf.happen("test:///a"));
+    first.server.publish(store.happen("test:///a"));
     first.server.list_changed(List::Tools);
     first.server.drain().await;
     drop(first);
     // Nobody lives.
-    shelf.happen("test:///b");
-    shelf.happen("test:///c");
-    let mut second = process(&shelf, |_| {});
+    store.happen("test:///b");
+    store.happen("test:///c");
+    let mut second = process(&store, |_| {});
     second.session = Some(session.clone());
     let mut stream = second.stream(&[]).await;
     let mut told = Vec::new();
@@ -192,9 +192,9 @@ async fn a_session_comes_back_with_what_it_was_not_told() {
         ],
         "and nothing of what it does not watch"
     );
-    second.server.publish(shelf.happen("test:///a"));
+    second.server.publish(store.happen("test:///a"));
     assert_eq!(updated(&mut stream).await.1, "test:///a", "it goes on watching");
-    let record = shelf.record(&session).unwrap();
+    let record = store.record(&session).unwrap();
     assert_eq!((record.log_level, record.subscriptions.len()), (4, 2));
 }
 
@@ -204,8 +204,8 @@ async fn a_session_comes_back_with_what_it_was_not_told() {
 //# A client that comes back with the id of an event of another process MUST be told what happened after it.
 #[tokio::test]
 async fn a_client_goes_on_behind_the_event_it_saw_elsewhere() {
-    let shelf = Arc::new(Shelf::default());
-    let mut first = process(&shelf, |_| {});
+    let store = Arc::new(SharedStore::default());
+    let mut first = process(&store, |_| {});
     let session = first.open().await;
     first.session = Some(session.clone());
     for name in ["a", "b", "c"] {
@@ -213,15 +213,15 @@ async fn a_client_goes_on_behind_the_event_it_saw_elsewhere() {
     }
     let mut stream = first.stream(&[]).await;
     for name in ["a", "b"] {
-        first.server.publish(shelf.happen(&format!("test:///{name}")));
+        first.server.publish(store.happen(&format!("test:///{name}")));
     }
     let (_, uri) = updated(&mut stream).await;
     assert_eq!(uri, "test:///a");
     let (last, uri) = updated(&mut stream).await;
     assert_eq!(uri, "test:///b");
     // The process is killed: nothing of the last second was written.
-    shelf.happen("test:///c");
-    let mut second = process(&shelf, |_| {});
+    store.happen("test:///c");
+    let mut second = process(&store, |_| {});
     second.session = Some(session.clone());
     let mut stream = second.stream(&[("last-event-id", &last)]).await;
     // The event itself may come again, for it may not have been the last of its moment; what came before it does not.
@@ -230,7 +230,7 @@ async fn a_client_goes_on_behind_the_event_it_saw_elsewhere() {
     assert_eq!(uri, "test:///c");
     drop(stream);
     let mut stream = second.stream(&[("last-event-id", &last)]).await;
-    second.server.publish(shelf.happen("test:///a"));
+    second.server.publish(store.happen("test:///a"));
     assert_eq!(
         updated(&mut stream).await.1,
         "test:///a",
@@ -248,8 +248,8 @@ async fn a_client_goes_on_behind_the_event_it_saw_elsewhere() {
 //# What another process changed of a session MUST hold here, too, and a session that ended there MUST end here.
 #[tokio::test]
 async fn what_another_process_did_to_a_session_holds_here() {
-    let shelf = Arc::new(Shelf::default());
-    let (mut here, mut there) = (process(&shelf, |_| {}), process(&shelf, |_| {}));
+    let store = Arc::new(SharedStore::default());
+    let (mut here, mut there) = (process(&store, |_| {}), process(&store, |_| {}));
     let session = here.open().await;
     (here.session, there.session) = (Some(session.clone()), Some(session.clone()));
     watch(&mut here, "a").await;
@@ -258,14 +258,14 @@ async fn what_another_process_did_to_a_session_holds_here() {
     ask(&mut there, "resources/unsubscribe", json!({ "uri": "test:///a" })).await;
     // What is asked here builds on what was asked there, heard of or not.
     watch(&mut here, "c").await;
-    here.server.session_written(&session, shelf.record(&session));
+    here.server.session_written(&session, store.record(&session));
     for name in ["a", "b", "c"] {
-        here.server.publish(shelf.happen(&format!("test:///{name}")));
+        here.server.publish(store.happen(&format!("test:///{name}")));
     }
     assert_eq!(updated(&mut stream).await.1, "test:///b");
     assert_eq!(updated(&mut stream).await.1, "test:///c");
     assert_eq!(
-        shelf.record(&session).unwrap().subscriptions,
+        store.record(&session).unwrap().subscriptions,
         ["test:///b", "test:///c"].map(mcp_server::Subscription::at)
     );
     assert_eq!(there.delete().await, 204);
@@ -281,8 +281,8 @@ async fn what_another_process_did_to_a_session_holds_here() {
 //# An owner MUST NOT have more sessions than the limit, and an account not more than its own; the one unheard of for longest MUST end.
 #[tokio::test]
 async fn an_owner_has_so_many_sessions_and_no_more() {
-    let shelf = Arc::new(Shelf::default());
-    let mut http = process(&shelf, |settings| settings.limits.max_sessions_per_owner = 2);
+    let store = Arc::new(SharedStore::default());
+    let mut http = process(&store, |settings| settings.limits.max_sessions_per_owner = 2);
     http.owner = Some(SessionOwner("boris".into()));
     let foreign = http.open().await;
     http.owner = Some(SessionOwner("anna".into()));
@@ -302,13 +302,13 @@ async fn an_owner_has_so_many_sessions_and_no_more() {
 /// What is told while nobody reads is written without anybody asking for it.
 #[tokio::test(start_paused = true)]
 async fn what_is_not_read_is_written_a_moment_later() {
-    let shelf = Arc::new(Shelf::default());
-    let mut http = process(&shelf, |_| {});
+    let store = Arc::new(SharedStore::default());
+    let mut http = process(&store, |_| {});
     let session = http.open().await;
     http.session = Some(session.clone());
     watch(&mut http, "a").await;
-    http.server.publish(shelf.happen("test:///a"));
-    let written = || shelf.record(&session).filter(|record| !record.unread.is_empty());
+    http.server.publish(store.happen("test:///a"));
+    let written = || store.record(&session).filter(|record| !record.unread.is_empty());
     assert_eq!(written(), None);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let record = written().expect("written");

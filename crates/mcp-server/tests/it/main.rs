@@ -26,6 +26,7 @@ mod requests;
 mod resources;
 mod roots;
 mod sampling;
+mod schema;
 mod sessions;
 mod shares;
 mod stdio;

@@ -414,7 +414,7 @@ async fn fixed_roots_stay_as_they_are() {
 }
 
 /// The next notice of a file with this change.
-async fn told(client: &mut Client, change: &str) {
+async fn next_change(client: &mut Client, change: &str) {
     while client.notice("notifications/resources/updated").await["params"]["change_type"] != change {}
 }
 
@@ -434,13 +434,13 @@ async fn a_watched_file_is_told_of_however_it_changes() {
     let (path, uri) = (world.base.join("specs/a.md"), world.uri("specs/a.md"));
     client.request("resources/subscribe", json!({ "uri": uri })).await;
     std::fs::write(&path, "# A, longer").unwrap();
-    told(&mut client, "updated").await;
+    next_change(&mut client, "updated").await;
     replace(&path, "# A, replaced by another file");
-    told(&mut client, "updated").await;
+    next_change(&mut client, "updated").await;
     std::fs::remove_file(&path).unwrap();
-    told(&mut client, "deleted").await;
+    next_change(&mut client, "deleted").await;
     std::fs::write(&path, "# back").unwrap();
-    told(&mut client, "updated").await;
+    next_change(&mut client, "updated").await;
     let second = json!({ "uri": world.uri("specs/z.md") });
     assert_eq!(
         refusal(&client.request("resources/subscribe", second).await),

@@ -16,11 +16,11 @@ async fn wrong_arguments_are_refused_without_the_backend() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-06-18").await;
     assert_eq!(
-        host.tool("echo", json!({ "title": "known" })).await["result"]["content"][0]["text"],
+        host.call("echo", json!({ "title": "known" })).await["result"]["content"][0]["text"],
         "known"
     );
     let address = backend.kill().await;
-    let wrong = host.tool("echo", json!({ "colour": "red" })).await;
+    let wrong = host.call("echo", json!({ "colour": "red" })).await;
     assert_eq!(
         wrong["error"]["code"], -32602,
         "answered although nobody is at {address}: {wrong}"
@@ -45,7 +45,7 @@ async fn wrong_arguments_are_refused_without_the_backend() {
 async fn a_tool_that_changed_is_known_as_it_is_now() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-06-18").await;
-    let before = host.tool("echo", json!({ "title": "as it was" })).await;
+    let before = host.call("echo", json!({ "title": "as it was" })).await;
     assert_eq!(before["result"]["content"][0]["text"], "as it was");
     let changing = async {
         loop {
@@ -58,10 +58,10 @@ async fn a_tool_that_changed_is_known_as_it_is_now() {
         }
     };
     tokio::select! {
-        _ = host.hear("notifications/tools/list_changed") => {}
+        _ = host.notice("notifications/tools/list_changed") => {}
         () = changing => {}
     }
-    let wrong = host.tool("echo", json!({ "title": "as it was" })).await;
+    let wrong = host.call("echo", json!({ "title": "as it was" })).await;
     assert_eq!(wrong["error"]["data"]["fields"][0]["field"], "body", "{wrong}");
 }
 
@@ -69,7 +69,7 @@ async fn a_tool_that_changed_is_known_as_it_is_now() {
 async fn newer_versions_read_wrong_arguments_as_a_result() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
-    let wrong = host.tool("echo", json!({})).await;
+    let wrong = host.call("echo", json!({})).await;
     assert_eq!(wrong["result"]["isError"], true, "{wrong}");
     assert_eq!(backend.runs(), 0);
 }
@@ -85,7 +85,7 @@ async fn connections_are_used_again() {
     for round in 0..50 {
         let title = round.to_string();
         assert_eq!(
-            host.tool("echo", json!({ "title": title })).await["result"]["content"][0]["text"],
+            host.call("echo", json!({ "title": title })).await["result"]["content"][0]["text"],
             title
         );
     }
@@ -104,12 +104,12 @@ async fn calls_that_wait_for_each_other_all_end() {
     let mut ids = Vec::new();
     for _ in 0..MEETING {
         ids.push(
-            host.ask("tools/call", json!({ "name": "meet", "arguments": {} }))
+            host.start("tools/call", json!({ "name": "meet", "arguments": {} }))
                 .await,
         );
     }
     for id in ids {
-        let answer = host.answer_in_any_order(id).await;
+        let answer = host.answer(id).await;
         assert_eq!(answer["result"]["content"][0]["text"], "met", "{answer}");
     }
 }
@@ -121,7 +121,7 @@ async fn calls_run_side_by_side_and_each_is_answered_once() {
     let mut ids = Vec::new();
     for round in 0..200 {
         ids.push(
-            host.ask(
+            host.start(
                 "tools/call",
                 json!({ "name": "echo", "arguments": { "title": round.to_string() } }),
             )
@@ -130,7 +130,7 @@ async fn calls_run_side_by_side_and_each_is_answered_once() {
     }
     let mut seen = std::collections::BTreeMap::new();
     while seen.len() < ids.len() {
-        let answer = host.until(|message| message.get("result").is_some()).await;
+        let answer = host.find(|message| message.get("result").is_some()).await;
         let text = answer["result"]["content"][0]["text"]
             .as_str()
             .unwrap()
@@ -154,12 +154,12 @@ async fn a_call_that_makes_something_gets_a_key_and_keeps_its_own() {
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     let mut keys = Vec::new();
     for _ in 0..2 {
-        let made = host.tool("keep", json!({ "title": "x" })).await;
+        let made = host.call("keep", json!({ "title": "x" })).await;
         keys.push(made["result"]["content"][0]["text"].as_str().unwrap().to_owned());
     }
     assert!(keys[0].starts_with("bridge-") && keys[0] != keys[1], "{keys:?}");
     let own = host
-        .tool("keep", json!({ "title": "x", "idempotency_key": "mine" }))
+        .call("keep", json!({ "title": "x", "idempotency_key": "mine" }))
         .await;
     assert_eq!(own["result"]["content"][0]["text"], "mine");
 }
@@ -169,9 +169,9 @@ async fn the_backend_asks_the_user_through_the_bridge() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-06-18").await;
     let id = host
-        .ask("tools/call", json!({ "name": "ask", "arguments": {} }))
+        .start("tools/call", json!({ "name": "ask", "arguments": {} }))
         .await;
-    let asked = host.hear("elicitation/create").await;
+    let asked = host.notice("elicitation/create").await;
     host.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "accept", "content": { "name": "Maria" } } })).await;
     let answer = host.answer(id).await;
     assert!(
@@ -188,11 +188,10 @@ async fn progress_comes_before_the_answer() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     let params = json!({ "name": "count", "arguments": {}, "_meta": { "progressToken": "t" } });
-    let answer = host.call("tools/call", params).await;
+    let answer = host.request("tools/call", params).await;
     assert_eq!(answer["result"]["content"][0]["text"], "counted");
     let steps: Vec<&Value> = host
-        .heard
-        .iter()
+        .kept()
         .filter(|m| m["method"] == "notifications/progress")
         .map(|m| &m["params"]["progress"])
         .collect();
@@ -207,7 +206,7 @@ async fn a_cancel_reaches_the_backend() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     let id = host
-        .ask("tools/call", json!({ "name": "hang", "arguments": {} }))
+        .start("tools/call", json!({ "name": "hang", "arguments": {} }))
         .await;
     eventually("the tool runs", || backend.runs() == 1).await;
     host.send(
@@ -215,11 +214,11 @@ async fn a_cancel_reaches_the_backend() {
     )
     .await;
     eventually("the tool was cancelled", || backend.runs() == 0).await;
-    host.call("ping", json!({})).await;
+    host.request("ping", json!({})).await;
     assert!(
-        host.heard.iter().all(|message| message["id"] != id),
+        host.kept().all(|message| message["id"] != id),
         "{:?}",
-        host.heard
+        host.kept().collect::<Vec<_>>()
     );
 }
 
@@ -228,7 +227,7 @@ async fn a_changed_resource_is_told_to_who_subscribed() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     assert_eq!(
-        host.call("resources/subscribe", json!({ "uri": "note://one" }))
+        host.request("resources/subscribe", json!({ "uri": "note://one" }))
             .await["result"],
         json!({})
     );
@@ -239,7 +238,7 @@ async fn a_changed_resource_is_told_to_who_subscribed() {
         }
     };
     tokio::select! {
-        heard = host.hear("notifications/resources/updated") => assert_eq!(heard["params"]["uri"], "note://one"),
+        heard = host.notice("notifications/resources/updated") => assert_eq!(heard["params"]["uri"], "note://one"),
         () = told => {}
     }
 }
@@ -252,9 +251,9 @@ async fn what_a_call_lacks_is_asked_of_the_hosts_person() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     let call = host
-        .ask("tools/call", json!({ "name": "make", "arguments": {} }))
+        .start("tools/call", json!({ "name": "make", "arguments": {} }))
         .await;
-    let asked = host.hear("elicitation/create").await;
+    let asked = host.notice("elicitation/create").await;
     let said = json!({ "action": "accept", "content": { "title": "by a person" } });
     host.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }))
         .await;
@@ -264,14 +263,14 @@ async fn what_a_call_lacks_is_asked_of_the_hosts_person() {
     );
     let mut able = modern(json!({ "name": "make", "arguments": {} }));
     able["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
-    let round = host.call("tools/call", able.clone()).await;
+    let round = host.request("tools/call", able.clone()).await;
     assert_eq!(round["result"]["resultType"], "input_required", "{round}");
     able["inputResponses"] = json!({ "make.missing": said });
     able["requestState"] = round["result"]["requestState"].clone();
-    let done = host.call("tools/call", able).await;
+    let done = host.request("tools/call", able).await;
     assert_eq!(done["result"]["content"][0]["text"], "by a person", "{done}");
     let wrong = host
-        .call("tools/call", modern(json!({ "name": "make", "arguments": {} })))
+        .request("tools/call", modern(json!({ "name": "make", "arguments": {} })))
         .await;
     assert_eq!(
         wrong["result"]["isError"], true,
@@ -285,15 +284,15 @@ async fn what_a_call_lacks_is_asked_of_the_hosts_person() {
 #[tokio::test]
 async fn a_person_may_take_longer_than_a_call() {
     let backend = Backend::start().await;
-    let settings = spexus_bridge::Settings {
+    let settings = spexus_bridge::BridgeSettings {
         request_timeout: Duration::from_millis(300),
         ..settings(backend.address)
     };
     let mut host = Host::greeted(settings, "2025-11-25").await;
-    let call = host.ask("tools/call", json!({ "name": "ask" })).await;
-    let asked = host.hear("elicitation/create").await;
+    let call = host.start("tools/call", json!({ "name": "ask" })).await;
+    let asked = host.notice("elicitation/create").await;
     // A call that began later runs out of its time meanwhile.
-    let late = host.tool("hang", json!({})).await;
+    let late = host.call("hang", json!({})).await;
     assert_eq!(late["error"]["code"], 1069, "{late}");
     let said = json!({ "action": "accept", "content": { "name": "Ada" } });
     host.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }))
@@ -321,7 +320,7 @@ fn modern(mut params: Value) -> Value {
 async fn the_stateless_era_needs_no_hello() {
     let backend = Backend::start().await;
     let mut host = Host::start(settings(backend.address));
-    let found = host.call("server/discover", modern(json!({}))).await;
+    let found = host.request("server/discover", modern(json!({}))).await;
     assert!(
         found["result"]["supportedVersions"]
             .as_array()
@@ -330,18 +329,18 @@ async fn the_stateless_era_needs_no_hello() {
         "{found}"
     );
     let answer = host
-        .call(
+        .request(
             "tools/call",
             modern(json!({ "name": "echo", "arguments": { "title": "é" } })),
         )
         .await;
     assert_eq!(answer["result"]["content"][0]["text"], "é", "{answer}");
     let read = host
-        .call("resources/read", modern(json!({ "uri": "note://one" })))
+        .request("resources/read", modern(json!({ "uri": "note://one" })))
         .await;
     assert_eq!(read["result"]["contents"][0]["text"], "text", "{read}");
     let wrong = host
-        .call("tools/call", modern(json!({ "name": "echo", "arguments": {} })))
+        .request("tools/call", modern(json!({ "name": "echo", "arguments": {} })))
         .await;
     assert_eq!(
         (&wrong["result"]["isError"], &wrong["result"]["resultType"]),
@@ -356,10 +355,10 @@ async fn a_listener_is_opened_again_when_the_backend_comes_back() {
     let mut host = Host::start(settings(backend.address));
     let wanted =
         json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["note://one"] } });
-    let id = host.ask("subscriptions/listen", modern(wanted)).await;
-    host.hear("notifications/subscriptions/acknowledged").await;
+    let id = host.start("subscriptions/listen", modern(wanted)).await;
+    host.notice("notifications/subscriptions/acknowledged").await;
     backend.server.resource_changed("note://one", Change::Updated);
-    let heard = host.hear("notifications/resources/updated").await;
+    let heard = host.notice("notifications/resources/updated").await;
     assert_eq!(
         heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
         id
@@ -367,18 +366,18 @@ async fn a_listener_is_opened_again_when_the_backend_comes_back() {
     let address = backend.kill().await;
     let backend = Backend::at(address).await;
     // What may have been missed is told, and what comes after is heard.
-    let heard = host.hear("notifications/resources/updated").await;
+    let heard = host.notice("notifications/resources/updated").await;
     assert_eq!(
         heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
         id
     );
-    host.hear("notifications/tools/list_changed").await;
+    host.notice("notifications/tools/list_changed").await;
     backend.server.resource_changed("note://one", Change::Deleted);
     let heard = host
-        .until(|message| message["params"]["change_type"] == "deleted")
+        .find(|message| message["params"]["change_type"] == "deleted")
         .await;
     assert_eq!(heard["params"]["uri"], "note://one");
-    host.close().await;
+    host.close();
     assert_eq!(host.answer(id).await["result"]["resultType"], "complete");
     assert!(host.line().await.is_none());
 }

@@ -4,7 +4,7 @@ use crate::place::{Backend, Host, PATIENCE, eventually, hello, settings};
 use mcp_server::Change;
 use mcp_server::lines::Ended;
 use serde_json::{Value, json};
-use spexus_bridge::{Limits, Settings};
+use spexus_bridge::{BridgeLimits, BridgeSettings};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,22 +18,22 @@ use tokio::net::{TcpListener, TcpStream};
 #[tokio::test]
 async fn a_backend_that_is_gone_is_told_five_times_and_then_not_tried_any_more() {
     let backend = Backend::start().await;
-    let once = Settings {
+    let once = BridgeSettings {
         max_retries: 0,
-        limits: Limits {
-            breaker_pause_ms: 60_000,
+        limits: BridgeLimits {
+            breaker_open_ms: 60_000,
             ..settings(backend.address).limits
         },
         ..settings(backend.address)
     };
     // Who does not confirm the handshake is not listened for, so that nothing but the calls fails.
     let mut host = Host::start(once);
-    host.call("initialize", hello("2025-11-25")).await;
-    host.tool("echo", json!({ "title": "there" })).await;
+    host.request("initialize", hello("2025-11-25")).await;
+    host.call("echo", json!({ "title": "there" })).await;
     let nobody = TcpListener::bind(backend.kill().await).await.unwrap();
     let mut codes = Vec::new();
     for round in 0..8 {
-        let asking = async { host.tool("echo", json!({ "title": "gone" })).await["error"].clone() };
+        let asking = async { host.call("echo", json!({ "title": "gone" })).await["error"].clone() };
         // Whoever is called hangs up at once.
         let hanging_up = async {
             loop {
@@ -54,12 +54,12 @@ async fn a_backend_that_is_gone_is_told_five_times_and_then_not_tried_any_more()
 #[tokio::test]
 async fn a_backend_that_hangs_is_given_up_in_time() {
     let backend = Backend::start().await;
-    let hasty = Settings {
+    let hasty = BridgeSettings {
         request_timeout: Duration::from_millis(300),
         ..settings(backend.address)
     };
     let mut host = Host::greeted(hasty, "2025-11-25").await;
-    let late = host.tool("hang", json!({})).await;
+    let late = host.call("hang", json!({})).await;
     assert_eq!(late["error"]["code"], 1069, "{late}");
     assert!(
         late["error"]["data"]["refusal"]["hint"]
@@ -80,11 +80,11 @@ async fn a_backend_that_hangs_is_given_up_in_time() {
 async fn a_backend_that_comes_back_is_found_and_told_again_what_is_watched() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
-    host.call("resources/subscribe", json!({ "uri": "note://one" }))
+    host.request("resources/subscribe", json!({ "uri": "note://one" }))
         .await;
     let address = backend.kill().await;
     let backend = Backend::at(address).await;
-    let missed = host.hear("notifications/resources/updated").await;
+    let missed = host.notice("notifications/resources/updated").await;
     assert_eq!(missed["params"]["uri"], "note://one");
     let told = async {
         loop {
@@ -93,10 +93,10 @@ async fn a_backend_that_comes_back_is_found_and_told_again_what_is_watched() {
         }
     };
     tokio::select! {
-        _ = host.until(|message| message["params"]["change_type"] == "deleted") => {}
+        _ = host.find(|message| message["params"]["change_type"] == "deleted") => {}
         () = told => {}
     }
-    let answer = host.tool("echo", json!({ "title": "again" })).await;
+    let answer = host.call("echo", json!({ "title": "again" })).await;
     assert_eq!(answer["result"]["content"][0]["text"], "again", "{answer}");
 }
 
@@ -141,23 +141,23 @@ async fn moody(backend: SocketAddr, failures: usize) -> (SocketAddr, Arc<Mutex<V
 async fn what_may_be_repeated_is_tried_again_after_pauses_that_grow() {
     let backend = Backend::start().await;
     let (address, calls) = moody(backend.address, 3).await;
-    let patient = |max_retries| Settings {
+    let patient = |max_retries| BridgeSettings {
         max_retries,
-        limits: Limits {
-            first_pause_ms: 100,
+        limits: BridgeLimits {
+            backoff_first_ms: 100,
             ..settings(address).limits
         },
         ..settings(address)
     };
     let mut host = Host::greeted(patient(0), "2025-11-25").await;
-    let refused = host.tool("echo", json!({ "title": "once" })).await;
+    let refused = host.call("echo", json!({ "title": "once" })).await;
     assert_eq!(
         refused["error"]["code"], 1080,
         "without retries there is one try: {refused}"
     );
     assert_eq!(calls.lock().unwrap().len(), 1);
     let mut host = Host::greeted(patient(3), "2025-11-25").await;
-    let answer = host.tool("echo", json!({ "title": "through" })).await;
+    let answer = host.call("echo", json!({ "title": "through" })).await;
     assert_eq!(answer["result"]["content"][0]["text"], "through", "{answer}");
     let calls = calls.lock().unwrap();
     assert_eq!(
@@ -179,7 +179,7 @@ async fn what_may_not_be_repeated_is_sent_once() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     let id = host
-        .ask("tools/call", json!({ "name": "hang", "arguments": {} }))
+        .start("tools/call", json!({ "name": "hang", "arguments": {} }))
         .await;
     eventually("it runs", || backend.runs() == 1).await;
     let again = Backend::at(backend.kill().await).await;
@@ -200,13 +200,13 @@ async fn fifty_calls_are_answered_although_the_host_closed_its_side() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(settings(backend.address), "2025-11-25").await;
     for round in 0..50 {
-        host.ask(
+        host.start(
             "tools/call",
             json!({ "name": "echo", "arguments": { "title": round.to_string() } }),
         )
         .await;
     }
-    host.close().await;
+    host.close();
     let mut answers = 0;
     while let Some(message) = host.line().await {
         answers += usize::from(message.get("result").is_some());
@@ -224,12 +224,12 @@ async fn fifty_calls_are_answered_although_the_host_closed_its_side() {
 #[tokio::test]
 async fn what_does_not_end_is_answered_when_the_drain_is_over() {
     let backend = Backend::start().await;
-    let limits = Limits {
+    let limits = BridgeLimits {
         drain_timeout_ms: 100,
         ..settings(backend.address).limits
     };
     let mut host = Host::greeted(
-        Settings {
+        BridgeSettings {
             limits,
             ..settings(backend.address)
         },
@@ -237,10 +237,10 @@ async fn what_does_not_end_is_answered_when_the_drain_is_over() {
     )
     .await;
     let id = host
-        .ask("tools/call", json!({ "name": "hang", "arguments": {} }))
+        .start("tools/call", json!({ "name": "hang", "arguments": {} }))
         .await;
     eventually("the tool runs", || backend.runs() == 1).await;
-    host.close().await;
+    host.close();
     assert_eq!(host.answer(id).await["error"]["code"], 1077);
 }
 
@@ -251,14 +251,14 @@ async fn what_does_not_end_is_answered_when_the_drain_is_over() {
 #[tokio::test]
 async fn too_much_at_once_is_refused_and_the_rest_goes_on() {
     let backend = Backend::start().await;
-    let limits = Limits {
+    let limits = BridgeLimits {
         max_in_flight: 2,
         max_in_flight_bytes: 10_000,
         admission_wait_ms: 10,
         ..settings(backend.address).limits
     };
     let mut host = Host::greeted(
-        Settings {
+        BridgeSettings {
             limits,
             ..settings(backend.address)
         },
@@ -266,22 +266,22 @@ async fn too_much_at_once_is_refused_and_the_rest_goes_on() {
     )
     .await;
     let hang = json!({ "name": "hang", "arguments": {} });
-    let first = host.ask("tools/call", hang.clone()).await;
+    let first = host.start("tools/call", hang.clone()).await;
     let big = host
-        .call(
+        .request(
             "tools/call",
             json!({ "name": "echo", "arguments": { "title": "x".repeat(11_000) } }),
         )
         .await;
     assert_eq!(big["error"]["code"], 1002, "{big}");
-    host.ask("tools/call", hang.clone()).await;
-    let third = host.call("tools/call", hang).await;
+    host.start("tools/call", hang.clone()).await;
+    let third = host.request("tools/call", hang).await;
     assert_eq!(third["error"]["code"], 1001, "{third}");
     host.send(
         &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": first } }),
     )
     .await;
-    let after = host.tool("echo", json!({ "title": "room again" })).await;
+    let after = host.call("echo", json!({ "title": "room again" })).await;
     assert_eq!(after["result"]["content"][0]["text"], "room again", "{after}");
 }
 
@@ -303,7 +303,9 @@ async fn what_a_proxy_says_never_reaches_the_host_as_it_is() {
         }
     });
     let mut host = Host::start(settings(address));
-    let refused: Value = host.call("initialize", crate::place::hello("2025-11-25")).await;
+    let refused: Value = host
+        .request("initialize", crate::place::hello("2025-11-25"))
+        .await;
     assert_eq!(refused["error"]["code"], 1080, "{refused}");
     assert!(
         refused["error"]["data"]["refusal"]["hint"]

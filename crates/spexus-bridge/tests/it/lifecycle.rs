@@ -3,7 +3,7 @@
 use crate::place::{Backend, Host, PATIENCE, hello, settings};
 use mcp_server::lines::Ended;
 use serde_json::{Value, json};
-use spexus_bridge::Settings;
+use spexus_bridge::BridgeSettings;
 use std::net::SocketAddr;
 
 /// An address nobody listens on.
@@ -20,7 +20,7 @@ async fn every_version_of_the_handshake_is_agreed_on() {
     let backend = Backend::start().await;
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut host = Host::start(settings(backend.address));
-        let said = host.call("initialize", hello(version)).await["result"].clone();
+        let said = host.request("initialize", hello(version)).await["result"].clone();
         assert_eq!(said["protocolVersion"], version);
         assert_eq!(said["serverInfo"]["name"], "requirements-mcp-server");
         assert_eq!(said["serverInfo"]["version"], "1.0.0");
@@ -30,12 +30,12 @@ async fn every_version_of_the_handshake_is_agreed_on() {
         );
         assert_eq!(said["capabilities"]["tools"]["listChanged"], true);
         assert_eq!(said["capabilities"]["prompts"]["listChanged"], true);
-        assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
-        let again = host.call("initialize", hello(version)).await;
+        assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
+        let again = host.request("initialize", hello(version)).await;
         assert_eq!(again["error"]["code"], -32600, "{again}");
         assert_eq!(backend.server.sessions(), 1);
         // proves 003 R1.8
-        assert_eq!(host.call("shutdown", json!({})).await["result"], json!({}));
+        assert_eq!(host.request("shutdown", json!({})).await["result"], json!({}));
         assert!(host.line().await.is_none());
         assert_eq!(
             tokio::time::timeout(PATIENCE, host.bridge)
@@ -58,7 +58,7 @@ async fn every_version_of_the_handshake_is_agreed_on() {
 #[tokio::test]
 async fn the_bridge_says_one_name_in_both_eras() {
     let backend = Backend::start().await;
-    let own = Settings {
+    let own = BridgeSettings {
         name: "acme-requirements".to_owned(),
         title: "Requirements of Acme".to_owned(),
         version: "7.8.9".to_owned(),
@@ -67,7 +67,7 @@ async fn the_bridge_says_one_name_in_both_eras() {
     let expected =
         json!({ "name": "acme-requirements", "title": "Requirements of Acme", "version": "7.8.9" });
     let mut host = Host::start(own.clone());
-    let said = host.call("initialize", hello("2025-11-25")).await;
+    let said = host.request("initialize", hello("2025-11-25")).await;
     assert_eq!(said["result"]["serverInfo"], expected);
     let mut modern = Host::start(own);
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
@@ -77,7 +77,7 @@ async fn the_bridge_says_one_name_in_both_eras() {
         ("tools/list", json!({ "_meta": meta })),
         ("tools/call", echo),
     ] {
-        let said = modern.call(method, params).await;
+        let said = modern.request(method, params).await;
         let info = &said["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
         assert_eq!(info, &expected, "{method}: {said}");
     }
@@ -90,7 +90,7 @@ async fn the_bridge_says_one_name_in_both_eras() {
 #[tokio::test]
 async fn an_unknown_version_ends_the_conversation() {
     let mut host = Host::start(settings(nowhere()));
-    let refused = host.call("initialize", hello("1999-01-01")).await["error"].clone();
+    let refused = host.request("initialize", hello("1999-01-01")).await["error"].clone();
     assert_eq!(refused["code"], -32602);
     assert_eq!(refused["message"], "version \"1999-01-01\" is not supported");
     assert_eq!(refused["data"]["received_version"], "1999-01-01");
@@ -119,7 +119,7 @@ async fn an_unknown_version_ends_the_conversation() {
 async fn hello_is_said_without_a_backend_and_the_host_hears_when_it_comes() {
     let address = Backend::start().await.kill().await;
     let mut host = Host::start(settings(address));
-    let said = host.call("initialize", hello("2025-11-25")).await["result"].clone();
+    let said = host.request("initialize", hello("2025-11-25")).await["result"].clone();
     assert_eq!(said["serverInfo"]["name"], "requirements-mcp-server");
     assert_eq!(said["capabilities"]["resources"]["subscribe"], true);
     assert!(
@@ -132,8 +132,8 @@ async fn hello_is_said_without_a_backend_and_the_host_hears_when_it_comes() {
     host.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
         .await;
     let backend = Backend::at(address).await;
-    host.hear("notifications/tools/list_changed").await;
-    let answer = host.tool("echo", json!({ "title": "there" })).await;
+    host.notice("notifications/tools/list_changed").await;
+    let answer = host.call("echo", json!({ "title": "there" })).await;
     assert_eq!(answer["result"]["content"][0]["text"], "there", "{answer}");
     assert_eq!(backend.runs(), 1);
 }
@@ -144,10 +144,10 @@ async fn hello_is_said_without_a_backend_and_the_host_hears_when_it_comes() {
 #[tokio::test]
 async fn nothing_is_done_before_hello() {
     let mut host = Host::start(settings(nowhere()));
-    let early = host.call("tools/list", json!({})).await;
+    let early = host.request("tools/list", json!({})).await;
     assert_eq!(early["error"]["code"], 1076, "{early}");
-    assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
-    let missing = host.call("initialize", json!({})).await;
+    assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
+    let missing = host.request("initialize", json!({})).await;
     assert_eq!(
         missing["error"]["data"]["fields"][0]["field"], "protocolVersion",
         "{missing}"
@@ -170,7 +170,7 @@ async fn what_is_no_message_is_refused_and_the_next_is_read() {
         ("[]", -32600, Value::Null),
         ("5", -32600, Value::Null),
     ] {
-        host.write(&format!("{text}\n\n")).await;
+        host.send_text(&format!("{text}\n")).await;
         let answer = host.line().await.unwrap();
         assert_eq!(
             (&answer["error"]["code"], &answer["id"]),
@@ -178,10 +178,10 @@ async fn what_is_no_message_is_refused_and_the_next_is_read() {
             "{text}: {answer}"
         );
     }
-    let unknown = host.call("no/such/method", json!({})).await;
+    let unknown = host.request("no/such/method", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
     assert_eq!(
-        host.tool("echo", json!({ "title": "still here" })).await["result"]["content"][0]["text"],
+        host.call("echo", json!({ "title": "still here" })).await["result"]["content"][0]["text"],
         "still here"
     );
 }
@@ -193,7 +193,7 @@ async fn what_is_no_message_is_refused_and_the_next_is_read() {
 async fn a_line_that_is_too_long_costs_only_itself() {
     let mut host = Host::start(settings(nowhere()));
     let long = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "x": "y".repeat(1_100_000) } });
-    host.write(&format!("{{\"id\":9,{}\n", &long.to_string()[1..]))
+    host.send_text(&format!("{{\"id\":9,{}", &long.to_string()[1..]))
         .await;
     let refused = host.line().await.unwrap();
     assert_eq!(
@@ -201,7 +201,7 @@ async fn a_line_that_is_too_long_costs_only_itself() {
         (&json!(1068), &json!(9)),
         "{refused}"
     );
-    assert_eq!(host.call("ping", json!({})).await["result"], json!({}));
+    assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn a_batch_is_answered_as_one() {
     let ping = json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" });
     host.send(&json!([call("a", "one"), note, ping, call("b", "two"), 5]))
         .await;
-    let answers = host.until(Value::is_array).await;
+    let answers = host.find(Value::is_array).await;
     let answers = answers.as_array().unwrap();
     assert_eq!(answers.len(), 4, "{answers:?}");
     let of = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap().clone();
@@ -227,12 +227,12 @@ async fn a_batch_is_answered_as_one() {
 #[tokio::test]
 async fn a_version_that_is_not_offered_is_unknown_in_both_eras() {
     let backend = Backend::start().await;
-    let some = Settings {
+    let some = BridgeSettings {
         versions: mcp_protocol::OfferedVersions::parse("2025-03-26,2025-06-18").unwrap(),
         ..settings(backend.address)
     };
     let mut host = Host::start(some.clone());
-    let refused = host.call("initialize", hello("2025-11-25")).await["error"].clone();
+    let refused = host.request("initialize", hello("2025-11-25")).await["error"].clone();
     assert_eq!(refused["code"], -32602);
     assert_eq!(
         refused["data"]["supported_versions"],
@@ -241,7 +241,7 @@ async fn a_version_that_is_not_offered_is_unknown_in_both_eras() {
     let mut host = Host::greeted(some, "2025-06-18").await;
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
     for method in ["server/discover", "tools/list"] {
-        let refused = host.call(method, json!({ "_meta": meta })).await["error"].clone();
+        let refused = host.request(method, json!({ "_meta": meta })).await["error"].clone();
         assert_eq!(refused["code"], -32022, "{refused}");
         assert_eq!(refused["data"]["supported"], json!(["2025-03-26", "2025-06-18"]));
     }

@@ -4,21 +4,18 @@ use mcp_protocol::{Ask, ResourceContents, ToolAnnotations, ToolResult};
 use mcp_server::streamable_http::{HttpSettings, McpService};
 use mcp_server::{Info, Resource, Server, Stop, Tool};
 use serde_json::{Value, json};
-use spexus_bridge::{Endpoint, Limits, Settings, Token};
+use spexus_bridge::{BackendUrl, BearerToken, BridgeLimits, BridgeSettings};
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex,
-    split,
-};
+use test_support::mcp::McpClient;
+pub(crate) use test_support::{PATIENCE, eventually, settled};
+use tokio::io::split;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tower_service::Service as _;
-
-/// Nothing in these tests takes longer; what does is a failure with a name.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How much `large` says at once, and `pour` in each piece.
 pub(crate) const LARGE: usize = 100_000;
@@ -201,18 +198,28 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
 
 /// A host on the other side of a bridge.
 pub(crate) struct Host {
-    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    writer: Option<WriteHalf<DuplexStream>>,
+    mcp: McpClient,
     pub(crate) bridge: JoinHandle<mcp_server::lines::Ended>,
-    next: u64,
-    /// What was said that was not waited for.
-    pub(crate) heard: Vec<Value>,
 }
 
-pub(crate) fn settings(address: SocketAddr) -> Settings {
-    Settings {
-        endpoint: Endpoint::parse(&format!("http://{address}")).unwrap(),
-        token: Token::parse("mcp_pat_for_these_tests"),
+impl Deref for Host {
+    type Target = McpClient;
+
+    fn deref(&self) -> &McpClient {
+        &self.mcp
+    }
+}
+
+impl DerefMut for Host {
+    fn deref_mut(&mut self) -> &mut McpClient {
+        &mut self.mcp
+    }
+}
+
+pub(crate) fn settings(address: SocketAddr) -> BridgeSettings {
+    BridgeSettings {
+        backend: BackendUrl::parse(&format!("http://{address}")).unwrap(),
+        token: BearerToken::parse("mcp_pat_for_these_tests"),
         request_timeout: Duration::from_secs(5),
         max_retries: 3,
         name: spexus_bridge::NAME.to_owned(),
@@ -220,147 +227,44 @@ pub(crate) fn settings(address: SocketAddr) -> Settings {
         version: "1.0.0".to_owned(),
         versions: mcp_protocol::OfferedVersions::default(),
         headers: Vec::new(),
-        limits: Limits {
-            first_pause_ms: 20,
-            breaker_pause_ms: 200,
-            ..Limits::default()
+        limits: BridgeLimits {
+            backoff_first_ms: 20,
+            breaker_open_ms: 200,
+            ..BridgeLimits::default()
         },
     }
 }
 
 impl Host {
-    pub(crate) fn start(settings: Settings) -> Self {
+    pub(crate) fn start(settings: BridgeSettings) -> Self {
         Self::stoppable(settings, std::future::pending())
     }
 
-    pub(crate) fn stoppable(settings: Settings, stop: impl Future<Output = ()> + Send + 'static) -> Self {
-        let (near, far) = duplex(1 << 20);
+    pub(crate) fn stoppable(
+        settings: BridgeSettings,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        let (mcp, far) = McpClient::in_memory(1 << 20);
         let (reader, writer) = split(far);
         let bridge = tokio::spawn(async move {
             spexus_bridge::serve(settings, reader, writer, stop)
                 .await
                 .unwrap()
         });
-        let (reader, writer) = split(near);
-        Self {
-            lines: BufReader::new(reader).lines(),
-            writer: Some(writer),
-            bridge,
-            next: 0,
-            heard: Vec::new(),
-        }
+        Self { mcp, bridge }
     }
 
     /// Starts and shakes hands.
-    pub(crate) async fn greeted(settings: Settings, version: &str) -> Self {
+    pub(crate) async fn greeted(settings: BridgeSettings, version: &str) -> Self {
         let mut host = Self::start(settings);
-        let hello = host.call("initialize", hello(version)).await;
+        let hello = host.request("initialize", hello(version)).await;
         assert_eq!(hello["result"]["protocolVersion"], version, "{hello}");
         host.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
             .await;
         host
     }
-
-    pub(crate) async fn write(&mut self, text: &str) {
-        let writer = self.writer.as_mut().unwrap();
-        writer.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    pub(crate) async fn send(&mut self, message: &Value) {
-        self.write(&format!("{message}\n")).await;
-    }
-
-    /// Sends a request without waiting; its id.
-    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> u64 {
-        self.next += 1;
-        let id = self.next;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await;
-        id
-    }
-
-    pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
-        let id = self.ask(method, params).await;
-        self.answer(id).await
-    }
-
-    pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
-        self.call("tools/call", json!({ "name": name, "arguments": arguments }))
-            .await
-    }
-
-    /// The answer to a request; whatever else is said before it is kept.
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
-        self.until(|message| message["id"] == id && message.get("method").is_none())
-            .await
-    }
-
-    /// The answer to a request, whatever was answered before it.
-    pub(crate) async fn answer_in_any_order(&mut self, id: u64) -> Value {
-        let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
-        match self.heard.iter().position(is_it) {
-            Some(at) => self.heard.swap_remove(at),
-            None => self.until(is_it).await,
-        }
-    }
-
-    /// Waits for a notification or a request of the backend.
-    pub(crate) async fn hear(&mut self, method: &str) -> Value {
-        if let Some(at) = self.heard.iter().position(|message| message["method"] == method) {
-            return self.heard.remove(at);
-        }
-        self.until(|message| message["method"] == method).await
-    }
-
-    pub(crate) async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            let message = self.line().await.expect("the bridge is there");
-            if wanted(&message) {
-                return message;
-            }
-            self.heard.push(message);
-        }
-    }
-
-    /// The next line, which must be a JSON-RPC message; `None` at the end.
-    pub(crate) async fn line(&mut self) -> Option<Value> {
-        let line = tokio::time::timeout(PATIENCE, self.lines.next_line())
-            .await
-            .expect("the bridge answers");
-        let message: Value = serde_json::from_str(&line.unwrap()?).expect("a line is a message");
-        if let Value::Object(message) = &message {
-            assert_eq!(message["jsonrpc"], "2.0");
-        }
-        Some(message)
-    }
-
-    pub(crate) async fn close(&mut self) {
-        let mut writer = self.writer.take().unwrap();
-        writer.shutdown().await.unwrap();
-    }
 }
 
 pub(crate) fn hello(version: &str) -> Value {
     json!({ "protocolVersion": version, "capabilities": { "elicitation": {} }, "clientInfo": { "name": "test", "version": "1" } })
-}
-
-/// Waits until a number stays what it is, and gives it.
-pub(crate) async fn settled(number: impl Fn() -> usize) -> usize {
-    let (mut last, mut same) = (number(), 0);
-    while same < 20 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let now = number();
-        same = if now == last { same + 1 } else { 0 };
-        last = now;
-    }
-    last
-}
-
-/// Waits for something to become true.
-pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(tokio::time::Instant::now() < deadline, "{what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }

@@ -3,15 +3,15 @@
 use crate::place::{Backend, Host, LARGE, PIECES, settings, settled};
 use mcp_server::lines::Ended;
 use serde_json::{Value, json};
-use spexus_bridge::{Limits, Settings};
+use spexus_bridge::{BridgeLimits, BridgeSettings};
 use std::time::Duration;
 
-/// Settings by which little is held for the host, and time plays no part.
-fn narrow(backend: &Backend) -> Settings {
+/// BridgeSettings by which little is held for the host, and time plays no part.
+fn narrow(backend: &Backend) -> BridgeSettings {
     let settings = settings(backend.address);
-    Settings {
+    BridgeSettings {
         request_timeout: Duration::from_secs(120),
-        limits: Limits {
+        limits: BridgeLimits {
             max_connections: 4,
             max_outbox_bytes: 256 << 10,
             ..settings.limits.clone()
@@ -32,7 +32,7 @@ async fn a_host_that_does_not_read_does_not_make_the_bridge_hold_its_answers() {
     let mut ids = Vec::new();
     for _ in 0..CALLS {
         ids.push(
-            host.ask("tools/call", json!({ "name": "large", "arguments": {} }))
+            host.start("tools/call", json!({ "name": "large", "arguments": {} }))
                 .await,
         );
     }
@@ -44,7 +44,7 @@ async fn a_host_that_does_not_read_does_not_make_the_bridge_hold_its_answers() {
         "{asked} answers of {LARGE} bytes were fetched for a host that reads nothing"
     );
     for id in ids {
-        let answer = host.answer_in_any_order(id).await;
+        let answer = host.answer(id).await;
         assert_eq!(
             answer["result"]["content"][0]["text"].as_str().map(str::len),
             Some(LARGE)
@@ -62,7 +62,7 @@ async fn a_hundred_megabytes_pass_without_being_held() {
     let backend = Backend::start().await;
     let mut host = Host::greeted(narrow(&backend), "2025-11-25").await;
     let params = json!({ "name": "pour", "arguments": {}, "_meta": { "progressToken": "t" } });
-    let id = host.ask("tools/call", params).await;
+    let id = host.start("tools/call", params).await;
     // The host reads nothing: the backend stops when pipes and sockets are full, long before the end.
     let poured = settled(|| backend.runs()).await;
     assert!(
@@ -70,7 +70,7 @@ async fn a_hundred_megabytes_pass_without_being_held() {
         "{poured} of {PIECES} pieces of {LARGE} bytes wait somewhere"
     );
     for at in 0..PIECES {
-        let piece = host.hear("notifications/progress").await;
+        let piece = host.notice("notifications/progress").await;
         assert_eq!(piece["params"]["_meta"]["piece"]["index"], at);
     }
     assert_eq!(host.answer(id).await["result"]["content"][0]["text"], "poured");
@@ -79,8 +79,8 @@ async fn a_hundred_megabytes_pass_without_being_held() {
 #[tokio::test]
 async fn a_bridge_is_stopped_although_its_host_reads_nothing() {
     let backend = Backend::start().await;
-    let quick = Settings {
-        limits: Limits {
+    let quick = BridgeSettings {
+        limits: BridgeLimits {
             drain_timeout_ms: 50,
             flush_timeout_ms: 50,
             ..narrow(&backend).limits
@@ -89,9 +89,10 @@ async fn a_bridge_is_stopped_although_its_host_reads_nothing() {
     };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let mut host = Host::stoppable(quick, async { drop(stopped.await) });
-    host.call("initialize", crate::place::hello("2025-11-25")).await;
+    host.request("initialize", crate::place::hello("2025-11-25"))
+        .await;
     for _ in 0..100 {
-        host.ask("tools/call", json!({ "name": "large", "arguments": {} }))
+        host.start("tools/call", json!({ "name": "large", "arguments": {} }))
             .await;
     }
     settled(|| backend.runs()).await;
@@ -111,7 +112,7 @@ async fn an_array_is_refused_where_the_version_has_none() {
         let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "large", "arguments": {} } });
         host.send(&json!([call])).await;
         let refused = host
-            .until(|message| message["id"] == Value::Null && message.get("error").is_some())
+            .find(|message| message["id"] == Value::Null && message.get("error").is_some())
             .await;
         assert_eq!(refused["error"]["code"], -32600, "{version}: {refused}");
     }

@@ -1,6 +1,7 @@
 use super::{PageBelow, SomeBelow};
 use crate::app::App;
-use crate::extract::{Id, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Params};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +20,7 @@ use spexus_service::item;
 pub(crate) async fn list_children(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<SomeBelow>,
 ) -> Answer<Json<Page<Item>>> {
@@ -52,7 +53,7 @@ pub(crate) async fn list_children(
 pub(crate) async fn list_children_of_kind(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<PageBelow>,
 ) -> Answer<Json<Page<Item>>> {

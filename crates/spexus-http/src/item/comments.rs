@@ -1,6 +1,7 @@
 use super::{InProject, SomeBelow};
 use crate::app::App;
-use crate::extract::{Id, Input, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input, Params};
 use crate::respond::{Answer, Tagged};
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +21,7 @@ use spexus_service::envelope::ErrorEnvelope;
 pub(crate) async fn list_comments(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<SomeBelow>,
 ) -> Answer<Json<Page<Comment>>> {
@@ -49,7 +50,7 @@ pub(crate) async fn list_comments(
 pub(crate) async fn create_comment(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     Input(input): Input<NewComment>,

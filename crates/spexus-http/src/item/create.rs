@@ -1,6 +1,7 @@
 use super::{InProject, one_project};
 use crate::app::App;
-use crate::extract::{Id, Input, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input, Params};
 use crate::respond::{Answer, Tagged};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -19,7 +20,7 @@ use spexus_service::item;
 pub(crate) async fn create_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(params): Params<InProject>,
     headers: HeaderMap,
     Input(mut input): Input<NewItem>,
@@ -42,7 +43,7 @@ pub(crate) async fn create_item(
 pub(crate) async fn create_child(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,

@@ -1,6 +1,7 @@
 use super::InProject;
 use crate::app::App;
-use crate::extract::{Id, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Params};
 use crate::respond::{Answer, Tagged, expected_rev};
 use axum::Json;
 use axum::extract::State;
@@ -36,7 +37,7 @@ pub(crate) struct DeleteParams {
 pub(crate) async fn delete_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<DeleteParams>,
     headers: HeaderMap,
@@ -57,7 +58,7 @@ pub(crate) async fn delete_item(
 pub(crate) async fn preview_deletion(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<DeletionPreview>> {
@@ -75,7 +76,7 @@ pub(crate) async fn preview_deletion(
 pub(crate) async fn restore_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<impl IntoResponse> {

@@ -1,6 +1,7 @@
 use super::{ITEM_FIELDS, InProject, OneItem};
 use crate::app::App;
-use crate::extract::{Id, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Params};
 use crate::respond::{Answer, Tagged, is_known, select};
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +24,7 @@ use utoipa::IntoParams;
 pub(crate) async fn get_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<OneItem>,
     headers: HeaderMap,
@@ -40,7 +41,7 @@ pub(crate) async fn get_item(
 )]
 pub(crate) async fn get_any_item(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<OneItem>,
     headers: HeaderMap,
@@ -78,7 +79,7 @@ pub(crate) struct TreeParams {
 )]
 pub(crate) async fn get_hierarchy(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<TreeParams>,
 ) -> Answer<Json<Hierarchy>> {
@@ -102,7 +103,7 @@ pub(crate) async fn get_hierarchy(
 )]
 pub(crate) async fn get_path(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Page<Item>>> {

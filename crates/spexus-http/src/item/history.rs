@@ -1,6 +1,7 @@
 use super::PageBelow;
 use crate::app::App;
-use crate::extract::{Id, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Params};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +20,7 @@ use spexus_service::item;
 pub(crate) async fn get_history(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<PageBelow>,
 ) -> Answer<Json<Page<Change>>> {

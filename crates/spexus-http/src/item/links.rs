@@ -1,5 +1,6 @@
 use crate::app::App;
-use crate::extract::{Id, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Params};
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
@@ -31,7 +32,7 @@ pub(crate) struct LinkParams {
 pub(crate) async fn list_links(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<LinkParams>,
 ) -> Answer<Json<Links>> {

@@ -1,6 +1,7 @@
 use super::ITEM_FIELDS;
 use crate::app::App;
-use crate::extract::{Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::Params;
 use crate::respond::{Answer, select_page};
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +20,7 @@ use spexus_service::item::{self, ItemQuery};
 pub(crate) async fn list_items(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Params(query): Params<ItemQuery>,
 ) -> Answer<Response> {
     let page = item::list(&app.service, &caller, Some(kind), &query).await?;

@@ -1,6 +1,7 @@
 use super::InProject;
 use crate::app::App;
-use crate::extract::{Id, Ids, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Ids, Params};
 use crate::respond::{Answer, located};
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +24,7 @@ const GUIDES: &str = "guides";
 )]
 pub(crate) async fn list_steering(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Links>> {
@@ -42,7 +43,7 @@ pub(crate) async fn list_steering(
 )]
 pub(crate) async fn add_steering(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Ids(epic, document): Ids,
     Params(params): Params<InProject>,
 ) -> Answer<impl IntoResponse> {
@@ -65,7 +66,7 @@ pub(crate) async fn add_steering(
 )]
 pub(crate) async fn remove_steering(
     State(app): State<App>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Ids(epic, document): Ids,
     Params(params): Params<InProject>,
 ) -> Answer<Json<Link>> {

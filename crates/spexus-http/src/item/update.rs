@@ -1,6 +1,7 @@
 use super::InProject;
 use crate::app::App;
-use crate::extract::{Id, Input, Params, Who};
+use crate::auth::Authenticated;
+use crate::extract::{Id, Input, Params};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -22,7 +23,7 @@ use utoipa::ToSchema;
 pub(crate) async fn update_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -61,7 +62,7 @@ pub(crate) struct StatusInput {
 pub(crate) async fn set_status(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -106,7 +107,7 @@ pub(crate) struct AssignInput {
 pub(crate) async fn assign(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,
@@ -140,7 +141,7 @@ pub(crate) async fn assign(
 pub(crate) async fn move_item(
     State(app): State<App>,
     State(kind): State<Kind>,
-    Who(caller): Who,
+    Authenticated(caller): Authenticated,
     Id(id): Id,
     Params(params): Params<InProject>,
     headers: HeaderMap,

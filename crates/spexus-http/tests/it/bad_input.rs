@@ -216,232 +216,643 @@ fn with(body: &Value, field: &str, value: impl Into<Value>) -> Value {
     body
 }
 
-on_both! {
-    //= specs/spexus-http.md#refusals
-    //= type=test
-    //# Input that does not fit MUST be refused with the name of the field and what is allowed.
-    async fn bodies_that_do_not_fit_are_refused_by_field(server) {
-        server.seed().await;
-        let before = server.chain_head().await;
-        let comment = "/api/v1/epics/EP-001/comments";
-        let cases = [
-            ("POST", "/api/v1/epics", json!({"title": "x", "colour": "red"}), "colour"),
-            ("POST", "/api/v1/epics", json!({"title": 5}), "title"),
-            ("POST", "/api/v1/epics", json!({"title": null}), "title"),
-            ("POST", "/api/v1/epics", json!({"title": ["x"]}), "title"),
-            ("POST", "/api/v1/epics", json!({"title": ""}), "title"),
-            ("POST", "/api/v1/epics", json!({}), "title"),
-            ("POST", "/api/v1/epics", json!([]), ""),
-            ("POST", "/api/v1/epics", json!("title"), "body"),
-            ("POST", "/api/v1/epics", json!(null), "body"),
-            ("POST", "/api/v1/epics", json!({"title": "a\nb"}), "title"),
-            ("POST", "/api/v1/epics", json!({"title": "a\u{0}b"}), "title"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "description": "a\u{0}b"}), "description"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "description": "a\u{1b}[2J"}), "description"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "attributes": {"a": "b\u{0}"}}), "attributes.a"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "attributes": []}), "attributes"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "attributes": {"a": {"b": {"c": 1}}}}), "attributes.a"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "priority": 0}), "priority"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "priority": 1e300}), "priority"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "priority": "urgent"}), "priority"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "priority": {}}), "priority"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "status": "Nope"}), "status"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "status": "a\u{0}"}), "status"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "assignee": "nobody"}), "assignee"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "project": "NO SUCH"}), "project"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "type": "Functional"}), "type"),
-            ("POST", "/api/v1/epics", json!({"title": "x", "parent": "EP-001"}), "parent"),
-            ("POST", "/api/v1/user-stories", json!({"title": "x"}), "parent"),
-            ("POST", "/api/v1/user-stories", json!({"title": "x", "epic_id": "everything"}), "parent"),
-            ("POST", "/api/v1/requirements", json!({"title": "x", "parent": "US-001", "type": "Nope"}), "type"),
-            ("POST", "/api/v1/requirements", json!({"title": "x", "parent": "EP-001"}), "parent"),
-            ("PATCH", "/api/v1/epics/EP-001", json!({"expect_rev": "1"}), "expect_rev"),
-            ("PATCH", "/api/v1/epics/EP-001", json!({"expect_rev": 1e30}), "expect_rev"),
-            ("PATCH", "/api/v1/epics/EP-001", json!({"reference_id": "EP-777"}), "reference_id"),
-            ("PATCH", "/api/v1/epics/EP-001", json!({"title": null, "rev": 7}), "rev"),
-            ("PATCH", "/api/v1/epics/EP-001/status", json!({}), "status"),
-            ("PATCH", "/api/v1/epics/EP-001/assign", json!({"assignee": 7}), "assignee"),
-            ("POST", "/api/v1/epics/EP-001/move", json!({"after": "EP-001", "before": "x"}), "before"),
-            ("POST", comment, json!({"content": " \n "}), "content"),
-            ("POST", comment, json!({"content": "x", "parent_id": "x"}), "parent_id"),
-            ("POST", comment, json!({"content": "x", "anchor": {"quote": "not there"}}), "anchor.quote"),
-            ("POST", comment, json!({"content": "x", "anchor": {"quote": "x", "start": -1}}), "anchor.start"),
-            ("POST", comment, json!({"content": "x", "anchor": {"colour": "red"}}), "anchor.colour"),
-            ("POST", "/api/v1/links", json!({"source": "REQ-001", "target": "REQ-001"}), "type"),
-            ("POST", "/api/v1/links", json!({"source": "REQ-001", "target": "AC-001", "type": "likes"}), "type"),
-            ("POST", "/api/v1/links", json!({"source": "??", "target": "AC-001", "type": "verifies"}), "source"),
-            ("POST", "/api/v1/batch", json!({"operations": []}), "operations"),
-            ("POST", "/api/v1/batch", json!({"operations": 5}), "operations"),
-            ("POST", "/api/v1/batch", json!({"operations": [5]}), "operations[0]"),
-            ("POST", "/api/v1/batch", json!({"operations": [{"op": "explode"}]}), "operations[0].op"),
-            ("POST", "/api/v1/batch", json!({"operations": [{"op": "create", "kind": "epic", "title": 5}]}), "operations[0].title"),
-            ("POST", "/api/v1/batch", json!({"operations": [{"op": "create", "kind": "epic", "titel": "x"}]}), "operations[0].titel"),
-            ("POST", "/api/v1/batch", json!({"operations": [{"op": "create", "kind": "epic", "title": "ok"}, {"op": "delete", "id": "a\u{0}"}]}), "operations[1].id"),
-            ("POST", "/api/v1/projects", json!({"key": "Not A Key"}), "key"),
-            ("POST", "/api/v1/projects", json!({"key": "p", "attributes": [{"name": "a", "type": "colour"}]}), "attributes[0].type"),
-            ("POST", "/api/v1/users", json!({"username": "a", "password": "long enough"}), "role"),
-            ("POST", "/api/v1/users", json!({"username": "a", "password": "long enough", "role": "User", "email": "x"}), "email"),
-            ("POST", "/api/v1/tokens", json!({"name": "t", "scopes": ["root"]}), "scopes"),
-            ("POST", "/api/v1/tokens", json!({"name": "t", "expires": "99999999999999999999d"}), "expires"),
-            ("POST", "/api/v1/tokens", json!({"name": "t", "project": "none"}), "project"),
-            ("POST", "/api/v1/prompts", json!({"name": "p", "messages": []}), "messages"),
-            ("POST", "/api/v1/prompts", json!({"name": "p", "messages": [{"role": "system", "text": "x"}]}), "messages[0].role"),
-            ("PUT", "/api/v1/workflows/epic", json!({"statuses": [], "transitions": []}), "statuses"),
-            ("PUT", "/api/v1/link-types/x", json!({}), "inverse"),
-            ("PUT", "/api/v1/link-types/x", json!({"inverse": "y", "sources": ["planet"]}), "sources[0]"),
-        ];
-        for (method, path, body, field) in cases {
+on_both![
+    bodies_that_do_not_fit_are_refused_by_field,
+    every_text_fits_up_to_its_limit_and_not_beyond,
+    nasty_texts_are_only_texts,
+    queries_that_do_not_fit_are_refused_by_name,
+    ids_that_are_none_are_not_found_or_refused,
+    headers_that_do_not_fit_are_refused,
+    random_json_is_answered_and_writes_all_or_nothing,
+];
+
+//= specs/spexus-http.md#refusals
+//= type=test
+//# Input that does not fit MUST be refused with the name of the field and what is allowed.
+async fn bodies_that_do_not_fit_are_refused_by_field(server: &mut Server) {
+    server.seed().await;
+    let before = server.chain_head().await;
+    let comment = "/api/v1/epics/EP-001/comments";
+    let cases = [
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "colour": "red"}),
+            "colour",
+        ),
+        ("POST", "/api/v1/epics", json!({"title": 5}), "title"),
+        ("POST", "/api/v1/epics", json!({"title": null}), "title"),
+        ("POST", "/api/v1/epics", json!({"title": ["x"]}), "title"),
+        ("POST", "/api/v1/epics", json!({"title": ""}), "title"),
+        ("POST", "/api/v1/epics", json!({}), "title"),
+        ("POST", "/api/v1/epics", json!([]), ""),
+        ("POST", "/api/v1/epics", json!("title"), "body"),
+        ("POST", "/api/v1/epics", json!(null), "body"),
+        ("POST", "/api/v1/epics", json!({"title": "a\nb"}), "title"),
+        ("POST", "/api/v1/epics", json!({"title": "a\u{0}b"}), "title"),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "description": "a\u{0}b"}),
+            "description",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "description": "a\u{1b}[2J"}),
+            "description",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "attributes": {"a": "b\u{0}"}}),
+            "attributes.a",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "attributes": []}),
+            "attributes",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "attributes": {"a": {"b": {"c": 1}}}}),
+            "attributes.a",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "priority": 0}),
+            "priority",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "priority": 1e300}),
+            "priority",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "priority": "urgent"}),
+            "priority",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "priority": {}}),
+            "priority",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "status": "Nope"}),
+            "status",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "status": "a\u{0}"}),
+            "status",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "assignee": "nobody"}),
+            "assignee",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "project": "NO SUCH"}),
+            "project",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "type": "Functional"}),
+            "type",
+        ),
+        (
+            "POST",
+            "/api/v1/epics",
+            json!({"title": "x", "parent": "EP-001"}),
+            "parent",
+        ),
+        ("POST", "/api/v1/user-stories", json!({"title": "x"}), "parent"),
+        (
+            "POST",
+            "/api/v1/user-stories",
+            json!({"title": "x", "epic_id": "everything"}),
+            "parent",
+        ),
+        (
+            "POST",
+            "/api/v1/requirements",
+            json!({"title": "x", "parent": "US-001", "type": "Nope"}),
+            "type",
+        ),
+        (
+            "POST",
+            "/api/v1/requirements",
+            json!({"title": "x", "parent": "EP-001"}),
+            "parent",
+        ),
+        (
+            "PATCH",
+            "/api/v1/epics/EP-001",
+            json!({"expect_rev": "1"}),
+            "expect_rev",
+        ),
+        (
+            "PATCH",
+            "/api/v1/epics/EP-001",
+            json!({"expect_rev": 1e30}),
+            "expect_rev",
+        ),
+        (
+            "PATCH",
+            "/api/v1/epics/EP-001",
+            json!({"reference_id": "EP-777"}),
+            "reference_id",
+        ),
+        (
+            "PATCH",
+            "/api/v1/epics/EP-001",
+            json!({"title": null, "rev": 7}),
+            "rev",
+        ),
+        ("PATCH", "/api/v1/epics/EP-001/status", json!({}), "status"),
+        (
+            "PATCH",
+            "/api/v1/epics/EP-001/assign",
+            json!({"assignee": 7}),
+            "assignee",
+        ),
+        (
+            "POST",
+            "/api/v1/epics/EP-001/move",
+            json!({"after": "EP-001", "before": "x"}),
+            "before",
+        ),
+        ("POST", comment, json!({"content": " \n "}), "content"),
+        (
+            "POST",
+            comment,
+            json!({"content": "x", "parent_id": "x"}),
+            "parent_id",
+        ),
+        (
+            "POST",
+            comment,
+            json!({"content": "x", "anchor": {"quote": "not there"}}),
+            "anchor.quote",
+        ),
+        (
+            "POST",
+            comment,
+            json!({"content": "x", "anchor": {"quote": "x", "start": -1}}),
+            "anchor.start",
+        ),
+        (
+            "POST",
+            comment,
+            json!({"content": "x", "anchor": {"colour": "red"}}),
+            "anchor.colour",
+        ),
+        (
+            "POST",
+            "/api/v1/links",
+            json!({"source": "REQ-001", "target": "REQ-001"}),
+            "type",
+        ),
+        (
+            "POST",
+            "/api/v1/links",
+            json!({"source": "REQ-001", "target": "AC-001", "type": "likes"}),
+            "type",
+        ),
+        (
+            "POST",
+            "/api/v1/links",
+            json!({"source": "??", "target": "AC-001", "type": "verifies"}),
+            "source",
+        ),
+        ("POST", "/api/v1/batch", json!({"operations": []}), "operations"),
+        ("POST", "/api/v1/batch", json!({"operations": 5}), "operations"),
+        (
+            "POST",
+            "/api/v1/batch",
+            json!({"operations": [5]}),
+            "operations[0]",
+        ),
+        (
+            "POST",
+            "/api/v1/batch",
+            json!({"operations": [{"op": "explode"}]}),
+            "operations[0].op",
+        ),
+        (
+            "POST",
+            "/api/v1/batch",
+            json!({"operations": [{"op": "create", "kind": "epic", "title": 5}]}),
+            "operations[0].title",
+        ),
+        (
+            "POST",
+            "/api/v1/batch",
+            json!({"operations": [{"op": "create", "kind": "epic", "titel": "x"}]}),
+            "operations[0].titel",
+        ),
+        (
+            "POST",
+            "/api/v1/batch",
+            json!({"operations": [{"op": "create", "kind": "epic", "title": "ok"}, {"op": "delete", "id": "a\u{0}"}]}),
+            "operations[1].id",
+        ),
+        ("POST", "/api/v1/projects", json!({"key": "Not A Key"}), "key"),
+        (
+            "POST",
+            "/api/v1/projects",
+            json!({"key": "p", "attributes": [{"name": "a", "type": "colour"}]}),
+            "attributes[0].type",
+        ),
+        (
+            "POST",
+            "/api/v1/users",
+            json!({"username": "a", "password": "long enough"}),
+            "role",
+        ),
+        (
+            "POST",
+            "/api/v1/users",
+            json!({"username": "a", "password": "long enough", "role": "User", "email": "x"}),
+            "email",
+        ),
+        (
+            "POST",
+            "/api/v1/tokens",
+            json!({"name": "t", "scopes": ["root"]}),
+            "scopes",
+        ),
+        (
+            "POST",
+            "/api/v1/tokens",
+            json!({"name": "t", "expires": "99999999999999999999d"}),
+            "expires",
+        ),
+        (
+            "POST",
+            "/api/v1/tokens",
+            json!({"name": "t", "project": "none"}),
+            "project",
+        ),
+        (
+            "POST",
+            "/api/v1/prompts",
+            json!({"name": "p", "messages": []}),
+            "messages",
+        ),
+        (
+            "POST",
+            "/api/v1/prompts",
+            json!({"name": "p", "messages": [{"role": "system", "text": "x"}]}),
+            "messages[0].role",
+        ),
+        (
+            "PUT",
+            "/api/v1/workflows/epic",
+            json!({"statuses": [], "transitions": []}),
+            "statuses",
+        ),
+        ("PUT", "/api/v1/link-types/x", json!({}), "inverse"),
+        (
+            "PUT",
+            "/api/v1/link-types/x",
+            json!({"inverse": "y", "sources": ["planet"]}),
+            "sources[0]",
+        ),
+    ];
+    for (method, path, body, field) in cases {
+        let what = format!("{method} {path} {body}");
+        let reply = server
+            .send(&server.token, method.parse().unwrap(), path, Some(body), &[])
+            .await;
+        refused(&reply, &what, field);
+    }
+    assert_eq!(server.chain_head().await, before, "nothing of it was written");
+}
+
+//= specs/spexus-http.md#refusals
+//= type=test
+//# Every text MUST be accepted up to its limit in characters and refused beyond it.
+async fn every_text_fits_up_to_its_limit_and_not_beyond(server: &mut Server) {
+    server.seed().await;
+    for (method, path, body, field, most) in text_fields() {
+        let what = format!("{method} {path} {field} of {most}");
+        // Different letters, because a password has some.
+        let letters = |count: usize| "жуки".chars().cycle().take(count).collect::<String>();
+        let beyond = with(&body, field, letters(most + 1));
+        refused(
+            &server
+                .send(&server.token, method.clone(), path, Some(beyond), &[])
+                .await,
+            &what,
+            field,
+        );
+        let reply = server
+            .send(
+                &server.token,
+                method,
+                path,
+                Some(with(&body, field, letters(most))),
+                &[],
+            )
+            .await;
+        assert!(reply.status < 300, "{what}: {} {}", reply.status, reply.body);
+    }
+}
+
+async fn nasty_texts_are_only_texts(server: &mut Server) {
+    server.seed().await;
+    for text in NASTY {
+        let path = |tail: &str| {
+            let mut url = reqwest::Url::parse("http://x/api/v1/").unwrap();
+            url.path_segments_mut()
+                .unwrap()
+                .pop_if_empty()
+                .extend(tail.split('|').map(|part| if part == "?" { text } else { part }));
+            url.path().to_owned()
+        };
+        for place in [
+            "epics|?",
+            "epics|?|history",
+            "items|?",
+            "hierarchy|?",
+            "comments|?",
+            "prompts|?",
+            "projects|?",
+            "users|?",
+            "workflows|?",
+            "epics|EP-001|steering-documents|?",
+        ] {
+            let reply = server.get(&path(place)).await;
+            refused(&reply, &format!("GET {}", path(place)), "");
+        }
+        let query = |name: &str| {
+            let url = reqwest::Url::parse_with_params("http://x/", [(name, *text)]).unwrap();
+            url.query().unwrap().to_owned()
+        };
+        for name in [
+            "project",
+            "status",
+            "priority",
+            "type",
+            "assignee",
+            "creator",
+            "parent",
+            "under",
+            "acceptance_criterion",
+            "created_from",
+            "updated_to",
+            "deleted",
+            "order_by",
+            "limit",
+            "cursor",
+            "fields",
+        ] {
+            let reply = server.get(&format!("/api/v1/epics?{}", query(name))).await;
+            refused(&reply, &format!("?{}", query(name)), name);
+        }
+    }
+    for (method, path, body, field, _) in text_fields() {
+        for (at, text) in NASTY.iter().enumerate() {
+            let what = format!("{method} {path} {field}={text}");
+            let body = match field {
+                "name" => with(&body, "key", format!("key-{at}")),
+                "password" => with(&body, "username", format!("user{at}")),
+                _ => body.clone(),
+            };
+            let keyed = body.get("key").is_none() || path == "/api/v1/projects";
+            let body = if keyed {
+                body
+            } else {
+                with(&body, "key", Value::Null)
+            };
+            let body = with(&strip_null(body), field, *text);
+            let reply = server
+                .send(&server.token, method.clone(), path, Some(body), &[])
+                .await;
+            assert!(
+                reply.status < 300 || [400, 409].contains(&reply.status),
+                "{what}: {} {}",
+                reply.status,
+                reply.body
+            );
+            if reply.status < 300 && reply.body[field].is_string() {
+                assert_eq!(reply.body[field], *text, "{what}");
+            }
+        }
+    }
+    assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
+}
+
+async fn queries_that_do_not_fit_are_refused_by_name(server: &mut Server) {
+    server.seed().await;
+    let cases = [
+        ("/api/v1/epics?limit=0", "limit"),
+        ("/api/v1/epics?limit=201", "limit"),
+        ("/api/v1/epics?limit=abc", "limit"),
+        ("/api/v1/epics?limit=-1", "limit"),
+        ("/api/v1/epics?limit=1e9", "limit"),
+        ("/api/v1/epics?limit=", "limit"),
+        ("/api/v1/epics?limit=99999999999999999999", "limit"),
+        ("/api/v1/epics?limit=1&limit=2", "limit"),
+        ("/api/v1/epics?status=Draft&status=Done", "status"),
+        ("/api/v1/epics?deleted=maybe", "deleted"),
+        ("/api/v1/epics?cursor=abc", "cursor"),
+        ("/api/v1/epics?cursor=%00", "cursor"),
+        ("/api/v1/epics?cursor=", "cursor"),
+        ("/api/v1/epics?created_from=yesterday", "created_from"),
+        ("/api/v1/epics?created_to=2026-13-40", "created_to"),
+        ("/api/v1/epics?updated_from=99999-01-01", "updated_from"),
+        ("/api/v1/epics?project=%00", "project"),
+        ("/api/v1/epics?status=%00", "status"),
+        ("/api/v1/epics?assignee=a%00b", "assignee"),
+        ("/api/v1/epics?fields=password_hash", "fields"),
+        ("/api/v1/epics?fields=%FF%FE", "fields"),
+        ("/api/v1/epics?fields=", "fields"),
+        ("/api/v1/epics/EP-001?fields=,", "fields"),
+        ("/api/v1/epics?nothing=1", "nothing"),
+        ("/api/v1/epics?%00=1", "\u{0}"),
+        ("/api/v1/search?query=x&limit=0", "limit"),
+        ("/api/v1/search?query=x&cursor=zzz", "cursor"),
+        ("/api/v1/search?query=x&kinds=%00", "kinds"),
+        ("/api/v1/search?query=x&query=y", "query"),
+        ("/api/v1/epics/EP-001/history?cursor=x", "cursor"),
+        ("/api/v1/epics/EP-001/comments?cursor=x", "cursor"),
+        ("/api/v1/epics/EP-001/comments?only=half", "only"),
+        ("/api/v1/epics/EP-001/children?only=planet", "only"),
+        ("/api/v1/epics/EP-001/links?type=likes", "type"),
+        ("/api/v1/hierarchy/EP-001?depth=-1", "depth"),
+        ("/api/v1/hierarchy/EP-001?depth=abc", "depth"),
+        ("/api/v1/changes?since=abc", "since"),
+        ("/api/v1/changes?limit=201", "limit"),
+        ("/api/v1/baselines/diff", "from"),
+        ("/api/v1/audit/events?cursor=x", "cursor"),
+        ("/api/v1/audit/events?limit=201", "limit"),
+        ("/api/v1/tokens?user=a%00", "user"),
+    ];
+    for (path, field) in cases {
+        refused(
+            &server.get(path).await,
+            path,
+            if field == "\u{0}" { "" } else { field },
+        );
+    }
+    assert_eq!(
+        server
+            .get("/api/v1/hierarchy/EP-001?depth=4294967295")
+            .await
+            .status,
+        200,
+        "deeper than any tree is the whole tree"
+    );
+}
+
+async fn ids_that_are_none_are_not_found_or_refused(server: &mut Server) {
+    server.seed().await;
+    let long = "x".repeat(3_000);
+    for id in [
+        "EP-999",
+        "EP-0",
+        "EP--1",
+        "EP-99999999999999999999",
+        "EP",
+        "-",
+        "%00",
+        "EP-001%00",
+        "%FF",
+        "%E2%82",
+        "..",
+        "%2e%2e%2f",
+        "US-001",
+        "web/EP-1",
+        "%20",
+        "0191d5e5-0000-7000-8000-000000000000",
+        "٣",
+        &long,
+    ] {
+        for tail in [
+            "",
+            "/history",
+            "/comments",
+            "/children",
+            "/links",
+            "/deletion-preview",
+        ] {
+            let path = format!("/api/v1/epics/{id}{tail}");
+            refused(&server.get(&path).await, &path, "");
+        }
+        for path in [
+            format!("/api/v1/comments/{id}"),
+            format!("/api/v1/hierarchy/{id}x"),
+            format!("/api/v1/prompts/{id}"),
+            format!("/api/v1/users/{id}"),
+            format!("/api/v1/projects/{id}"),
+        ] {
+            refused(&server.get(&path).await, &path, "");
+        }
+    }
+}
+
+async fn headers_that_do_not_fit_are_refused(server: &mut Server) {
+    server.seed().await;
+    for tag in [
+        "1",
+        "\"x\"",
+        "\"\"",
+        "W/1",
+        "\"1",
+        "\"99999999999999999999\"",
+        "\"1\", \"2\"",
+        "é",
+    ] {
+        let reply = server
+            .send(
+                &server.token,
+                Method::PATCH,
+                "/api/v1/epics/EP-001",
+                Some(json!({"title": "x"})),
+                &[("If-Match", tag)],
+            )
+            .await;
+        refused(&reply, &format!("If-Match: {tag}"), "If-Match");
+    }
+    let long = "k".repeat(limits::MAX_IDEMPOTENCY_KEY_CHARS + 1);
+    for key in ["", &long, "é"] {
+        let reply = server
+            .send(
+                &server.token,
+                Method::POST,
+                "/api/v1/epics",
+                Some(json!({"title": "x"})),
+                &[("Idempotency-Key", key)],
+            )
+            .await;
+        refused(&reply, &format!("Idempotency-Key: {key}"), "Idempotency-Key");
+    }
+    assert_eq!(server.get("/api/v1/epics").await.ok()["total_count"], 1);
+}
+
+//= specs/spexus-http.md#refusals
+//= type=test
+//# A refused request MUST leave no trace in the data.
+async fn random_json_is_answered_and_writes_all_or_nothing(server: &mut Server) {
+    server.seed().await;
+    let mut runner = TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]),
+    );
+    let (value, words) = (any_json(), field_names());
+    for _ in 0..300 {
+        let (a, b) = (
+            value.new_tree(&mut runner).unwrap().current(),
+            value.new_tree(&mut runner).unwrap().current(),
+        );
+        let (one, two) = (
+            words.new_tree(&mut runner).unwrap().current(),
+            words.new_tree(&mut runner).unwrap().current(),
+        );
+        let mut fields = json!({"title": "x"});
+        fields[one] = a.clone();
+        fields[two] = b;
+        let mut operation = fields.clone();
+        operation["op"] = json!("create");
+        operation["kind"] = json!("epic");
+        for (method, path, body) in [
+            (Method::POST, "/api/v1/epics", fields.clone()),
+            (Method::PATCH, "/api/v1/requirements/REQ-001", fields),
+            (
+                Method::POST,
+                "/api/v1/batch",
+                json!({"operations": [operation, a.clone()]}),
+            ),
+            (Method::POST, "/api/v1/links", a),
+        ] {
+            let before = server.chain_head().await;
             let what = format!("{method} {path} {body}");
-            let reply = server.send(&server.token, method.parse().unwrap(), path, Some(body), &[]).await;
-            refused(&reply, &what, field);
-        }
-        assert_eq!(server.chain_head().await, before, "nothing of it was written");
-    }
-
-    //= specs/spexus-http.md#refusals
-    //= type=test
-    //# Every text MUST be accepted up to its limit in characters and refused beyond it.
-    async fn every_text_fits_up_to_its_limit_and_not_beyond(server) {
-        server.seed().await;
-        for (method, path, body, field, most) in text_fields() {
-            let what = format!("{method} {path} {field} of {most}");
-            // Different letters, because a password has some.
-            let letters = |count: usize| "жуки".chars().cycle().take(count).collect::<String>();
-            let beyond = with(&body, field, letters(most + 1));
-            refused(&server.send(&server.token, method.clone(), path, Some(beyond), &[]).await, &what, field);
-            let reply = server.send(&server.token, method, path, Some(with(&body, field, letters(most))), &[]).await;
-            assert!(reply.status < 300, "{what}: {} {}", reply.status, reply.body);
+            let reply = server.send(&server.token, method, path, Some(body), &[]).await;
+            assert!(reply.status < 500, "{what}: {}", reply.body);
+            shows_nothing(&reply.body["error"], &what);
+            assert!(
+                reply.status < 400 || server.chain_head().await == before,
+                "{what} was refused and left a trace"
+            );
         }
     }
-
-    async fn nasty_texts_are_only_texts(server) {
-        server.seed().await;
-        for text in NASTY {
-            let path = |tail: &str| {
-                let mut url = reqwest::Url::parse("http://x/api/v1/").unwrap();
-                url.path_segments_mut().unwrap().pop_if_empty().extend(tail.split('|').map(|part| if part == "?" { text } else { part }));
-                url.path().to_owned()
-            };
-            for place in ["epics|?", "epics|?|history", "items|?", "hierarchy|?", "comments|?", "prompts|?", "projects|?", "users|?", "workflows|?", "epics|EP-001|steering-documents|?"] {
-                let reply = server.get(&path(place)).await;
-                refused(&reply, &format!("GET {}", path(place)), "");
-            }
-            let query = |name: &str| {
-                let url = reqwest::Url::parse_with_params("http://x/", [(name, *text)]).unwrap();
-                url.query().unwrap().to_owned()
-            };
-            for name in ["project", "status", "priority", "type", "assignee", "creator", "parent", "under", "acceptance_criterion", "created_from", "updated_to", "deleted", "order_by", "limit", "cursor", "fields"] {
-                let reply = server.get(&format!("/api/v1/epics?{}", query(name))).await;
-                refused(&reply, &format!("?{}", query(name)), name);
-            }
-        }
-        for (method, path, body, field, _) in text_fields() {
-            for (at, text) in NASTY.iter().enumerate() {
-                let what = format!("{method} {path} {field}={text}");
-                let body = match field {
-                    "name" => with(&body, "key", format!("key-{at}")),
-                    "password" => with(&body, "username", format!("user{at}")),
-                    _ => body.clone(),
-                };
-                let keyed = body.get("key").is_none() || path == "/api/v1/projects";
-                let body = if keyed { body } else { with(&body, "key", Value::Null) };
-                let body = with(&strip_null(body), field, *text);
-                let reply = server.send(&server.token, method.clone(), path, Some(body), &[]).await;
-                assert!(reply.status < 300 || [400, 409].contains(&reply.status), "{what}: {} {}", reply.status, reply.body);
-                if reply.status < 300 && reply.body[field].is_string() {
-                    assert_eq!(reply.body[field], *text, "{what}");
-                }
-            }
-        }
-        assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
-    }
-
-    async fn queries_that_do_not_fit_are_refused_by_name(server) {
-        server.seed().await;
-        let cases = [
-            ("/api/v1/epics?limit=0", "limit"), ("/api/v1/epics?limit=201", "limit"), ("/api/v1/epics?limit=abc", "limit"),
-            ("/api/v1/epics?limit=-1", "limit"), ("/api/v1/epics?limit=1e9", "limit"), ("/api/v1/epics?limit=", "limit"),
-            ("/api/v1/epics?limit=99999999999999999999", "limit"), ("/api/v1/epics?limit=1&limit=2", "limit"),
-            ("/api/v1/epics?status=Draft&status=Done", "status"), ("/api/v1/epics?deleted=maybe", "deleted"),
-            ("/api/v1/epics?cursor=abc", "cursor"), ("/api/v1/epics?cursor=%00", "cursor"), ("/api/v1/epics?cursor=", "cursor"),
-            ("/api/v1/epics?created_from=yesterday", "created_from"), ("/api/v1/epics?created_to=2026-13-40", "created_to"),
-            ("/api/v1/epics?updated_from=99999-01-01", "updated_from"), ("/api/v1/epics?project=%00", "project"),
-            ("/api/v1/epics?status=%00", "status"), ("/api/v1/epics?assignee=a%00b", "assignee"), ("/api/v1/epics?fields=password_hash", "fields"),
-            ("/api/v1/epics?fields=%FF%FE", "fields"), ("/api/v1/epics?fields=", "fields"), ("/api/v1/epics/EP-001?fields=,", "fields"), ("/api/v1/epics?nothing=1", "nothing"), ("/api/v1/epics?%00=1", "\u{0}"),
-            ("/api/v1/search?query=x&limit=0", "limit"), ("/api/v1/search?query=x&cursor=zzz", "cursor"), ("/api/v1/search?query=x&kinds=%00", "kinds"),
-            ("/api/v1/search?query=x&query=y", "query"), ("/api/v1/epics/EP-001/history?cursor=x", "cursor"),
-            ("/api/v1/epics/EP-001/comments?cursor=x", "cursor"), ("/api/v1/epics/EP-001/comments?only=half", "only"),
-            ("/api/v1/epics/EP-001/children?only=planet", "only"), ("/api/v1/epics/EP-001/links?type=likes", "type"),
-            ("/api/v1/hierarchy/EP-001?depth=-1", "depth"), ("/api/v1/hierarchy/EP-001?depth=abc", "depth"),
-            ("/api/v1/changes?since=abc", "since"), ("/api/v1/changes?limit=201", "limit"), ("/api/v1/baselines/diff", "from"),
-            ("/api/v1/audit/events?cursor=x", "cursor"), ("/api/v1/audit/events?limit=201", "limit"), ("/api/v1/tokens?user=a%00", "user"),
-        ];
-        for (path, field) in cases {
-            refused(&server.get(path).await, path, if field == "\u{0}" { "" } else { field });
-        }
-        assert_eq!(server.get("/api/v1/hierarchy/EP-001?depth=4294967295").await.status, 200, "deeper than any tree is the whole tree");
-    }
-
-    async fn ids_that_are_none_are_not_found_or_refused(server) {
-        server.seed().await;
-        let long = "x".repeat(3_000);
-        for id in ["EP-999", "EP-0", "EP--1", "EP-99999999999999999999", "EP", "-", "%00", "EP-001%00", "%FF", "%E2%82", "..", "%2e%2e%2f", "US-001", "web/EP-1", "%20", "0191d5e5-0000-7000-8000-000000000000", "٣", &long] {
-            for tail in ["", "/history", "/comments", "/children", "/links", "/deletion-preview"] {
-                let path = format!("/api/v1/epics/{id}{tail}");
-                refused(&server.get(&path).await, &path, "");
-            }
-            for path in [format!("/api/v1/comments/{id}"), format!("/api/v1/hierarchy/{id}x"), format!("/api/v1/prompts/{id}"), format!("/api/v1/users/{id}"), format!("/api/v1/projects/{id}")] {
-                refused(&server.get(&path).await, &path, "");
-            }
-        }
-    }
-
-    async fn headers_that_do_not_fit_are_refused(server) {
-        server.seed().await;
-        for tag in ["1", "\"x\"", "\"\"", "W/1", "\"1", "\"99999999999999999999\"", "\"1\", \"2\"", "é"] {
-            let reply = server.send(&server.token, Method::PATCH, "/api/v1/epics/EP-001", Some(json!({"title": "x"})), &[("If-Match", tag)]).await;
-            refused(&reply, &format!("If-Match: {tag}"), "If-Match");
-        }
-        let long = "k".repeat(limits::MAX_IDEMPOTENCY_KEY_CHARS + 1);
-        for key in ["", &long, "é"] {
-            let reply = server.send(&server.token, Method::POST, "/api/v1/epics", Some(json!({"title": "x"})), &[("Idempotency-Key", key)]).await;
-            refused(&reply, &format!("Idempotency-Key: {key}"), "Idempotency-Key");
-        }
-        assert_eq!(server.get("/api/v1/epics").await.ok()["total_count"], 1);
-    }
-
-    //= specs/spexus-http.md#refusals
-    //= type=test
-    //# A refused request MUST leave no trace in the data.
-    async fn random_json_is_answered_and_writes_all_or_nothing(server) {
-        server.seed().await;
-        let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]));
-        let (value, words) = (any_json(), field_names());
-        for _ in 0..300 {
-            let (a, b) = (value.new_tree(&mut runner).unwrap().current(), value.new_tree(&mut runner).unwrap().current());
-            let (one, two) = (words.new_tree(&mut runner).unwrap().current(), words.new_tree(&mut runner).unwrap().current());
-            let mut fields = json!({"title": "x"});
-            fields[one] = a.clone();
-            fields[two] = b;
-            let mut operation = fields.clone();
-            operation["op"] = json!("create");
-            operation["kind"] = json!("epic");
-            for (method, path, body) in [
-                (Method::POST, "/api/v1/epics", fields.clone()),
-                (Method::PATCH, "/api/v1/requirements/REQ-001", fields),
-                (Method::POST, "/api/v1/batch", json!({"operations": [operation, a.clone()]})),
-                (Method::POST, "/api/v1/links", a),
-            ] {
-                let before = server.chain_head().await;
-                let what = format!("{method} {path} {body}");
-                let reply = server.send(&server.token, method, path, Some(body), &[]).await;
-                assert!(reply.status < 500, "{what}: {}", reply.body);
-                shows_nothing(&reply.body["error"], &what);
-                assert!(reply.status < 400 || server.chain_head().await == before, "{what} was refused and left a trace");
-            }
-        }
-        assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
-    }
+    assert_eq!(server.get("/api/v1/audit/verify").await.ok()["intact"], true);
 }
 
 fn strip_null(mut body: Value) -> Value {

@@ -299,62 +299,105 @@ async fn readiness_is_asked_of_the_database_once_a_second() {
     panic!("no second was quiet enough");
 }
 
-on_both! {
-    // Found by review (S-L1): streams went on after the token they were opened with had expired.
-    async fn a_stream_ends_when_its_token_expires(server) {
-        let made = server.post("/api/v1/tokens", json!({"name": "hour", "expires": "1h"})).await.created();
-        let token = made["token"].as_str().unwrap();
-        let agent = Agent::with(server, token, "2025-06-18", &[]).await;
-        let (mut feed, mut notices) = (server.listen(token, "", &[]).await, agent.listen().await);
-        server.jump(3_700);
-        assert!(feed.next().await.is_none(), "the feed");
-        assert!(notices.next("notifications/nothing").await.is_none(), "the stream of MCP");
-    }
+on_both![
+    a_stream_ends_when_its_token_expires,
+    a_web_session_does_not_open_the_endpoint_of_agents,
+    a_foreign_page_is_not_served,
+];
 
-    // Found by review (003 R9.2, ruling 31): a web session and its cookie opened the endpoint of agents.
-    // proves 003 R9.2: nothing but a bearer token opens the endpoint
-    //= specs/spexus-mcp.md#endpoint
-    //= type=test
-    //# The endpoint MUST be opened by a bearer token only: cookies and secrets of web sessions MUST be refused like no token and like a bad one.
-    async fn a_web_session_does_not_open_the_endpoint_of_agents(server) {
-        let session = server.login("admin", crate::harness::ADMIN_PASSWORD).await["token"].as_str().unwrap().to_owned();
-        assert_eq!(status(server, &session, "/api/v1/epics", &[]).await, 200, "it is good for REST");
-        for path in ["/mcp", "/api/v1/mcp"] {
-            let cookie = format!("spexus_session={session}");
-            let own = server.url.clone();
-            let ways: [(&[(&str, &str)], u16); 5] = [
-                (&[("Cookie", &cookie), ("Origin", &own)], 1015),
-                (&[("Authorization", &format!("Bearer {session}"))], 1011),
-                (&[("Authorization", &format!("Basic {}", server.token))], 1011),
-                (&[("Authorization", &server.token)], 1011),
-                (&[("X-Api-Key", &server.token)], 1015),
-            ];
-            for (headers, code) in ways {
-                let reply = server.send("", Method::POST, path, Some(hello("2025-06-18")), headers).await;
-                assert_eq!(reply.status, 401, "{headers:?}");
-                assert_eq!(reply.body["error"]["data"]["refusal"]["code"], code, "{headers:?}: {}", reply.body);
-            }
-        }
-    }
+// Found by review (S-L1): streams went on after the token they were opened with had expired.
+async fn a_stream_ends_when_its_token_expires(server: &mut Server) {
+    let made = server
+        .post("/api/v1/tokens", json!({"name": "hour", "expires": "1h"}))
+        .await
+        .created();
+    let token = made["token"].as_str().unwrap();
+    let agent = Agent::with(server, token, "2025-06-18", &[]).await;
+    let (mut feed, mut notices) = (server.listen(token, "", &[]).await, agent.listen().await);
+    server.jump(3_700);
+    assert!(feed.next().await.is_none(), "the feed");
+    assert!(
+        notices.next("notifications/nothing").await.is_none(),
+        "the stream of MCP"
+    );
+}
 
-    // Found by review (S-M13): pages of other sites were served when they had a token.
-    //= specs/spexus-mcp.md#endpoint
-    //= type=test
-    //# A request whose `Host` or `Origin` is neither an address of this server nor one of its names MUST be answered 403, before its token is looked at.
-    async fn a_foreign_page_is_not_served(server) {
+// Found by review (003 R9.2, ruling 31): a web session and its cookie opened the endpoint of agents.
+// proves 003 R9.2: nothing but a bearer token opens the endpoint
+//= specs/spexus-mcp.md#endpoint
+//= type=test
+//# The endpoint MUST be opened by a bearer token only: cookies and secrets of web sessions MUST be refused like no token and like a bad one.
+async fn a_web_session_does_not_open_the_endpoint_of_agents(server: &mut Server) {
+    let session = server.login("admin", crate::harness::ADMIN_PASSWORD).await["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        status(server, &session, "/api/v1/epics", &[]).await,
+        200,
+        "it is good for REST"
+    );
+    for path in ["/mcp", "/api/v1/mcp"] {
+        let cookie = format!("spexus_session={session}");
         let own = server.url.clone();
-        for path in ["/mcp", "/api/v1/mcp"] {
-            for (header, code) in [
-                (("Origin", "http://evil.example.com"), 403), (("Origin", "null"), 403), (("Host", "evil.example.com"), 403),
-                (("Origin", own.as_str()), 200), (("Origin", "http://localhost:3000"), 200), (("Host", "localhost"), 200),
-            ] {
-                let reply = server.send(&server.token, Method::POST, path, Some(hello("2025-06-18")), &[header]).await;
-                assert_eq!(reply.status, code, "{path} {header:?}: {}", reply.body);
-                assert_eq!(reply.body["jsonrpc"], "2.0");
-            }
-            let unknown = server.send("mcp_pat_wrong", Method::POST, path, Some(hello("2025-06-18")), &[("Origin", "null")]).await;
-            assert_eq!(unknown.status, 403, "before the token is looked at");
+        let ways: [(&[(&str, &str)], u16); 5] = [
+            (&[("Cookie", &cookie), ("Origin", &own)], 1015),
+            (&[("Authorization", &format!("Bearer {session}"))], 1011),
+            (&[("Authorization", &format!("Basic {}", server.token))], 1011),
+            (&[("Authorization", &server.token)], 1011),
+            (&[("X-Api-Key", &server.token)], 1015),
+        ];
+        for (headers, code) in ways {
+            let reply = server
+                .send("", Method::POST, path, Some(hello("2025-06-18")), headers)
+                .await;
+            assert_eq!(reply.status, 401, "{headers:?}");
+            assert_eq!(
+                reply.body["error"]["data"]["refusal"]["code"], code,
+                "{headers:?}: {}",
+                reply.body
+            );
         }
+    }
+}
+
+// Found by review (S-M13): pages of other sites were served when they had a token.
+//= specs/spexus-mcp.md#endpoint
+//= type=test
+//# A request whose `Host` or `Origin` is neither an address of this server nor one of its names MUST be answered 403, before its token is looked at.
+async fn a_foreign_page_is_not_served(server: &mut Server) {
+    let own = server.url.clone();
+    for path in ["/mcp", "/api/v1/mcp"] {
+        for (header, code) in [
+            (("Origin", "http://evil.example.com"), 403),
+            (("Origin", "null"), 403),
+            (("Host", "evil.example.com"), 403),
+            (("Origin", own.as_str()), 200),
+            (("Origin", "http://localhost:3000"), 200),
+            (("Host", "localhost"), 200),
+        ] {
+            let reply = server
+                .send(
+                    &server.token,
+                    Method::POST,
+                    path,
+                    Some(hello("2025-06-18")),
+                    &[header],
+                )
+                .await;
+            assert_eq!(reply.status, code, "{path} {header:?}: {}", reply.body);
+            assert_eq!(reply.body["jsonrpc"], "2.0");
+        }
+        let unknown = server
+            .send(
+                "mcp_pat_wrong",
+                Method::POST,
+                path,
+                Some(hello("2025-06-18")),
+                &[("Origin", "null")],
+            )
+            .await;
+        assert_eq!(unknown.status, 403, "before the token is looked at");
     }
 }
 

@@ -11,112 +11,215 @@ fn label(change: &Value) -> &str {
     change["label"].as_str().unwrap()
 }
 
-on_both! {
-    //= specs/spexus-http.md#feed
-    //= type=test
-    //# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
-    async fn a_client_that_asks_again_misses_nothing(server) {
-        server.seed().await;
-        let (mut since, mut seen) = (0, vec![]);
-        loop {
-            let page = server.get(&format!("/api/v1/changes?limit=1&since={since}")).await.ok();
-            let Some(change) = page["data"].get(0) else {
-                assert_eq!(page["next_since"], since, "an empty answer leaves the cursor where it is");
-                break;
-            };
-            since = page["next_since"].as_i64().unwrap();
-            assert_eq!(change["seq"], since);
-            seen.push(label(change).to_owned());
-        }
-        assert_eq!(&seen[seen.len() - 4..], ["EP-001", "US-001", "AC-001", "REQ-001"]);
-        assert_eq!(server.get(&format!("/api/v1/changes?since={}", i64::MAX)).await.ok()["data"], json!([]));
-        assert_eq!(server.get("/api/v1/changes?since=-5&limit=200").await.ok()["data"].as_array().unwrap().len(), seen.len());
-    }
+on_both![
+    a_client_that_asks_again_misses_nothing,
+    a_listener_hears_what_rest_does,
+    a_listener_hears_what_another_process_does,
+    a_broken_connection_goes_on_where_it_broke,
+    a_listener_hears_only_its_project,
+    a_stream_ends_with_the_right_to_it,
+    a_stream_ends_when_the_server_stops,
+];
 
-    async fn a_listener_hears_what_rest_does(server) {
-        let mut events = server.listen(&server.token, "", &[]).await;
-        server.post("/api/v1/epics", json!({"title": "Heard"})).await.created();
-        let (id, change) = events.next().await.unwrap();
-        assert_eq!((label(&change), &change["action"], &change["user"]), ("EP-001", &json!("created"), &json!("admin")), "{change}");
-        server.patch("/api/v1/epics/EP-001", json!({"title": "Heard again"})).await.ok();
-        let (next, change) = events.next().await.unwrap();
-        assert!(next > id);
-        assert_eq!(change["fields"], json!([{"field": "title", "before": "Heard", "after": "Heard again"}]));
+//= specs/spexus-http.md#feed
+//= type=test
+//# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
+async fn a_client_that_asks_again_misses_nothing(server: &mut Server) {
+    server.seed().await;
+    let (mut since, mut seen) = (0, vec![]);
+    loop {
+        let page = server
+            .get(&format!("/api/v1/changes?limit=1&since={since}"))
+            .await
+            .ok();
+        let Some(change) = page["data"].get(0) else {
+            assert_eq!(
+                page["next_since"], since,
+                "an empty answer leaves the cursor where it is"
+            );
+            break;
+        };
+        since = page["next_since"].as_i64().unwrap();
+        assert_eq!(change["seq"], since);
+        seen.push(label(change).to_owned());
     }
+    assert_eq!(&seen[seen.len() - 4..], ["EP-001", "US-001", "AC-001", "REQ-001"]);
+    assert_eq!(
+        server
+            .get(&format!("/api/v1/changes?since={}", i64::MAX))
+            .await
+            .ok()["data"],
+        json!([])
+    );
+    assert_eq!(
+        server.get("/api/v1/changes?since=-5&limit=200").await.ok()["data"]
+            .as_array()
+            .unwrap()
+            .len(),
+        seen.len()
+    );
+}
 
-    //= specs/spexus-http.md#feed
-    //= type=test
-    //# A listener MUST hear of changes made by other processes on the same database.
-    async fn a_listener_hears_what_another_process_does(server) {
-        let clock = Arc::new(|| Timestamp(1_790_000_500_000_000));
-        let (other, _) = Service::open(&server.location, ServiceOptions::for_testing(), clock).await.unwrap();
-        let mut events = server.listen(&server.token, "", &[]).await;
-        let caller = login::local(&other, None, "test").await.unwrap();
-        let epic = NewItem { title: "From afar".into(), ..NewItem::default() };
-        item::create(&other, &caller, Kind::Epic, epic, None).await.unwrap();
-        assert_eq!(label(&events.next().await.unwrap().1), "EP-001");
-        other.close().await;
-    }
+async fn a_listener_hears_what_rest_does(server: &mut Server) {
+    let mut events = server.listen(&server.token, "", &[]).await;
+    server
+        .post("/api/v1/epics", json!({"title": "Heard"}))
+        .await
+        .created();
+    let (id, change) = events.next().await.unwrap();
+    assert_eq!(
+        (label(&change), &change["action"], &change["user"]),
+        ("EP-001", &json!("created"), &json!("admin")),
+        "{change}"
+    );
+    server
+        .patch("/api/v1/epics/EP-001", json!({"title": "Heard again"}))
+        .await
+        .ok();
+    let (next, change) = events.next().await.unwrap();
+    assert!(next > id);
+    assert_eq!(
+        change["fields"],
+        json!([{"field": "title", "before": "Heard", "after": "Heard again"}])
+    );
+}
 
-    //= specs/spexus-http.md#feed
-    //= type=test
-    //# A listener that sends `Last-Event-ID` MUST be given everything that happened after that event.
-    async fn a_broken_connection_goes_on_where_it_broke(server) {
-        let mut events = server.listen(&server.token, "", &[]).await;
-        server.post("/api/v1/epics", json!({"title": "One"})).await.created();
-        let (last, _) = events.next().await.unwrap();
-        drop(events);
-        server.post("/api/v1/epics", json!({"title": "Two"})).await.created();
-        server.post("/api/v1/epics", json!({"title": "Three"})).await.created();
-        let mut events = server.listen(&server.token, "", &[("Last-Event-ID", &last.to_string())]).await;
-        for expected in ["EP-002", "EP-003"] {
-            assert_eq!(label(&events.next().await.unwrap().1), expected);
-        }
-        let mut events = server.listen(&server.token, &format!("?since={last}"), &[]).await;
-        assert_eq!(label(&events.next().await.unwrap().1), "EP-002");
-        let odd = [("Last-Event-ID", "latest")];
-        server.send(&server.token, Method::GET, "/api/v1/changes/stream", None, &odd).await.refused(400, 1025);
-    }
+//= specs/spexus-http.md#feed
+//= type=test
+//# A listener MUST hear of changes made by other processes on the same database.
+async fn a_listener_hears_what_another_process_does(server: &mut Server) {
+    let clock = Arc::new(|| Timestamp(1_790_000_500_000_000));
+    let (other, _) = Service::open(&server.location, ServiceOptions::for_testing(), clock)
+        .await
+        .unwrap();
+    let mut events = server.listen(&server.token, "", &[]).await;
+    let caller = login::local(&other, None, "test").await.unwrap();
+    let epic = NewItem {
+        title: "From afar".into(),
+        ..NewItem::default()
+    };
+    item::create(&other, &caller, Kind::Epic, epic, None)
+        .await
+        .unwrap();
+    assert_eq!(label(&events.next().await.unwrap().1), "EP-001");
+    other.close().await;
+}
 
-    async fn a_listener_hears_only_its_project(server) {
-        server.post("/api/v1/projects", json!({"key": "web"})).await.created();
-        let made = server.post("/api/v1/tokens", json!({"name": "web", "project": "web"})).await.created();
-        let mut events = server.listen(made["token"].as_str().unwrap(), "", &[]).await;
-        server.post("/api/v1/epics", json!({"title": "Default's"})).await.created();
-        server.post("/api/v1/epics?project=web", json!({"title": "Web's"})).await.created();
-        let (_, change) = events.next().await.unwrap();
-        assert!(change.to_string().contains("Web's"), "{change}");
+//= specs/spexus-http.md#feed
+//= type=test
+//# A listener that sends `Last-Event-ID` MUST be given everything that happened after that event.
+async fn a_broken_connection_goes_on_where_it_broke(server: &mut Server) {
+    let mut events = server.listen(&server.token, "", &[]).await;
+    server
+        .post("/api/v1/epics", json!({"title": "One"}))
+        .await
+        .created();
+    let (last, _) = events.next().await.unwrap();
+    drop(events);
+    server
+        .post("/api/v1/epics", json!({"title": "Two"}))
+        .await
+        .created();
+    server
+        .post("/api/v1/epics", json!({"title": "Three"}))
+        .await
+        .created();
+    let mut events = server
+        .listen(&server.token, "", &[("Last-Event-ID", &last.to_string())])
+        .await;
+    for expected in ["EP-002", "EP-003"] {
+        assert_eq!(label(&events.next().await.unwrap().1), expected);
     }
+    let mut events = server.listen(&server.token, &format!("?since={last}"), &[]).await;
+    assert_eq!(label(&events.next().await.unwrap().1), "EP-002");
+    let odd = [("Last-Event-ID", "latest")];
+    server
+        .send(&server.token, Method::GET, "/api/v1/changes/stream", None, &odd)
+        .await
+        .refused(400, 1025);
+}
 
-    //= specs/spexus-http.md#feed
-    //= type=test
-    //# A stream MUST end when the token or session it was opened with ends.
-    async fn a_stream_ends_with_the_right_to_it(server) {
-        let token = server.user("kim", "User").await;
-        let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();
-        let id = server.get("/api/v1/tokens?user=kim").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
-        let (mut by_token, mut by_session) = (server.listen(&token, "", &[]).await, server.listen(&session, "", &[]).await);
-        server.delete(&format!("/api/v1/tokens/{id}")).await.ok();
-        assert!(by_token.next().await.is_none(), "revoked");
-        server.post("/api/v1/epics", json!({"title": "x"})).await.created();
-        assert_eq!(label(&by_session.next().await.unwrap().1), "EP-001", "the session lives on");
-        server.put("/api/v1/users/kim/password", json!({"password": "another one"})).await;
-        assert!(by_session.next().await.is_none(), "a new password ends sessions");
-        let session = server.login("kim", "another one").await["token"].as_str().unwrap().to_owned();
-        let mut events = server.listen(&session, "", &[]).await;
-        server.patch("/api/v1/users/kim", json!({"role": "Commenter"})).await.ok();
-        server.post("/api/v1/epics", json!({"title": "y"})).await.created();
-        assert_eq!(label(&events.next().await.unwrap().1), "EP-002", "commenters read");
-        server.delete("/api/v1/users/kim").await.ok();
-        assert!(events.next().await.is_none(), "disabled");
-    }
+async fn a_listener_hears_only_its_project(server: &mut Server) {
+    server
+        .post("/api/v1/projects", json!({"key": "web"}))
+        .await
+        .created();
+    let made = server
+        .post("/api/v1/tokens", json!({"name": "web", "project": "web"}))
+        .await
+        .created();
+    let mut events = server.listen(made["token"].as_str().unwrap(), "", &[]).await;
+    server
+        .post("/api/v1/epics", json!({"title": "Default's"}))
+        .await
+        .created();
+    server
+        .post("/api/v1/epics?project=web", json!({"title": "Web's"}))
+        .await
+        .created();
+    let (_, change) = events.next().await.unwrap();
+    assert!(change.to_string().contains("Web's"), "{change}");
+}
 
-    //= specs/spexus-http.md#stopping
-    //= type=test
-    //# Streams MUST end when the server stops.
-    async fn a_stream_ends_when_the_server_stops(server) {
-        let mut events = server.listen(&server.token, "", &[]).await;
-        server.begin_stop();
-        assert!(events.next().await.is_none());
-    }
+//= specs/spexus-http.md#feed
+//= type=test
+//# A stream MUST end when the token or session it was opened with ends.
+async fn a_stream_ends_with_the_right_to_it(server: &mut Server) {
+    let token = server.user("kim", "User").await;
+    let session = server.login("kim", "long enough").await["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let id = server.get("/api/v1/tokens?user=kim").await.ok()["data"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let (mut by_token, mut by_session) = (
+        server.listen(&token, "", &[]).await,
+        server.listen(&session, "", &[]).await,
+    );
+    server.delete(&format!("/api/v1/tokens/{id}")).await.ok();
+    assert!(by_token.next().await.is_none(), "revoked");
+    server
+        .post("/api/v1/epics", json!({"title": "x"}))
+        .await
+        .created();
+    assert_eq!(
+        label(&by_session.next().await.unwrap().1),
+        "EP-001",
+        "the session lives on"
+    );
+    server
+        .put("/api/v1/users/kim/password", json!({"password": "another one"}))
+        .await;
+    assert!(by_session.next().await.is_none(), "a new password ends sessions");
+    let session = server.login("kim", "another one").await["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let mut events = server.listen(&session, "", &[]).await;
+    server
+        .patch("/api/v1/users/kim", json!({"role": "Commenter"}))
+        .await
+        .ok();
+    server
+        .post("/api/v1/epics", json!({"title": "y"}))
+        .await
+        .created();
+    assert_eq!(
+        label(&events.next().await.unwrap().1),
+        "EP-002",
+        "commenters read"
+    );
+    server.delete("/api/v1/users/kim").await.ok();
+    assert!(events.next().await.is_none(), "disabled");
+}
+
+//= specs/spexus-http.md#stopping
+//= type=test
+//# Streams MUST end when the server stops.
+async fn a_stream_ends_when_the_server_stops(server: &mut Server) {
+    let mut events = server.listen(&server.token, "", &[]).await;
+    server.begin_stop();
+    assert!(events.next().await.is_none());
 }

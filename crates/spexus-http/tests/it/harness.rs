@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use spexus_domain::Timestamp;
-use spexus_http::HttpOptions;
+use spexus_http::{HttpOptions, McpOptions};
 use spexus_mcp::Mcp;
 use spexus_service::{Service, ServiceOptions};
 use spexus_store::Location;
@@ -15,27 +15,24 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Runs a test once on each engine.
+/// Every story is told on both engines, as two tests.
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($server:ident) $body:block)*) => {
+    ($($story:ident),* $(,)?) => {
         $(
-            $(#[$meta])*
-            mod $name {
-                use super::*;
-                async fn exam($server: &mut Server) $body
-
+            mod $story {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
-                    let mut server = Server::on_sqlite().await;
-                    exam(&mut server).await;
+                    let mut server = $crate::harness::Server::on_sqlite().await;
+                    super::$story(&mut server).await;
                     server.stop().await;
                 }
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn postgres() {
-                    let Some(mut server) = Server::on_postgres().await else { return };
-                    exam(&mut server).await;
-                    server.stop().await;
+                    if let Some(mut server) = $crate::harness::Server::on_postgres().await {
+                        super::$story(&mut server).await;
+                        server.stop().await;
+                    }
                 }
             }
         )*
@@ -59,30 +56,47 @@ pub(crate) struct Server {
     _folder: Option<tempfile::TempDir>,
 }
 
-impl Server {
-    pub(crate) async fn on_sqlite() -> Self {
-        Self::with(HttpOptions {
+/// How a server is started: with options of its HTTP surface, or of its MCP server behind a surface that is patient with
+/// strangers.
+pub(crate) struct Options {
+    http: HttpOptions,
+    mcp: McpOptions,
+}
+
+impl From<HttpOptions> for Options {
+    fn from(http: HttpOptions) -> Self {
+        let mcp = McpOptions::default();
+        Self { http, mcp }
+    }
+}
+
+impl From<McpOptions> for Options {
+    fn from(mcp: McpOptions) -> Self {
+        let http = HttpOptions {
             max_anonymous_requests_per_minute: 10_000,
             ..HttpOptions::default()
-        })
-        .await
+        };
+        Self { http, mcp }
+    }
+}
+
+impl Server {
+    pub(crate) async fn on_sqlite() -> Self {
+        Self::with(McpOptions::default()).await
     }
 
-    pub(crate) async fn with(options: HttpOptions) -> Self {
+    pub(crate) async fn with(options: impl Into<Options>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("spexus.db"));
-        Self::start(location, options, Some(folder)).await
+        Self::start(location, options.into(), Some(folder)).await
     }
 
     pub(crate) async fn on_postgres() -> Option<Self> {
-        Self::on_postgres_with(HttpOptions {
-            max_anonymous_requests_per_minute: 10_000,
-            ..HttpOptions::default()
-        })
-        .await
+        Self::on_postgres_with(McpOptions::default()).await
     }
 
-    pub(crate) async fn on_postgres_with(options: HttpOptions) -> Option<Self> {
+    pub(crate) async fn on_postgres_with(options: impl Into<Options>) -> Option<Self> {
+        let options = options.into();
         let url = tokio::task::spawn_blocking(test_support::fresh_database)
             .await
             .unwrap()?;
@@ -90,11 +104,11 @@ impl Server {
     }
 
     /// Another server on the same database.
-    pub(crate) async fn second_node(first: &Server, options: HttpOptions) -> Self {
-        Self::start(first.location.clone(), options, None).await
+    pub(crate) async fn second_node(first: &Server, options: impl Into<Options>) -> Self {
+        Self::start(first.location.clone(), options.into(), None).await
     }
 
-    async fn start(location: Location, options: HttpOptions, folder: Option<tempfile::TempDir>) -> Self {
+    async fn start(location: Location, options: Options, folder: Option<tempfile::TempDir>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
         let tick = clock.clone();
         let now = Arc::new(move || Timestamp(tick.fetch_add(1, Ordering::Relaxed)));
@@ -104,8 +118,8 @@ impl Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let mcp = spexus_http::mcp(&service, &options).unwrap();
-        let serving = spexus_http::serve_with(listener, service.clone(), mcp.clone(), options, async {
+        let mcp = spexus_http::mcp(&service, &options.http, options.mcp).unwrap();
+        let serving = spexus_http::serve_with(listener, service.clone(), mcp.clone(), options.http, async {
             let _ = stopped.await;
         });
         let done = tokio::spawn(serving);

@@ -24,4 +24,3 @@ mod openapi;
 mod permissions;
 mod projects;
 mod search;
-mod tokens;

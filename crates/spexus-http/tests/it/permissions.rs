@@ -267,156 +267,183 @@ async fn scoped(server: &Server, scope: &str, project: Option<&str>) -> String {
     made["token"].as_str().unwrap().to_owned()
 }
 
-on_both! {
-    //= specs/spexus-http.md#permissions
-    //= type=test
-    //# Every operation MUST refuse a caller whose role or scope is below the least one of that operation.
-    //= specs/spexus-service.md#permissions
-    //= type=test
-    //# A caller MUST have both the role and the scope of an operation.
-    //= specs/spexus-http.md#permissions
-    //= type=test
-    //# A request without a valid token or session MUST be answered 401, except for logging in, health and the descriptions of the interface.
-    //= specs/spexus-service.md#permissions
-    //= type=test
-    //# Every use case MUST ask for its right before it reads or writes anything.
-    async fn every_operation_asks_for_its_role_and_scope(server) {
-        let ids = Ids::seed(server).await;
-        let mut callers = vec![(String::new(), String::from("anonymous"), None)];
-        for (name, role) in [("carl", Role::Commenter), ("kim", Role::User), ("root", Role::Administrator)] {
-            callers.push((server.user(name, role.name()).await, role.name().into(), Some((role, Scope::Admin))));
-        }
-        for scope in Scope::ALL {
-            let token = scoped(server, scope.name(), None).await;
-            callers.push((token, format!("scope {}", scope.name()), Some((Role::Administrator, scope))));
-        }
-        let rows = rows(&ids);
-        let before = server.chain_head().await;
-        for row in &rows {
-            for (token, name, rights) in &callers {
-                match rights {
-                    None if row.least.is_some() => assert_eq!(ask(server, token, row).await.0, 401, "{name}: {}", row.says()),
-                    Some((role, scope)) if !row.allows(*role, *scope) => {
-                        let (status, text) = ask(server, token, row).await;
-                        assert_eq!(status, 403, "{name}: {}: {text}", row.says());
-                        assert!(text.contains("1014"), "{text}");
-                    }
-                    _ => {}
+on_both![
+    every_operation_asks_for_its_role_and_scope,
+    a_token_bound_to_a_project_stays_in_it,
+    changes_of_rights_bite_at_once,
+];
+
+//= specs/spexus-http.md#permissions
+//= type=test
+//# Every operation MUST refuse a caller whose role or scope is below the least one of that operation.
+//= specs/spexus-service.md#permissions
+//= type=test
+//# A caller MUST have both the role and the scope of an operation.
+//= specs/spexus-http.md#permissions
+//= type=test
+//# A request without a valid token or session MUST be answered 401, except for logging in, health and the descriptions of the interface.
+//= specs/spexus-service.md#permissions
+//= type=test
+//# Every use case MUST ask for its right before it reads or writes anything.
+async fn every_operation_asks_for_its_role_and_scope(server: &mut Server) {
+    let ids = Ids::seed(server).await;
+    let mut callers = vec![(String::new(), String::from("anonymous"), None)];
+    for (name, role) in [
+        ("carl", Role::Commenter),
+        ("kim", Role::User),
+        ("root", Role::Administrator),
+    ] {
+        callers.push((
+            server.user(name, role.name()).await,
+            role.name().into(),
+            Some((role, Scope::Admin)),
+        ));
+    }
+    for scope in Scope::ALL {
+        let token = scoped(server, scope.name(), None).await;
+        callers.push((
+            token,
+            format!("scope {}", scope.name()),
+            Some((Role::Administrator, scope)),
+        ));
+    }
+    let rows = rows(&ids);
+    let before = server.chain_head().await;
+    for row in &rows {
+        for (token, name, rights) in &callers {
+            match rights {
+                None if row.least.is_some() => {
+                    assert_eq!(ask(server, token, row).await.0, 401, "{name}: {}", row.says())
                 }
-            }
-        }
-        assert_eq!(server.chain_head().await, before, "what was refused left no trace");
-        // Removals go last, so that the others find what they speak of.
-        let (removals, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.method == Method::DELETE);
-        for row in others.into_iter().chain(removals) {
-            for (token, name, rights) in &callers {
-                let allowed = rights.map_or(row.least.is_none(), |(role, scope)| row.allows(role, scope));
-                // Only these two are about the person who asks, whose password may be another one.
-                if allowed && !row.path.starts_with("/api/v1/auth/") {
+                Some((role, scope)) if !row.allows(*role, *scope) => {
                     let (status, text) = ask(server, token, row).await;
-                    assert!(![401, 403, 405, 415].contains(&status) && status < 500, "{name}: {}: {status} {text}", row.says());
+                    assert_eq!(status, 403, "{name}: {}: {text}", row.says());
+                    assert!(text.contains("1014"), "{text}");
                 }
+                _ => {}
             }
         }
     }
-
-    //= specs/spexus-http.md#permissions
-    //= type=test
-    //# A token bound to a project MUST show and change nothing of another project.
-    async fn a_token_bound_to_a_project_stays_in_it(server) {
-        let ids = Ids::seed(server).await;
-        server.user("kim", "User").await;
-        server.user("root", "Administrator").await;
-        let bound = scoped(server, "admin", Some("other")).await;
-        let before = server.get("/api/v1/changes?limit=200").await.ok();
-        for row in rows(&ids) {
-            if row.path == "/api/v1/auth/password" {
-                continue;
+    assert_eq!(
+        server.chain_head().await,
+        before,
+        "what was refused left no trace"
+    );
+    // Removals go last, so that the others find what they speak of.
+    let (removals, others): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.method == Method::DELETE);
+    for row in others.into_iter().chain(removals) {
+        for (token, name, rights) in &callers {
+            let allowed = rights.map_or(row.least.is_none(), |(role, scope)| row.allows(role, scope));
+            // Only these two are about the person who asks, whose password may be another one.
+            if allowed && !row.path.starts_with("/api/v1/auth/") {
+                let (status, text) = ask(server, token, row).await;
+                assert!(
+                    ![401, 403, 405, 415].contains(&status) && status < 500,
+                    "{name}: {}: {status} {text}",
+                    row.says()
+                );
             }
-            let (status, text) = ask(server, &bound, &row).await;
-            match row.bound.as_str() {
-                "yes" => assert!(![401, 403, 405, 415].contains(&status) && status < 500, "{}: {status} {text}", row.says()),
-                _ => assert_eq!(status, 403, "{}: {text}", row.says()),
-            }
-            assert!(!text.contains("asskey"), "{} shows another project: {text}", row.says());
         }
-        assert_eq!(server.get("/api/v1/changes?limit=200").await.ok(), before, "nothing of the other project changed");
-        server.send(&bound, Method::GET, "/api/v1/epics?project=default", None, &[]).await.refused(403, 1014);
     }
+}
 
-    //= specs/spexus-service.md#tokens
-    //= type=test
-    //# A token made with a token that is bound to a project MUST be bound to the same project.
-    async fn a_bound_token_cannot_make_a_free_one(server) {
-        server.seed().await;
-        server.post("/api/v1/projects", json!({"key": "other"})).await.created();
-        server.user("root", "Administrator").await;
-        let bound = scoped(server, "admin", Some("other")).await;
-        let made = server.send(&bound, Method::POST, "/api/v1/tokens", Some(json!({"name": "free"})), &[]).await.created();
-        assert_eq!(made["project"], "other");
-        let elsewhere = Some(json!({"name": "elsewhere", "project": "default"}));
-        server.send(&bound, Method::POST, "/api/v1/tokens", elsewhere, &[]).await.refused(403, 1014);
-    }
-
-    //= specs/spexus-http.md#permissions
-    //= type=test
-    //# A change of role, a disabled account, a revoked token and a changed password MUST bite on the next request.
-    async fn changes_of_rights_bite_at_once(server) {
-        let kim = server.user("kim", "User").await;
-        let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();
-        let server = &*server;
-        let create = |token: String| async move {
-            server.as_token(&token, Method::POST, "/api/v1/epics", Some(json!({"title": "x"}))).await.0
-        };
-        assert_eq!((create(kim.clone()).await, create(session.clone()).await), (201, 201));
-        server.patch("/api/v1/users/kim", json!({"role": "Commenter"})).await.ok();
-        assert_eq!((create(kim.clone()).await, create(session.clone()).await), (403, 403));
-        server.patch("/api/v1/users/kim", json!({"role": "User"})).await.ok();
-        server.put("/api/v1/users/kim/password", json!({"password": "another one"})).await;
-        assert_eq!((create(kim.clone()).await, create(session).await), (201, 401), "a new password ends sessions, not tokens");
-        let session = server.login("kim", "another one").await["token"].as_str().unwrap().to_owned();
-        let token = server.get("/api/v1/tokens?user=kim").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
-        server.delete(&format!("/api/v1/tokens/{token}")).await.ok();
-        assert_eq!((create(kim).await, create(session.clone()).await), (401, 201));
-        server.delete("/api/v1/users/kim").await.ok();
-        assert_eq!(create(session).await, 401);
-        let login = json!({"username": "kim", "password": "another one"});
-        server.send("", Method::POST, "/api/v1/auth/login", Some(login), &[]).await.refused(401, 1013);
-    }
-
-    //= specs/spexus-service.md#accounts
-    //= type=test
-    //# An account that is disabled MUST lose its tokens and sessions with the same transaction.
-    async fn a_disabled_account_that_comes_back_has_no_keys(server) {
-        let kim = server.user("kim", "User").await;
-        let session = server.login("kim", "long enough").await["token"].as_str().unwrap().to_owned();
-        server.delete("/api/v1/users/kim").await.ok();
-        server.patch("/api/v1/users/kim", json!({"active": true})).await.ok();
-        for secret in [kim, session] {
-            assert_eq!(server.as_token(&secret, Method::GET, "/api/v1/epics", None).await.0, 401);
+//= specs/spexus-http.md#permissions
+//= type=test
+//# A token bound to a project MUST show and change nothing of another project.
+async fn a_token_bound_to_a_project_stays_in_it(server: &mut Server) {
+    let ids = Ids::seed(server).await;
+    server.user("kim", "User").await;
+    server.user("root", "Administrator").await;
+    let bound = scoped(server, "admin", Some("other")).await;
+    let before = server.get("/api/v1/changes?limit=200").await.ok();
+    for row in rows(&ids) {
+        if row.path == "/api/v1/auth/password" {
+            continue;
         }
-        server.login("kim", "long enough").await;
-    }
-
-    //= specs/spexus-service.md#comments
-    //= type=test
-    //# Only its author and administrators MAY change or remove what a comment says.
-    async fn comments_belong_to_their_authors(server) {
-        server.seed().await;
-        let (carl, kim, ann) =
-            (server.user("carl", "Commenter").await, server.user("kim", "User").await, server.user("ann", "Commenter").await);
-        let made = server.send(&carl, Method::POST, "/api/v1/epics/EP-001/comments", Some(json!({"content": "Mine."})), &[]).await;
-        let path = format!("/api/v1/comments/{}", made.created()["id"].as_str().unwrap());
-        for other in [&kim, &ann] {
-            server.send(other, Method::PATCH, &path, Some(json!({"content": "Not mine."})), &[]).await.refused(403, 1014);
-            server.send(other, Method::DELETE, &path, None, &[]).await.refused(403, 1014);
+        let (status, text) = ask(server, &bound, &row).await;
+        match row.bound.as_str() {
+            "yes" => assert!(
+                ![401, 403, 405, 415].contains(&status) && status < 500,
+                "{}: {status} {text}",
+                row.says()
+            ),
+            _ => assert_eq!(status, 403, "{}: {text}", row.says()),
         }
-        server.send(&ann, Method::PATCH, &path, Some(json!({"resolved": true})), &[]).await.refused(403, 1014);
-        assert_eq!(server.send(&kim, Method::PATCH, &path, Some(json!({"resolved": true})), &[]).await.ok()["resolved"], true);
-        assert_eq!(server.send(&carl, Method::PATCH, &path, Some(json!({"content": "Still mine."})), &[]).await.ok()["author"], "carl");
-        assert_eq!(server.patch(&path, json!({"content": "Moderated."})).await.ok()["author"], "carl");
-        server.send(&carl, Method::DELETE, &path, None, &[]).await.ok();
+        assert!(
+            !text.contains("asskey"),
+            "{} shows another project: {text}",
+            row.says()
+        );
     }
+    assert_eq!(
+        server.get("/api/v1/changes?limit=200").await.ok(),
+        before,
+        "nothing of the other project changed"
+    );
+    server
+        .send(&bound, Method::GET, "/api/v1/epics?project=default", None, &[])
+        .await
+        .refused(403, 1014);
+}
+
+//= specs/spexus-http.md#permissions
+//= type=test
+//# A change of role, a disabled account, a revoked token and a changed password MUST bite on the next request.
+async fn changes_of_rights_bite_at_once(server: &mut Server) {
+    let kim = server.user("kim", "User").await;
+    let session = server.login("kim", "long enough").await["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let server = &*server;
+    let create = |token: String| async move {
+        server
+            .as_token(&token, Method::POST, "/api/v1/epics", Some(json!({"title": "x"})))
+            .await
+            .0
+    };
+    assert_eq!(
+        (create(kim.clone()).await, create(session.clone()).await),
+        (201, 201)
+    );
+    server
+        .patch("/api/v1/users/kim", json!({"role": "Commenter"}))
+        .await
+        .ok();
+    assert_eq!(
+        (create(kim.clone()).await, create(session.clone()).await),
+        (403, 403)
+    );
+    server
+        .patch("/api/v1/users/kim", json!({"role": "User"}))
+        .await
+        .ok();
+    server
+        .put("/api/v1/users/kim/password", json!({"password": "another one"}))
+        .await;
+    assert_eq!(
+        (create(kim.clone()).await, create(session).await),
+        (201, 401),
+        "a new password ends sessions, not tokens"
+    );
+    let session = server.login("kim", "another one").await["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let token = server.get("/api/v1/tokens?user=kim").await.ok()["data"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    server.delete(&format!("/api/v1/tokens/{token}")).await.ok();
+    assert_eq!((create(kim).await, create(session.clone()).await), (401, 201));
+    server.delete("/api/v1/users/kim").await.ok();
+    assert_eq!(create(session).await, 401);
+    let login = json!({"username": "kim", "password": "another one"});
+    server
+        .send("", Method::POST, "/api/v1/auth/login", Some(login), &[])
+        .await
+        .refused(401, 1013);
 }
 
 #[test]
@@ -466,30 +493,21 @@ fn every_handler_of_the_router_is_in_the_document() {
             .collect()
     };
     let router = include_str!("../../src/router.rs");
-    let routed = words(
-        &router[router.find("pub(crate) fn router").unwrap()..router.find("async fn no_such_route").unwrap()],
-    );
-    let document = include_str!("../../src/openapi.rs");
-    let described = words(&document[document.find("paths(").unwrap()..document.find("struct Api;").unwrap()]);
-    let pages = [
-        "openapi::front_page",
-        "openapi::docs_page",
-        "openapi::document",
-        "middleware::around",
-        // Tells of itself, in its own protocol.
-        "mcp::endpoint",
-    ];
-    let missing: Vec<&String> = routed
-        .difference(&described)
-        .filter(|name| !pages.contains(&name.as_str()))
-        .collect();
-    assert!(
-        missing.is_empty() && routed.len() > 70,
-        "{} routed, not described: {missing:?}",
-        routed.len()
-    );
+    let table =
+        &router[router.find("pub(crate) fn router").unwrap()..router.find("async fn no_such_route").unwrap()];
+    // What `routes!` takes is described with the handler; `route` takes anything.
+    let (undescribed, described): (Vec<&str>, Vec<&str>) =
+        table.lines().partition(|line| line.contains(".route("));
     assert_eq!(
-        described.difference(&routed).collect::<Vec<_>>(),
-        Vec::<&String>::new()
+        words(&undescribed.join("\n")).into_iter().collect::<Vec<_>>(),
+        [
+            // Tells of itself, in its own protocol.
+            "mcp::endpoint",
+            "openapi::docs_page",
+            "openapi::document",
+            "openapi::front_page",
+        ]
     );
+    let described = words(&described.join("\n"));
+    assert!(described.len() > 70, "{described:?}");
 }

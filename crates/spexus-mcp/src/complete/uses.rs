@@ -1,8 +1,9 @@
 //! What was used lately, so that it is suggested first: by the same person before all others.
 
+use parking_lot::Mutex;
 use spexus_domain::Uuid;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Values remembered for all people together; the half that was not used for the longest time makes room.
 const MAX_VALUES: usize = 20_000;
@@ -32,7 +33,7 @@ pub(crate) struct Used {
 impl Uses {
     /// Somebody named these values.
     pub(crate) fn note<'a>(&self, user: Uuid, values: impl IntoIterator<Item = &'a str>) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         for value in values.into_iter().filter(|value| is_value(value)) {
             counts.turn += 1;
             let turn = counts.turn;
@@ -51,7 +52,7 @@ impl Uses {
 
     /// How much each of these was used.
     pub(crate) fn of<'a>(&self, user: Uuid, values: impl Iterator<Item = &'a str>) -> Vec<Used> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.0.lock();
         let look = |value: &str| {
             let of = |who| {
                 counts
@@ -98,7 +99,7 @@ mod tests {
         for number in 0..3 * MAX_VALUES {
             uses.note(Uuid::from_u128(1), [format!("V-{number}").as_str()]);
         }
-        assert!(uses.0.lock().unwrap().values.len() <= MAX_VALUES);
+        assert!(uses.0.lock().values.len() <= MAX_VALUES);
         let last = format!("V-{}", 3 * MAX_VALUES - 1);
         assert!(uses.of(Uuid::from_u128(1), [last.as_str()].into_iter())[0] > Used::default());
         uses.note(Uuid::from_u128(1), ["x".repeat(65).as_str(), "two\nlines", ""]);

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocol::{Content, PromptArgument, PromptMessage, PromptTemplate, Role};
 use mcp_server::{Context, Listing, NewPrompt, Prompt, PromptSource};
-use spexus_domain::prompt::{self as domain, Argument, Message};
+use spexus_domain::prompt::{self as domain, Argument, MessageTemplate};
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::{Service, prompt};
 
@@ -59,10 +59,10 @@ impl PromptSource for Stored {
 }
 
 fn shown(prompt: &domain::Prompt) -> Prompt {
-    let message = |message: &Message| PromptMessage {
+    let message = |message: &MessageTemplate| PromptMessage {
         role: match message.role {
-            domain::Role::User => Role::User,
-            domain::Role::Assistant => Role::Assistant,
+            domain::Speaker::User => Role::User,
+            domain::Speaker::Assistant => Role::Assistant,
         },
         content: Content::text(message.text.clone()),
     };
@@ -81,10 +81,10 @@ fn shown(prompt: &domain::Prompt) -> Prompt {
 
 fn understood(wanted: &NewPrompt) -> Ruled<domain::NewPrompt> {
     let message = |message: &PromptMessage| match &message.content {
-        Content::Text { text, .. } => Ok(Message {
+        Content::Text { text, .. } => Ok(MessageTemplate {
             role: match message.role {
-                Role::Assistant => domain::Role::Assistant,
-                _ => domain::Role::User,
+                Role::Assistant => domain::Speaker::Assistant,
+                _ => domain::Speaker::User,
             },
             text: text.clone(),
         }),
@@ -96,8 +96,8 @@ fn understood(wanted: &NewPrompt) -> Ruled<domain::NewPrompt> {
         )),
     };
     let mut messages = wanted.messages.iter().map(message).collect::<Ruled<Vec<_>>>()?;
-    messages.extend(wanted.template.iter().map(|text| Message {
-        role: domain::Role::User,
+    messages.extend(wanted.template.iter().map(|text| MessageTemplate {
+        role: domain::Speaker::User,
         text: text.clone(),
     }));
     let mut input = domain::NewPrompt {

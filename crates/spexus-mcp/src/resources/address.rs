@@ -1,8 +1,9 @@
 //! Addresses, taken apart: `epic://EP-001/hierarchy`, `epic://web/EP-001`, `requirements://search?query=login`.
 
-use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, complaint};
+use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, decode};
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
+use std::borrow::Cow;
 
 // Fulfils 003 R4.3, 003 R10.6
 /// The schemes of items.
@@ -253,13 +254,8 @@ fn pairs(query: &str) -> Vec<(String, String)> {
 
 // Fulfils 003 R5.7
 fn filters(pairs: Vec<(String, String)>) -> Ruled<ItemQuery> {
-    let text = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(pairs)
-        .finish();
-    let reader = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
-    serde_path_to_error::deserialize(reader).map_err(|error: serde_path_to_error::Error<_>| -> Refusal {
-        complaint::refusal(&error.path().to_string(), &error.inner().to_string())
-    })
+    let text = |(name, value): (String, String)| (Cow::Owned(name), Cow::Owned(value));
+    decode::pairs(pairs.into_iter().map(text))
 }
 
 fn plain(text: &str) -> String {

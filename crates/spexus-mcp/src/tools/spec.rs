@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
-use spexus_domain::{Ruled, complaint};
+use spexus_domain::{Ruled, decode};
 use spexus_service::Service;
 use std::future::Future;
 use std::sync::Arc;
@@ -209,6 +209,5 @@ pub(super) fn take(arguments: &mut Map<String, Value>, name: &str) -> Option<Str
 
 /// Reads checked arguments into a type; what a schema cannot say is told by field all the same.
 pub(super) fn read<T: DeserializeOwned>(arguments: impl Into<Map<String, Value>>) -> Ruled<T> {
-    serde_path_to_error::deserialize(Value::Object(arguments.into()))
-        .map_err(|error| complaint::refusal(&error.path().to_string(), &error.inner().to_string()))
+    decode::value(&Value::Object(arguments.into()))
 }

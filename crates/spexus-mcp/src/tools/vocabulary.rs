@@ -4,12 +4,13 @@ use super::spec::{Spec, Work};
 use crate::render::Answer;
 use crate::schema::{answer, object};
 use mcp_protocol::Arguments;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Ruled, Uuid};
 use spexus_service::account::user;
 use spexus_service::{project, settings};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What was told last, the number of the last change it was read at, and to tokens of which project.
 type Kept = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
@@ -40,12 +41,12 @@ async fn run(work: Work, kept: Kept) -> Ruled<Answer> {
         return Ok(Answer::new("Names by what they are for.", read(&work).await?));
     }
     let (head, project) = (*work.service.follow().borrow(), work.caller.bound_project);
-    let known = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let known = kept.lock().clone();
     let value = match known {
         Some((at, of, value)) if at == head && of == project => value,
         _ => {
             let value = read(&work).await?;
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((head, project, value.clone()));
+            *kept.lock() = Some((head, project, value.clone()));
             value
         }
     };

@@ -144,7 +144,7 @@ impl Attempt {
     }
 
     async fn restart(&self, service: &Service, keys: Vec<[u8; 32]>, now: Timestamp) -> Result<()> {
-        let job = service.store.write(self.actor(), move |tx| {
+        let job = service.write_as(self.actor(), move |tx| {
             Box::pin(async move {
                 for key in keys {
                     logins::restart(tx, key, now).await?;
@@ -161,7 +161,7 @@ impl Attempt {
     pub(crate) async fn failed(&self, service: &Service) -> Ruled<()> {
         let (pair, of_network, of_name) = (self.pair, self.of_network, self.of_name);
         let (name, origin, now) = (self.name.clone(), self.origin.clone(), service.store.now());
-        let job = service.store.write(self.actor(), move |tx| {
+        let job = service.write_as(self.actor(), move |tx| {
             Box::pin(async move {
                 logins::forget_before(tx, now.plus_seconds(-FORGET_SECONDS)).await?;
                 for key in [pair, of_network, of_name] {

@@ -37,7 +37,7 @@ pub async fn login(service: &Service, username: &str, password: &str, origin: &O
     let (hash, seconds) = (service.grants.hash(&secret), service.grants.session_seconds);
     let actor = Actor::from(&caller(&user, origin.clean_client()));
     let (from, (id, name)) = (origin.clone(), (user.id, user.username.clone()));
-    let job = service.store.write(actor, move |tx| {
+    let job = service.write_as(actor, move |tx| {
         Box::pin(async move {
             let session = Session {
                 id: tx.new_id(),
@@ -63,7 +63,7 @@ pub async fn login(service: &Service, username: &str, password: &str, origin: &O
 pub async fn logout(service: &Service, caller: &Caller, secret: &str, origin: &Origin) -> Ruled<()> {
     let hash = service.grants.hash(secret);
     let (owner, from) = (caller.clone(), origin.clone());
-    let job = service.store.write(Actor::from(caller), move |tx| {
+    let job = service.write_as(Actor::from(caller), move |tx| {
         Box::pin(async move {
             if !accounts::close_session(tx, hash).await? {
                 return Err(Error::Refused(

@@ -8,6 +8,7 @@ use crate::{Service, people, setup};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::sync::Cache;
+use parking_lot::Mutex;
 use serde::Serialize;
 use spexus_domain::account::{Caller, NewToken, Scope, TOKEN_PREFIX, Token, User, expiry};
 use spexus_domain::attribute::Attributes;
@@ -17,7 +18,7 @@ use spexus_domain::query::Page;
 use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, hint, text};
 use spexus_store::{Actor, Result, Tx, accounts, tokens};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use utoipa::ToSchema;
 
@@ -211,7 +212,7 @@ async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u6
 /// Remembers the last use of a token; it is written with the others, not with the request.
 fn note_use(service: &Service, token_id: Uuid, username: &str, origin: &Origin) {
     let now = service.store.now();
-    let mut uses = service.grants.uses.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut uses = service.grants.uses.lock();
     let entry = uses.entry(token_id).or_insert(Use {
         at: now,
         noted_at: Timestamp(i64::MIN),
@@ -227,7 +228,7 @@ fn note_use(service: &Service, token_id: Uuid, username: &str, origin: &Origin) 
 /// Writes the last uses of tokens.
 pub(crate) async fn note_uses(service: &Service) {
     let uses: Vec<(Uuid, Timestamp)> = {
-        let mut uses = service.grants.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = service.grants.uses.lock();
         let all = uses.iter().map(|(id, used)| (*id, used.at)).collect();
         let now = service.store.now();
         uses.retain(|_, used| now.0.saturating_sub(used.at.0) < USE_NOTED_EVERY_MICROS);
@@ -242,7 +243,7 @@ pub(crate) async fn note_uses(service: &Service) {
         token_id: None,
         client: String::new(),
     };
-    let written = service.store.write(actor, move |tx| {
+    let written = service.write_as(actor, move |tx| {
         Box::pin(async move { tokens::note_use(tx, &uses).await })
     });
     if let Err(error) = written.await {

@@ -1,12 +1,13 @@
 //! Events on their way to the database, collected and written together once a second.
 
 use super::{Happening, Origin, event, system, tell};
+use parking_lot::{Mutex, MutexGuard};
 use spexus_domain::account::Caller;
-use spexus_domain::audit::Event;
+use spexus_domain::audit::AuditEvent;
 use spexus_domain::{Timestamp, Uuid, text};
 use spexus_store::{Store, audit};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Uses of tokens, and different operations, kept in memory at most.
@@ -29,7 +30,7 @@ pub(crate) struct AuditTrail {
 
 #[derive(Default)]
 struct Waiting {
-    events: Vec<Event>,
+    events: Vec<AuditEvent>,
     operations: HashMap<Performed, Repeats>,
     folded: HashMap<Folded, Fold>,
     /// Events that found no place, or could not be written.
@@ -157,7 +158,7 @@ impl AuditTrail {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Writes what waits.
@@ -171,7 +172,7 @@ impl AuditTrail {
         events.extend(waiting.folded.into_iter().map(folded));
         if waiting.lost > 0 {
             let nobody = Origin::default();
-            events.push(Event {
+            events.push(AuditEvent {
                 at: self.store.now(),
                 times: waiting.lost,
                 ..event(
@@ -204,7 +205,7 @@ impl AuditTrail {
 }
 
 /// The event of everything somebody did alike.
-fn performed((performed, repeats): (Performed, Repeats)) -> Event {
+fn performed((performed, repeats): (Performed, Repeats)) -> AuditEvent {
     let detail = match repeats.times {
         1 => performed.detail,
         times => format!("{} ×{times}", performed.detail),
@@ -214,7 +215,7 @@ fn performed((performed, repeats): (Performed, Repeats)) -> Event {
         client: performed.client,
     };
     let (name, token) = (performed.username, performed.token_id);
-    Event {
+    AuditEvent {
         at: repeats.first_at,
         times: repeats.times,
         ..event(Happening::Operation, &name, token, &origin, &detail)
@@ -222,7 +223,7 @@ fn performed((performed, repeats): (Performed, Repeats)) -> Event {
 }
 
 /// The event of everybody who was turned away alike; it is also the one line of the log.
-fn folded((key, fold): (Folded, Fold)) -> Event {
+fn folded((key, fold): (Folded, Fold)) -> AuditEvent {
     let detail = match &key.network {
         Some(_) => key.kind.code.to_owned(),
         None => format!("{} from other addresses", key.kind.code),
@@ -231,7 +232,7 @@ fn folded((key, fold): (Folded, Fold)) -> Event {
         address: key.network.unwrap_or_default(),
         client: fold.client,
     };
-    let event = Event {
+    let event = AuditEvent {
         at: fold.first_at,
         times: fold.times,
         ..event(key.kind.what, "", None, &origin, &detail)

@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::people;
-use spexus_domain::batch::Locals;
 use spexus_domain::item::{Item, Person, Pointer};
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{Code, Kind, Refusal, Uuid, nearest};
@@ -32,14 +31,13 @@ pub(crate) async fn requirement_type(conn: &mut Conn, wanted: Option<&str>) -> R
 pub(crate) async fn criterion(
     conn: &mut Conn,
     context: &Context,
-    locals: &Locals,
     wanted: &str,
     (story, project_id): (Option<Uuid>, Uuid),
 ) -> Result<Pointer> {
     let field = "acceptance_criterion";
     let kind = Some(Kind::AcceptanceCriterion);
     let found = context
-        .item_beside(conn, locals, (field, wanted), kind, project_id)
+        .item_beside(conn, (field, wanted), kind, project_id)
         .await?;
     if found.parent.as_ref().map(|parent| parent.id) == story {
         return Ok(pointer(&found));

@@ -7,10 +7,10 @@ use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
 use serde_json::json;
 use spexus_domain::account::Caller;
-use spexus_domain::batch::Locals;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, NewItem, Person, Priority};
 use spexus_domain::permission::Operation;
+use spexus_domain::project::Project;
 use spexus_domain::{Kind, Reference, Ruled, Uuid, attribute};
 use spexus_store::{Error, Result, Tx, items, projects};
 
@@ -29,7 +29,7 @@ pub async fn create(
                 return again(tx, &kept).await;
             }
             let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
-            let item = create_in(tx, &context, &Locals::default(), kind, input).await?;
+            let item = make(tx, &context, kind, input).await?;
             remember(tx, key.as_ref(), &json!({"id": item.id})).await?;
             Ok(item)
         })
@@ -37,36 +37,15 @@ pub async fn create(
     job.await
 }
 
-/// Makes an item as part of a larger transaction.
-pub(crate) async fn create_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    kind: Kind,
-    input: NewItem,
-) -> Result<Item> {
+async fn make(tx: &mut Tx, context: &Context, kind: Kind, input: NewItem) -> Result<Item> {
     let rules = kind.rules();
     input.check(kind)?;
     let parent = match &input.parent {
-        Some(id) => Some(
-            context
-                .local_item(&mut tx.conn, locals, parent_field(kind), id, None)
-                .await?,
-        ),
+        Some(id) => Some(context.item(&mut tx.conn, kind.parent_field(), id, None).await?),
         None => None,
     };
     kind.check_parent(parent.as_ref().map(|parent| parent.kind))?;
-    //= specs/spexus-service.md#projects
-    //# What is made inside something MUST be made in the project of that.
-    let project_id = parent
-        .as_ref()
-        .map_or(context.project.id, |parent| parent.project_id);
-    let project = match project_id == context.project.id {
-        true => context.project.clone(),
-        false => projects::by_id(&mut tx.conn, project_id)
-            .await?
-            .ok_or_else(|| Error::Broken("an item has no project".into()))?,
-    };
+    let project = project(tx, context, parent.as_ref()).await?;
     let status = match rules.has_status {
         true => Some(
             workflow(&mut tx.conn, kind)
@@ -81,10 +60,7 @@ pub(crate) async fn create_in(
     };
     let parent_id = parent.as_ref().map(|parent| parent.id);
     let acceptance_criterion = match &input.acceptance_criterion {
-        Some(wanted) => {
-            let story = (parent_id, project.id);
-            Some(criterion(&mut tx.conn, context, locals, wanted, story).await?)
-        }
+        Some(wanted) => Some(criterion(&mut tx.conn, context, wanted, (parent_id, project.id)).await?),
         None => None,
     };
     let assignee = match &input.assignee {
@@ -95,15 +71,16 @@ pub(crate) async fn create_in(
     let (number, position) =
         items::next_number_and_position(&mut tx.conn, project.id, kind, parent_id).await?;
     let title = input.title.trim().to_owned();
+    let content_hash = Item::hash(
+        &title,
+        &input.description,
+        requirement_type.as_deref(),
+        &input.attributes,
+    );
     let item = Item {
         id: tx.new_id(),
         reference_id: Reference::of_kind(kind, number),
-        content_hash: Item::hash(
-            &title,
-            &input.description,
-            requirement_type.as_deref(),
-            &input.attributes,
-        ),
+        content_hash,
         project: project.key,
         project_id: project.id,
         kind,
@@ -133,10 +110,15 @@ pub(crate) async fn create_in(
     Ok(item)
 }
 
-fn parent_field(kind: Kind) -> &'static str {
-    match kind.rules().parent_field {
-        "" => "parent",
-        field => field,
+/// The project of something new.
+//= specs/spexus-service.md#projects
+//# What is made inside something MUST be made in the project of that.
+async fn project(tx: &mut Tx, context: &Context, parent: Option<&Item>) -> Result<Project> {
+    match parent.map(|parent| parent.project_id) {
+        Some(other) if other != context.project.id => projects::by_id(&mut tx.conn, other)
+            .await?
+            .ok_or_else(|| Error::Broken("an item has no project".into())),
+        _ => Ok(context.project.clone()),
     }
 }
 

@@ -5,14 +5,13 @@ use crate::Service;
 use crate::context::Context;
 use crate::link;
 use spexus_domain::account::Caller;
-use spexus_domain::batch::Locals;
 use spexus_domain::change::Action;
-use spexus_domain::deletion::{DeletionPreview, Facts, Falling, Subject};
+use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Falling, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::link::Link;
 use spexus_domain::permission::Operation;
-use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Error, Result, Tx, comments, items, links, tree};
 use std::collections::BTreeMap;
 
@@ -47,7 +46,7 @@ pub async fn delete(
         Box::pin(async move {
             let item = context.item(&mut tx.conn, "id", &id, kind).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
-            delete_in(tx, &context, &item, force).await
+            delete_all(tx, &context, &item, force).await
         })
     });
     job.await
@@ -80,7 +79,7 @@ pub async fn delete_agreed(
                     .hint("Look at the preview again.")
                     .into());
             }
-            delete_in(tx, &context, &item, true).await
+            delete_all(tx, &context, &item, true).await
         })
     });
     job.await
@@ -96,18 +95,27 @@ pub async fn restore(
 ) -> Ruled<Item> {
     let id = id.to_owned();
     let job = service.change(caller, Operation::RestoreItem, project, move |tx, context| {
-        Box::pin(async move { restore_in(tx, &context, &Locals::default(), kind, &id).await })
+        Box::pin(async move {
+            let id = AnyId::parse("id", &id)?;
+            let item = context.any_item(&mut tx.conn, "id", &id).await?;
+            let of_kind = kind.is_none_or(|kind| kind == item.kind);
+            let deletion = items::deletion_of(&mut tx.conn, item.id).await?;
+            let Some(deletion_id) = deletion.filter(|_| of_kind) else {
+                let message = format!("{} is not deleted", item.reference_id);
+                return Err(Refusal::new(Code::RuleViolated, message)
+                    .hint("There is nothing to restore.")
+                    .into());
+            };
+            restore_all(tx, &context, deletion_id).await?;
+            let back = items::by_id(&mut tx.conn, item.id).await?;
+            back.ok_or_else(|| Error::Broken("a restored item is gone".into()))
+        })
     });
     job.await
 }
 
-/// Deletes an item as part of a larger transaction.
-pub(crate) async fn delete_in(
-    tx: &mut Tx,
-    context: &Context,
-    item: &Item,
-    force: bool,
-) -> Result<DeletionPreview> {
+/// Deletes an item and everything it takes with it.
+async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) -> Result<DeletionPreview> {
     let found = consequences(&mut tx.conn, &context.caller, item).await?;
     //= specs/spexus-service.md#rules
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
@@ -137,26 +145,8 @@ pub(crate) async fn delete_in(
     Ok(found.preview)
 }
 
-/// Brings an item back as part of a larger transaction.
-pub(crate) async fn restore_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    kind: Option<Kind>,
-    id: &str,
-) -> Result<Item> {
-    let id = locals.resolve("id", id)?;
-    let item = context.any_item(&mut tx.conn, "id", &id).await?;
-    let of_kind = kind.is_none_or(|kind| kind == item.kind);
-    let deletion = items::deletion_of(&mut tx.conn, item.id)
-        .await?
-        .filter(|_| of_kind);
-    let Some(deletion_id) = deletion else {
-        let message = format!("{} is not deleted", item.reference_id);
-        return Err(Refusal::new(Code::RuleViolated, message)
-            .hint("There is nothing to restore.")
-            .into());
-    };
+/// Brings back everything that one deletion took.
+async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Result<()> {
     //= specs/spexus-service.md#rules
     //# What was deleted together MUST come back together.
     let fallen = items::deleted_by(&mut tx.conn, deletion_id).await?;
@@ -175,9 +165,7 @@ pub(crate) async fn restore_in(
         link::check_ends(&context.caller, &link)?;
         link::record(tx, Action::Restored, &link).await?;
     }
-    items::by_id(&mut tx.conn, item.id)
-        .await?
-        .ok_or_else(|| Error::Broken("a restored item is gone".into()))
+    Ok(())
 }
 
 /// What falls together must not come back into a container that is itself deleted.
@@ -251,7 +239,7 @@ async fn consequences(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<C
         .collect();
     let counted = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let hidden = ending.values().filter(|link| !link::is_visible(caller, link));
-    let facts = Facts {
+    let facts = DeletionFacts {
         items: falling,
         links: counted(ending.len()),
         hidden_links: counted(hidden.count()),

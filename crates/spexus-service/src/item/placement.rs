@@ -6,7 +6,6 @@ use super::update::check_rev;
 use crate::Service;
 use crate::context::Context;
 use spexus_domain::account::Caller;
-use spexus_domain::batch::Locals;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, Move};
 use spexus_domain::permission::Operation;
@@ -24,26 +23,20 @@ pub async fn move_to(
 ) -> Ruled<Item> {
     let id = id.to_owned();
     let job = service.change(caller, Operation::UpdateItem, project, move |tx, context| {
-        Box::pin(async move { move_in(tx, &context, &Locals::default(), kind, &id, to).await })
+        Box::pin(async move {
+            let before = context.item(&mut tx.conn, "id", &id, kind).await?;
+            place(tx, &context, before, to).await
+        })
     });
     job.await
 }
 
-/// Moves an item as part of a larger transaction.
-pub(crate) async fn move_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    kind: Option<Kind>,
-    id: &str,
-    to: Move,
-) -> Result<Item> {
-    let before = context.local_item(&mut tx.conn, locals, "id", id, kind).await?;
+async fn place(tx: &mut Tx, context: &Context, before: Item, to: Move) -> Result<Item> {
     check_rev(&mut tx.conn, &before, to.expect_rev).await?;
     let mut item = before.clone();
     if let Some(wanted) = &to.parent {
         let parent = context
-            .item_beside(&mut tx.conn, locals, ("parent", wanted), None, item.project_id)
+            .item_beside(&mut tx.conn, ("parent", wanted), None, item.project_id)
             .await?;
         item.kind.check_parent(Some(parent.kind))?;
         item.parent = Some(pointer(&parent));
@@ -51,7 +44,7 @@ pub(crate) async fn move_in(
             check_leaving(&mut tx.conn, &before, &parent).await?;
         }
     }
-    item.position = position(&mut tx.conn, context, locals, &item, &to).await?;
+    item.position = position(&mut tx.conn, context, &item, &to).await?;
     if item == before {
         return Ok(before);
     }
@@ -109,13 +102,7 @@ async fn check_leaving(conn: &mut Conn, item: &Item, parent: &Item) -> Result<()
     Ok(())
 }
 
-async fn position(
-    conn: &mut Conn,
-    context: &Context,
-    locals: &Locals,
-    item: &Item,
-    to: &Move,
-) -> Result<i64> {
+async fn position(conn: &mut Conn, context: &Context, item: &Item, to: &Move) -> Result<i64> {
     let (field, wanted, after) = match (&to.after, &to.before) {
         (Some(_), Some(_)) => {
             let problem = "is given together with after";
@@ -129,7 +116,7 @@ async fn position(
         }
     };
     let sibling = context
-        .item_beside(conn, locals, (field, wanted), None, item.project_id)
+        .item_beside(conn, (field, wanted), None, item.project_id)
         .await?;
     if sibling.id == item.id {
         return Ok(item.position);

@@ -6,7 +6,6 @@ use crate::Service;
 use crate::context::Context;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
-use spexus_domain::batch::Locals;
 use spexus_domain::change::{Action, Change, FieldChange};
 use spexus_domain::item::{Item, ItemPatch};
 use spexus_domain::permission::Operation;
@@ -24,24 +23,19 @@ pub async fn update(
 ) -> Ruled<Item> {
     let id = id.to_owned();
     let job = service.change(caller, Operation::UpdateItem, project, move |tx, context| {
-        Box::pin(async move { update_in(tx, &context, &Locals::default(), kind, &id, patch).await })
+        Box::pin(async move {
+            let before = context.item(&mut tx.conn, "id", &id, kind).await?;
+            check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
+            patch.check(before.kind)?;
+            let item = patched(&mut tx.conn, &context, &before, patch).await?;
+            store(tx, before, item).await
+        })
     });
     job.await
 }
 
-/// Changes an item as part of a larger transaction.
-pub(crate) async fn update_in(
-    tx: &mut Tx,
-    context: &Context,
-    locals: &Locals,
-    kind: Option<Kind>,
-    id: &str,
-    patch: ItemPatch,
-) -> Result<Item> {
-    let before = context.local_item(&mut tx.conn, locals, "id", id, kind).await?;
-    check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
-    patch.check(before.kind)?;
-    let mut item = patched(&mut tx.conn, context, locals, &before, patch).await?;
+/// Keeps what an item became, with its history.
+async fn store(tx: &mut Tx, before: Item, mut item: Item) -> Result<Item> {
     //= specs/spexus-service.md#history
     //# A write that changes nothing SHOULD make no new revision.
     if item == before {
@@ -105,13 +99,7 @@ fn differences(changes: Vec<Change>) -> Vec<(FieldChange, String)> {
     found
 }
 
-async fn patched(
-    conn: &mut Conn,
-    context: &Context,
-    locals: &Locals,
-    before: &Item,
-    patch: ItemPatch,
-) -> Result<Item> {
+async fn patched(conn: &mut Conn, context: &Context, before: &Item, patch: ItemPatch) -> Result<Item> {
     let mut item = before.clone();
     if let Some(title) = patch.title {
         item.title = title.trim().to_owned();
@@ -131,7 +119,7 @@ async fn patched(
     match &patch.acceptance_criterion {
         Some(Some(wanted)) => {
             let story = (before.parent.as_ref().map(|parent| parent.id), before.project_id);
-            item.acceptance_criterion = Some(criterion(conn, context, locals, wanted, story).await?);
+            item.acceptance_criterion = Some(criterion(conn, context, wanted, story).await?);
         }
         Some(None) => item.acceptance_criterion = None,
         None => {}

@@ -4,6 +4,7 @@
 
 use super::{at_line, refused_at};
 use crate::Service;
+use crate::transaction::refusing;
 use spexus_domain::account::Caller;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_store::scratch_copy::{CopyExtent, ScratchCopy};
@@ -26,9 +27,9 @@ const OTHERS_AT_ONCE: u32 = 1_000;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What is done with the items a file or a plan speaks of.
-pub(super) type Work<T> =
-    Box<dyn for<'t> FnOnce(&'t mut Tx, &'t mut Notes) -> BoxFuture<'t, Result<T>> + Send>;
+/// What is done with the items a file or a plan speaks of, by a service all of whose reads and writes are one transaction;
+/// and what it noted.
+pub(super) type Work<T> = Box<dyn FnOnce(Service, Notes) -> BoxFuture<'static, Ruled<(T, Notes)>> + Send>;
 
 /// What an import notes while it is carried out, for the moment at which it is shown.
 #[derive(Default)]
@@ -91,28 +92,16 @@ impl Shown {
 }
 
 /// Carries out what fits into one transaction.
-pub(super) async fn direct<T: Send + 'static>(
-    service: &Service,
-    caller: &Caller,
-    dry_run: bool,
-    work: Work<T>,
-) -> Ruled<T> {
-    let job = service.store.write(Actor::from(caller), move |tx| {
-        Box::pin(async move {
-            let done = work(tx, &mut Notes::default()).await?;
-            if dry_run {
-                tx.discard();
-            }
-            Ok(done)
-        })
-    });
-    job.await.map_err(Refusal::from)
+pub(super) async fn direct<T>(service: &Service, caller: &Caller, dry_run: bool, work: Work<T>) -> Ruled<T> {
+    let work = |service| work(service, Notes::default());
+    let (done, _) = service.write_together(caller, !dry_run, work).await?;
+    Ok(done)
 }
 
 /// Carries out what does not, and tells how it came to be shown.
 //= specs/spexus.md#transfer
 //# An import of more than 500 lines MUST let others write while it runs, and MUST show everything it brings at once.
-pub(super) async fn staged<T: Send + 'static>(
+pub(super) async fn staged<T>(
     service: &Service,
     caller: &Caller,
     extent: CopyExtent,
@@ -121,12 +110,13 @@ pub(super) async fn staged<T: Send + 'static>(
 ) -> Ruled<(T, Shown)> {
     let (store, actor) = (&service.store, Actor::from(caller));
     let mut scratch = ScratchCopy::begin(store, actor.clone(), extent).await?;
-    let mut notes = Notes {
+    let notes = Notes {
         had_items: Some(scratch.had_items()),
         live: Some(store.clone()),
         ..Notes::default()
     };
-    let done = work(scratch.tx(), &mut notes).await?;
+    let work = |copy| refusing(work(service.over(copy), notes));
+    let (done, notes) = scratch.run(store, work).await?;
     if scratch.finish().await? == 0 {
         return Ok((done, Shown::default()));
     }

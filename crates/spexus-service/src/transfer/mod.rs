@@ -15,6 +15,7 @@ pub mod lines;
 mod people;
 mod rows;
 pub mod sheet;
+mod status_path;
 
 use serde::Serialize;
 use spexus_domain::{Code, Fault, Refusal};

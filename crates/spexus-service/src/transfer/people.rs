@@ -21,10 +21,7 @@ pub(super) struct People {
 
 impl People {
     pub(super) async fn new(passwords: &Passwords) -> Ruled<Self> {
-        let secret: String = setup::random_bytes()?
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let secret = hex::encode(setup::random_bytes()?);
         Ok(Self {
             known: HashMap::new(),
             password_hash: passwords.hash(&secret).await?,

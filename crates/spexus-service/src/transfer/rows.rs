@@ -3,22 +3,22 @@
 //! use it.
 
 use super::large::{self, Notes, Work};
-use super::{Imported, Progress, all_refused, at_line};
+use super::status_path::status_path;
+use super::{Imported, Progress, all_refused, refused_at};
 use crate::Service;
-use crate::context::Context;
-use crate::item::update::{check_rev, update_in};
-use crate::item::{create::create_in, placement::move_in};
+use crate::context::{Context, project_of};
+use crate::item;
+use crate::item::update::check_rev;
 use serde::Serialize;
 use spexus_domain::account::Caller;
-use spexus_domain::batch::Locals;
 use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
 use spexus_domain::permission::Operation;
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid};
 use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
-use spexus_store::{Error, Result, Store, Tx, items, settings, transfer};
-use std::collections::{HashMap, VecDeque};
+use spexus_store::{Store, changes, items, settings, transfer};
+use std::collections::HashMap;
 use std::pin::Pin;
 
 /// Refused lines collected before an import gives up.
@@ -82,22 +82,18 @@ pub(super) async fn apply(
     let size = some.len();
     let rows = some.into_iter().chain(rest);
     let (owned, named) = (caller.clone(), project.map(str::to_owned));
-    let work: Work<Imported> = Box::new(move |tx, notes| {
+    let work: Work<Imported> = Box::new(move |service, notes| {
         Box::pin(async move {
-            let context = Context::in_one_project(&mut tx.conn, &owned, named.as_deref()).await?;
-            notes.project = Some((context.project.id, context.project.key.clone()));
-            let imported = apply_in(tx, context, rows, &progress, notes).await?;
-            Ok(Imported { dry_run, ..imported })
+            let applying = Applying::begin(service, &owned, named.as_deref(), notes).await?;
+            let (imported, notes) = applying.all(rows, &progress).await?;
+            Ok((Imported { dry_run, ..imported }, notes))
         })
     });
     if size <= MAX_DIRECT_OPERATIONS {
         return large::direct(service, caller, dry_run, work).await;
     }
-    let place = async {
-        let mut conn = service.store.read().await?;
-        Context::in_one_project(&mut conn, caller, project).await
-    };
-    let extent = CopyExtent::All(place.await?.project.id);
+    let place = project_of(&mut service.store.read().await?, caller, project).await?;
+    let extent = CopyExtent::All(place.id);
     let (mut imported, shown) = large::staged(service, caller, extent, dry_run, work).await?;
     for row in &mut imported.rows {
         row.reference_id = shown.shift.apply(&row.reference_id);
@@ -112,56 +108,6 @@ fn first(mut rows: Rows) -> (Vec<Ruled<Row>>, Rows) {
     (some, rows)
 }
 
-async fn apply_in(
-    tx: &mut Tx,
-    context: Context,
-    rows: impl Iterator<Item = Ruled<Row>>,
-    progress: &Progress,
-    notes: &mut Notes,
-) -> Result<Imported> {
-    let mut imported = Imported {
-        project: context.project.key.clone(),
-        ..Imported::default()
-    };
-    let mut applying = Applying {
-        context,
-        names: HashMap::new(),
-        doubled: 0,
-        workflows: HashMap::new(),
-    };
-    let mut refused: Vec<Refusal> = Vec::new();
-    for row in rows {
-        match applying.next(tx, row, notes).await {
-            Ok(outcome) => {
-                imported.count(outcome);
-                progress(imported.rows.len() as u64);
-            }
-            Err(Error::Refused(refusal)) => {
-                // A database that refused a statement takes no more in this transaction.
-                let last = refusal.code == Code::EntityDuplicate;
-                refused.push(refusal);
-                if last || refused.len() == MAX_REFUSED {
-                    break;
-                }
-            }
-            Err(other) => return Err(other),
-        }
-    }
-    //= specs/spexus.md#transfer
-    //# An import that makes items which say the same as items that are there SHOULD warn that it may be the second one.
-    if applying.doubled > 0 {
-        imported.warnings.push(format!(
-            "{} new items say the same as items that are there already. Was the file imported before? Reference ids in it \
-             (an export has them) make an import change items instead of making them again.",
-            applying.doubled
-        ));
-    }
-    match all_refused(refused) {
-        Some(refusal) => Err(refusal.into()),
-        None => Ok(imported),
-    }
-}
-
 impl Imported {
     fn count(&mut self, outcome: RowOutcome) {
         match outcome.action {
@@ -173,8 +119,11 @@ impl Imported {
     }
 }
 
+/// An import inside its transaction.
 struct Applying {
+    service: Service,
     context: Context,
+    notes: Notes,
     names: HashMap<String, Uuid>,
     /// New items without a reference id that say what another one says already.
     doubled: u64,
@@ -182,22 +131,84 @@ struct Applying {
 }
 
 impl Applying {
+    async fn begin(
+        service: Service,
+        caller: &Caller,
+        project: Option<&str>,
+        mut notes: Notes,
+    ) -> Ruled<Self> {
+        let context = {
+            let mut conn = service.store.read().await?;
+            let place = project_of(&mut conn, caller, project).await?;
+            Context::new(&mut conn, caller, Some(&place.key)).await?
+        };
+        notes.project = Some((context.project.id, context.project.key.clone()));
+        Ok(Self {
+            service,
+            context,
+            notes,
+            names: HashMap::new(),
+            doubled: 0,
+            workflows: HashMap::new(),
+        })
+    }
+
+    async fn all(
+        mut self,
+        rows: impl Iterator<Item = Ruled<Row>>,
+        progress: &Progress,
+    ) -> Ruled<(Imported, Notes)> {
+        let mut imported = Imported {
+            project: self.context.project.key.clone(),
+            ..Imported::default()
+        };
+        let mut refused: Vec<Refusal> = Vec::new();
+        for row in rows {
+            match self.next(row).await {
+                Ok(outcome) => {
+                    imported.count(outcome);
+                    progress(imported.rows.len() as u64);
+                }
+                Err(failure) if is_failure(&failure) => return Err(failure),
+                Err(refusal) => {
+                    refused.push(refusal);
+                    if refused.len() == MAX_REFUSED {
+                        break;
+                    }
+                }
+            }
+        }
+        //= specs/spexus.md#transfer
+        //# An import that makes items which say the same as items that are there SHOULD warn that it may be the second one.
+        if self.doubled > 0 {
+            imported.warnings.push(format!(
+                "{} new items say the same as items that are there already. Was the file imported before? Reference ids in it \
+                 (an export has them) make an import change items instead of making them again.",
+                self.doubled
+            ));
+        }
+        match all_refused(refused) {
+            Some(refusal) => Err(refusal),
+            None => Ok((imported, self.notes)),
+        }
+    }
+
     //= specs/spexus.md#transfer
     //# An import that is refused MUST name every line at fault, also those that belong to a refused one.
     /// Applies a row. One that is refused leaves a substitute behind, so that what belongs to it is checked as well; an
     /// import with a refused row is undone as a whole, and the substitute with it.
-    async fn next(&mut self, tx: &mut Tx, row: Ruled<Row>, notes: &mut Notes) -> Result<RowOutcome> {
+    async fn next(&mut self, row: Ruled<Row>) -> Ruled<RowOutcome> {
         let row = row?;
         let (line, name) = (row.line, fold(&row.name));
         let named = Reference::parse(&row.name).and_then(|reference| reference.kind());
         let (kind, parent) = (row.kind.or(named), row.parent.clone());
-        let refused = match self.row(tx, row, notes).await {
+        let refused = match self.row(row).await {
             Ok(outcome) => {
-                notes.line(tx.seq(), line);
+                self.note_end(line).await?;
                 return Ok(outcome);
             }
-            Err(Error::Refused(refusal)) => refusal,
-            Err(other) => return Err(other),
+            Err(failure) if is_failure(&failure) => return Err(failure),
+            Err(refused) => refused,
         };
         if let Some(kind) = kind
             && !name.is_empty()
@@ -205,20 +216,28 @@ impl Applying {
             && refused.code != Code::EntityDuplicate
         {
             let parent = parent.map(|name| self.local(name));
-            if let Some(id) = self.substitute(tx, kind, parent).await? {
+            if let Some(id) = self.substitute(kind, parent).await? {
                 self.names.insert(name, id);
             }
         }
-        Err(at_line(line, refused.into()))
+        Err(refused_at(line, refused))
+    }
+
+    /// Notes with which change a line ended, where everything is shown later.
+    async fn note_end(&mut self, line: u64) -> Ruled<()> {
+        if self.notes.live.is_some() {
+            let seq = changes::head(&mut self.service.store.read().await?).await?;
+            self.notes.line(seq, line);
+        }
+        Ok(())
     }
 
     /// An item of a kind that says nothing, in the container wanted or, where that cannot be, in a substitute of it.
-    fn substitute<'a>(
-        &'a mut self,
-        tx: &'a mut Tx,
+    fn substitute(
+        &mut self,
         kind: Kind,
         parent: Option<String>,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Uuid>>> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = Ruled<Option<Uuid>>> + Send + '_>> {
         Box::pin(async move {
             let rules = kind.rules();
             let input = |parent: Option<String>| NewItem {
@@ -227,25 +246,36 @@ impl Applying {
                 parent,
                 ..NewItem::default()
             };
-            let locals = Locals::default();
-            let made = create_in(tx, &self.context, &locals, kind, input(parent)).await;
+            let made = self.create(kind, input(parent)).await;
             match (made, rules.parent) {
                 (Ok(item), _) => Ok(Some(item.id)),
-                (Err(Error::Refused(_)), Some(container)) => {
-                    let Some(container) = self.substitute(tx, container, None).await? else {
+                (Err(failure), _) if is_failure(&failure) => Err(failure),
+                (Err(_), Some(container)) => {
+                    let Some(container) = self.substitute(container, None).await? else {
                         return Ok(None);
                     };
-                    let inside = input(Some(container.to_string()));
-                    let made = create_in(tx, &self.context, &locals, kind, inside).await;
+                    let made = self.create(kind, input(Some(container.to_string()))).await;
                     Ok(made.ok().map(|item| item.id))
                 }
-                (Err(Error::Refused(_)), None) => Ok(None),
-                (Err(other), _) => Err(other),
+                (Err(_), None) => Ok(None),
             }
         })
     }
 
-    async fn row(&mut self, tx: &mut Tx, mut row: Row, notes: &mut Notes) -> Result<RowOutcome> {
+    async fn create(&self, kind: Kind, input: NewItem) -> Ruled<Item> {
+        let input = NewItem {
+            project: Some(self.context.project.key.clone()),
+            ..input
+        };
+        item::create(&self.service, &self.context.caller, kind, input, None).await
+    }
+
+    async fn update(&self, id: &str, patch: ItemPatch) -> Ruled<Item> {
+        let (caller, project) = (&self.context.caller, &self.context.project.key);
+        item::update(&self.service, caller, Some(project), None, id, patch).await
+    }
+
+    async fn row(&mut self, mut row: Row) -> Ruled<RowOutcome> {
         row.parent = row.parent.map(|name| self.local(name));
         row.patch.acceptance_criterion = row
             .patch
@@ -261,41 +291,34 @@ impl Applying {
                 "reference_id",
                 problem,
                 "one that fits the kind",
-            )
-            .into());
+            ));
         }
-        let known = match reference.clone() {
-            Some(reference) => {
-                let id = AnyId::Reference {
-                    project: None,
-                    reference,
-                };
-                items::by_any_id(&mut tx.conn, self.context.project.id, &id).await?
-            }
-            None => None,
-        };
+        let known = self.known(reference.as_ref()).await?;
         let name = fold(&row.name);
         let line = row.line;
         let (action, item) = match known {
             Some(item) => {
-                refuse_stale(notes.live.as_ref(), &item, &row).await?;
-                self.change(tx, &item, row).await?
+                refuse_stale(self.notes.live.as_ref(), &item, &row).await?;
+                self.change(&item, row).await?
             }
             None => {
                 if let Some(reference) = &reference {
-                    notes.absent(reference.to_string(), line);
+                    self.notes.absent(reference.to_string(), line);
                 }
-                (RowAction::Created, self.make(tx, reference.as_ref(), row).await?)
+                (RowAction::Created, self.make(reference.as_ref(), row).await?)
             }
         };
         if action == RowAction::Unchanged {
-            notes.unchanged(item.id, line);
+            self.notes.unchanged(item.id, line);
         }
         if !name.is_empty() && self.names.insert(name, item.id).is_some() {
             let problem = "stands twice in the file";
-            return Err(
-                Refusal::field(Code::InvalidParams, "reference_id", problem, "each item once").into(),
-            );
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "reference_id",
+                problem,
+                "each item once",
+            ));
         }
         Ok(RowOutcome {
             line,
@@ -305,18 +328,34 @@ impl Applying {
         })
     }
 
-    async fn change(&mut self, tx: &mut Tx, item: &Item, row: Row) -> Result<(RowAction, Item)> {
+    /// The item that has a reference id already.
+    async fn known(&self, reference: Option<&Reference>) -> Ruled<Option<Item>> {
+        let Some(reference) = reference else {
+            return Ok(None);
+        };
+        let id = AnyId::Reference {
+            project: None,
+            reference: reference.clone(),
+        };
+        let mut conn = self.service.store.read().await?;
+        Ok(items::by_any_id(&mut conn, self.context.project.id, &id).await?)
+    }
+
+    async fn change(&mut self, item: &Item, row: Row) -> Ruled<(RowAction, Item)> {
         let id = item.id.to_string();
-        let locals = Locals::default();
-        let mut changed = update_in(tx, &self.context, &locals, None, &id, row.patch).await?;
+        let mut changed = self.update(&id, row.patch).await?;
         if let Some(parent) = row.parent {
-            let container = self.context.item(&mut tx.conn, "parent", &parent, None).await?;
+            let container = {
+                let mut conn = self.service.store.read().await?;
+                self.context.item(&mut conn, "parent", &parent, None).await?
+            };
             if changed.parent.as_ref().map(|present| present.id) != Some(container.id) {
                 let to = Move {
                     parent: Some(parent),
                     ..Move::default()
                 };
-                changed = move_in(tx, &self.context, &locals, None, &id, to).await?;
+                let (caller, project) = (&self.context.caller, &self.context.project.key);
+                changed = item::move_to(&self.service, caller, Some(project), None, &id, to).await?;
             }
         }
         let action = if changed.rev == item.rev {
@@ -327,7 +366,7 @@ impl Applying {
         Ok((action, changed))
     }
 
-    async fn make(&mut self, tx: &mut Tx, reference: Option<&Reference>, row: Row) -> Result<Item> {
+    async fn make(&mut self, reference: Option<&Reference>, row: Row) -> Ruled<Item> {
         let kind = row.kind.or_else(|| reference.and_then(Reference::kind));
         let Some(kind) = kind else {
             return Err(Refusal::field(
@@ -335,11 +374,10 @@ impl Applying {
                 "kind",
                 "is missing",
                 "the kind of the new item",
-            )
-            .into());
+            ));
         };
         let steps = match &row.patch.status {
-            Some(wanted) => self.steps(tx, kind, wanted).await?,
+            Some(wanted) => self.steps(kind, wanted).await?,
             None => vec![],
         };
         let patch = row.patch;
@@ -357,8 +395,8 @@ impl Applying {
             assignee: patch.assignee.flatten(),
             attributes,
         };
-        let mut item = create_in(tx, &self.context, &Locals::default(), kind, input).await?;
-        if reference.is_none() && transfer::says_the_same(&mut tx.conn, &item).await? {
+        let mut item = self.create(kind, input).await?;
+        if reference.is_none() && self.is_doubled(&item).await? {
             self.doubled += 1;
         }
         for status in steps.into_iter().skip(1) {
@@ -366,30 +404,28 @@ impl Applying {
                 status: Some(status),
                 ..ItemPatch::default()
             };
-            item = update_in(
-                tx,
-                &self.context,
-                &Locals::default(),
-                None,
-                &item.id.to_string(),
-                step,
-            )
-            .await?;
+            item = self.update(&item.id.to_string(), step).await?;
         }
         Ok(item)
     }
 
+    async fn is_doubled(&self, item: &Item) -> Ruled<bool> {
+        let mut conn = self.service.store.read().await?;
+        Ok(transfer::says_the_same(&mut conn, item).await?)
+    }
+
     /// The statuses a new item goes through to stand where the row says, the first one included.
-    async fn steps(&mut self, tx: &mut Tx, kind: Kind, wanted: &str) -> Result<Vec<String>> {
-        if !self.workflows.contains_key(&kind)
-            && let Some(workflow) = settings::workflow(&mut tx.conn, kind).await?
-        {
-            self.workflows.insert(kind, workflow);
+    async fn steps(&mut self, kind: Kind, wanted: &str) -> Ruled<Vec<String>> {
+        if !self.workflows.contains_key(&kind) {
+            let mut conn = self.service.store.read().await?;
+            if let Some(workflow) = settings::workflow(&mut conn, kind).await? {
+                self.workflows.insert(kind, workflow);
+            }
         }
         let path = self
             .workflows
             .get(&kind)
-            .and_then(|workflow| way(workflow, wanted));
+            .and_then(|workflow| status_path(workflow, wanted));
         // Without a way the workflow itself says what is wrong.
         Ok(path.unwrap_or_else(|| vec![wanted.to_owned()]))
     }
@@ -400,11 +436,16 @@ impl Applying {
     }
 }
 
+/// Whether it is no fault of the line, so that looking at the next makes no sense.
+fn is_failure(refusal: &Refusal) -> bool {
+    refusal.code.http_status() >= 500
+}
+
 /// Refuses a stale revision by the history of the real database, which a scratch copy does not have.
-async fn refuse_stale(live: Option<&Store>, item: &Item, row: &Row) -> Result<()> {
+async fn refuse_stale(live: Option<&Store>, item: &Item, row: &Row) -> Ruled<()> {
     match (live, row.patch.expect_rev) {
         (Some(live), Some(expected)) if expected != item.rev => {
-            check_rev(&mut live.read().await?, item, Some(expected)).await
+            Ok(check_rev(&mut live.read().await?, item, Some(expected)).await?)
         }
         _ => Ok(()),
     }
@@ -415,51 +456,5 @@ fn fold(name: &str) -> String {
     match Reference::parse(name) {
         Some(reference) => reference.to_string(),
         None => name.trim().to_lowercase(),
-    }
-}
-
-/// The shortest way from a status items may start in.
-fn way(workflow: &Workflow, wanted: &str) -> Option<Vec<String>> {
-    let goal = workflow
-        .statuses
-        .iter()
-        .find(|status| status.name.eq_ignore_ascii_case(wanted.trim()))?;
-    let mut came_from: HashMap<&str, Option<&str>> = HashMap::new();
-    let mut next: VecDeque<&str> = VecDeque::new();
-    for status in workflow.statuses.iter().filter(|status| status.initial) {
-        came_from.insert(&status.name, None);
-        next.push_back(&status.name);
-    }
-    while let Some(at) = next.pop_front() {
-        for step in workflow.transitions.iter().filter(|step| step.from == at) {
-            if !came_from.contains_key(step.to.as_str()) {
-                came_from.insert(&step.to, Some(at));
-                next.push_back(&step.to);
-            }
-        }
-    }
-    let mut path = vec![goal.name.clone()];
-    let mut at = *came_from.get(goal.name.as_str())?;
-    while let Some(status) = at {
-        path.push(status.to_owned());
-        at = came_from.get(status).copied().flatten();
-    }
-    path.reverse();
-    Some(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_item_walks_to_its_status() {
-        let workflow = Workflow::shipped(Kind::Epic).unwrap();
-        assert_eq!(
-            way(&workflow, "done").unwrap(),
-            ["Backlog", "In Progress", "Done"]
-        );
-        assert_eq!(way(&workflow, "Draft").unwrap(), ["Draft"]);
-        assert_eq!(way(&workflow, "Nowhere"), None);
     }
 }

@@ -3,6 +3,8 @@
 
 use crate::engine::{Conn, Engine, params};
 use crate::error::{Error, Result};
+use crate::search;
+use crate::tx::Tx;
 use refusal::{Code, Refusal};
 
 /// One step of the schema: the shared text and each engine's own.
@@ -48,7 +50,15 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("007_sqlite.sql"),
         postgres: include_str!("007_postgres.sql"),
     },
+    Step {
+        shared: include_str!("008_stems.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
+
+/// The version since which words are stemmed as they are now.
+const STEMS_SINCE: i64 = 8;
 
 /// The version this program works with.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -76,8 +86,24 @@ pub(crate) async fn prepare(conn: &mut Conn, may_prepare: bool) -> Result<bool> 
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
         apply(conn, step, at as i64 + 1).await?;
     }
+    if (1..STEMS_SINCE).contains(&found) {
+        reindex(conn).await?;
+    }
     conn.script("COMMIT").await?;
     Ok(found == 0)
+}
+
+//= specs/spexus-store.md#search
+//# Where an older version stemmed words by other rules, the index MUST be written anew when its database is brought to this
+//# program's version.
+async fn reindex(conn: &mut Conn) -> Result<()> {
+    let (lent, back) = conn.lend();
+    let mut tx = Tx::new(lent);
+    let rebuilt = search::rebuild(&mut tx).await;
+    drop(tx);
+    let returned = back.await;
+    conn.take_back(returned.map_err(|_| Error::Unavailable("a connection was lost".into()))?);
+    rebuilt
 }
 
 /// The version of a database, unless it is one this program cannot know.

@@ -3,7 +3,8 @@
 use crate::engine::Param;
 use crate::error::{Error, Result};
 use crate::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -67,8 +68,8 @@ impl ConnectionPool {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<SqliteConnection>> {
+        self.idle.lock()
     }
 }
 

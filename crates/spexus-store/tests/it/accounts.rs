@@ -2,7 +2,7 @@
 
 use crate::world::{World, both, refused, user};
 use spexus_domain::account::{Role, Scope, Token, User};
-use spexus_domain::audit::Event;
+use spexus_domain::audit::AuditEvent;
 use spexus_domain::query::PageRequest;
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::workflow::Workflow;
@@ -286,7 +286,7 @@ async fn what_happened_at_the_door_is_told_newest_first(world: World) {
             .store
             .write(world.actor(), move |tx| {
                 Box::pin(async move {
-                    let event = Event {
+                    let event = AuditEvent {
                         id: tx.new_id(),
                         at: tx.now(),
                         event: "login_failed".into(),

@@ -274,7 +274,7 @@ async fn times_that_go_back_are_told(world: World) {
             after: &after,
         };
         previous = sealed.hash(&previous);
-        let hex: String = previous.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(previous);
         let bytes = match world.is_sqlite() {
             true => format!("x'{hex}'"),
             false => format!("'\\x{hex}'"),

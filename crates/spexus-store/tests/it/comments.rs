@@ -29,7 +29,7 @@ async fn a_comment_comes_back_as_it_was_written(world: World) {
     let epic = world.create(draft).await;
     let mut comment = world.comment(&epic, "почему?").await;
     comment.id = Uuid::nil();
-    comment.anchor = Some(Anchor::place(&epic.description, "должна", None).unwrap());
+    comment.anchor = Some(Anchor::locate(&epic.description, "должна", None).unwrap());
     let written = world.add_comment(comment).await;
     let read = comments::by_id(&mut world.read().await, written.id)
         .await
@@ -123,7 +123,7 @@ async fn an_anchor_moves_with_its_text(world: World) {
     let epic = world.create(world.draft(Kind::Epic, "t").saying(text)).await;
     let mut comment = world.comment(&epic, "free").await;
     comment.id = Uuid::nil();
-    comment.anchor = Some(Anchor::place(text, "must", None).unwrap());
+    comment.anchor = Some(Anchor::locate(text, "must", None).unwrap());
     let comment = world.add_comment(comment).await;
     let mut conn = world.read().await;
     let anchored = comments::anchored(&mut conn, epic.id).await.unwrap();

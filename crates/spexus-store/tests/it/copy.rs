@@ -78,7 +78,7 @@ async fn furnish_richly(world: &World) {
                 };
                 tokens::insert(tx, &token, user.id, Some(project), [2; 32]).await?;
                 idempotency::remember(tx, "once", [3; 32], "{}").await?;
-                let event = spexus_domain::audit::Event {
+                let event = spexus_domain::audit::AuditEvent {
                     id: tx.new_id(),
                     at: tx.now(),
                     event: "login".into(),

@@ -1,7 +1,7 @@
 //! Prompts: found by every name, and at most one of them active.
 
 use crate::world::{World, both, refused};
-use spexus_domain::prompt::{Argument, Message, Prompt, Role};
+use spexus_domain::prompt::{Argument, MessageTemplate, Prompt, Speaker};
 use spexus_domain::{AnyId, Code, Reference, Uuid};
 use spexus_store::{Result, Tx, items, prompts};
 
@@ -22,8 +22,8 @@ pub(crate) async fn insert(tx: &mut Tx, name: &str, active: bool) -> Result<Prom
         name: name.to_owned(),
         title: name.to_owned(),
         description: String::new(),
-        messages: vec![Message {
-            role: Role::User,
+        messages: vec![MessageTemplate {
+            role: Speaker::User,
             text: "Look at {{item}}.".into(),
         }],
         arguments: vec![Argument {

@@ -1,16 +1,15 @@
 //! `spexus app …`: which apps there are, and what running servers make of them.
 
-use super::Place;
+use super::CommandContext;
 use crate::apps;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use mcp_apps::{AppOptions, Notice, Record, Source, Wanted};
+use mcp_apps::{AppOptions, AppRecord, AppSource, AppStatus, InstallRequest};
 use serde_json::{Value, json};
-use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal};
-use spexus_service::audit;
+use spexus_service::app;
 use std::collections::BTreeMap;
 
 /// What can be done with apps.
@@ -51,27 +50,25 @@ pub(crate) struct Install {
     header: Vec<String>,
 }
 
-pub(super) async fn run(place: &Place, command: Command) -> Outcome {
-    let options = apps::options(&place.config, &place.sources);
-    let session = place.open().await?;
-    let outcome = in_session(&session, &options, place.output, command).await;
+pub(super) async fn run(context: &CommandContext, command: Command) -> Outcome {
+    let options = apps::options(&context.config, &context.sources);
+    let session = context.open().await?;
+    let outcome = in_session(&session, &options, context.output, command).await;
     session.close().await;
     outcome
 }
 
 async fn in_session(session: &Session, options: &AppOptions, output: Output, command: Command) -> Outcome {
-    //= specs/mcp-apps.md#installing
-    //# Only administrators MUST be able to install or remove apps, over MCP and by command.
-    session.caller.may(Operation::ManageSettings)?;
     match command {
-        Command::List => list(options, output),
+        Command::List => list(session, options, output),
         Command::Install(wanted) => install(session, options, output, wanted).await,
         Command::Remove { name } => remove(session, options, output, &name),
-        Command::Status { name } => status(options, output, name.as_deref()),
+        Command::Status { name } => status(session, options, output, name.as_deref()),
     }
 }
 
-fn list(options: &AppOptions, output: Output) -> Outcome {
+fn list(session: &Session, options: &AppOptions, output: Output) -> Outcome {
+    app::check_manage(&session.caller)?;
     let installed = mcp_apps::installed(options)?;
     let value =
         json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total_count": installed.len() });
@@ -79,8 +76,10 @@ fn list(options: &AppOptions, output: Output) -> Outcome {
 }
 
 async fn install(session: &Session, options: &AppOptions, output: Output, wanted: Install) -> Outcome {
-    let source = match Source::named(&wanted.source)? {
-        Source::Url { url, .. } => Source::Url {
+    // Before a file of this machine is looked at.
+    app::check_manage(&session.caller)?;
+    let source = match AppSource::named(&wanted.source)? {
+        AppSource::Url { url, .. } => AppSource::Url {
             url,
             headers: pairs("header", &wanted.header)?,
         },
@@ -93,22 +92,19 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
         }
         source => source,
     };
-    let wanted = Wanted {
+    let request = InstallRequest {
         source,
         name: wanted.name,
         environment: pairs("env", &wanted.env)?,
         settings: pairs("set", &wanted.set)?,
     };
-    let done = mcp_apps::install(options, wanted).await;
-    note(
-        session,
-        "apps/install",
-        done.as_ref().map_or("", |record| &record.name),
-        &done,
-    );
-    let record = done?;
+    let installing = mcp_apps::install(options, request);
+    let record = app::install(&session.service, &session.caller, installing, |record| {
+        record.name.as_str()
+    })
+    .await?;
     output.show(&shown(&record), |_| {
-        let had = &record.catalogue;
+        let had = &record.listing;
         format!(
             "Installed {} {}: {} tools, {} resources, {} prompts.",
             record.name,
@@ -121,9 +117,10 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
 }
 
 fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
-    let done = mcp_apps::remove(options, name);
-    note(session, "apps/uninstall", name, &done);
-    let value = match done? {
+    let removed = app::remove(&session.service, &session.caller, name, || {
+        mcp_apps::remove(options, name)
+    });
+    let value = match removed? {
         Some(record) => shown(&record),
         // Nothing but its name was left of it.
         None => json!({ "name": name }),
@@ -131,7 +128,8 @@ fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -
     output.show(&value, |_| format!("Removed {name}."))
 }
 
-fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
+fn status(session: &Session, options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
+    app::check_manage(&session.caller)?;
     let installed = mcp_apps::installed(options)?;
     let wanted = |app: &str| name.is_none_or(|name| name == app);
     if let Some(name) = name.filter(|name| !installed.iter().any(|record| record.name == *name)) {
@@ -141,15 +139,15 @@ fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
                 .into(),
         );
     }
-    let notices = mcp_apps::notices(options)?;
-    let of = |record: &Record| {
-        notices
+    let statuses = mcp_apps::statuses(options)?;
+    let of = |record: &AppRecord| {
+        statuses
             .iter()
-            .filter(|notice| notice.app == record.name)
+            .filter(|status| status.app == record.name)
             .cloned()
             .collect()
     };
-    let states: Vec<(String, Vec<Notice>)> = installed
+    let states: Vec<(String, Vec<AppStatus>)> = installed
         .iter()
         .filter(|record| wanted(&record.name))
         .map(|record| (record.name.clone(), of(record)))
@@ -168,20 +166,15 @@ fn status(options: &AppOptions, output: Output, name: Option<&str>) -> Outcome {
     })
 }
 
-fn note<T>(session: &Session, method: &str, name: &str, done: &Result<T, Refusal>) {
-    let outcome = done.as_ref().map_or_else(|refusal| refusal.code.name(), |_| "ok");
-    audit::note_operation(&session.service, &session.caller, method, name, outcome);
-}
-
 /// An app without what may be a secret: names of variables, settings and headers, never their values.
-fn shown(record: &Record) -> Value {
+fn shown(record: &AppRecord) -> Value {
     let names = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
-    let had = &record.catalogue;
+    let had = &record.listing;
     json!({
         "name": record.name,
         "version": record.manifest.version,
         "description": record.manifest.description,
-        "source": record.place.name(),
+        "source": record.location.name(),
         "installed_at": record.installed_at,
         "env": names(&record.environment),
         "settings": names(&record.settings),
@@ -194,13 +187,13 @@ fn shown(record: &Record) -> Value {
     })
 }
 
-fn row(record: &Record) -> [String; 5] {
-    let had = &record.catalogue;
+fn row(record: &AppRecord) -> [String; 5] {
+    let had = &record.listing;
     let count = |count: usize, what: &str| format!("{count} {what}");
     [
         record.name.clone(),
         record.manifest.version.clone(),
-        record.place.name().to_owned(),
+        record.location.name().to_owned(),
         count(had.tools.len(), "tools"),
         record
             .manifest
@@ -212,23 +205,23 @@ fn row(record: &Record) -> [String; 5] {
     ]
 }
 
-fn lines(name: &str, servers: &[Notice]) -> Vec<[String; 4]> {
+fn lines(name: &str, servers: &[AppStatus]) -> Vec<[String; 4]> {
     if servers.is_empty() {
         let none = "no server of this machine runs it".to_owned();
         return vec![[name.to_owned(), "-".to_owned(), none, String::new()]];
     }
-    let line = |notice: &Notice| {
-        let mut problem = notice.problem.clone().unwrap_or_default();
-        if !problem.is_empty() && !notice.last_words.is_empty() {
-            let last = notice.last_words.lines().last().unwrap_or_default();
+    let line = |status: &AppStatus| {
+        let mut problem = status.problem.clone().unwrap_or_default();
+        if !problem.is_empty() && !status.last_words.is_empty() {
+            let last = status.last_words.lines().last().unwrap_or_default();
             problem = format!("{problem}; it said last: {last}");
         }
         [
             name.to_owned(),
-            notice.state.clone(),
+            status.state.clone(),
             format!(
                 "server {}, restarts {}, since {}",
-                notice.server, notice.restarts, notice.since
+                status.server, status.restarts, status.since
             ),
             problem,
         ]

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::json;
 use spexus_domain::Timestamp;
 use spexus_domain::account::length_seconds;
-use spexus_domain::audit::{Event, EventFilter};
+use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::query::PageRequest;
 use spexus_service::audit;
 use spexus_store::chain::Verdict;
@@ -105,7 +105,7 @@ async fn verify(session: &Session, output: Output) -> Outcome {
     //# `audit verify` MUST end with 1 when the history was tampered with.
     match verdict.fault {
         None => Ok(()),
-        Some(_) => Err(Failure::told(1)),
+        Some(_) => Err(Failure::already_shown(1)),
     }
 }
 
@@ -123,7 +123,7 @@ fn earlier(verdict: &Verdict) -> String {
 async fn log(session: &Session, output: Output, filter: &EventFilter, page: PageRequest) -> Outcome {
     let found = audit::list(&session.service, &session.caller, filter, page).await?;
     output.show(&found, |found| {
-        let row = |event: &Event| {
+        let row = |event: &AuditEvent| {
             [
                 event.at.to_string(),
                 event.event.clone(),

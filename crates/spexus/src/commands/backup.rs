@@ -1,6 +1,6 @@
 //! `spexus backup` and `spexus migrate`: everything, copied and verified.
 
-use super::Place;
+use super::CommandContext;
 use crate::config::redacted_url;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
@@ -31,8 +31,8 @@ pub(crate) struct Migrate {
     to: String,
 }
 
-pub(super) async fn backup(place: &Place, wanted: &Backup) -> Outcome {
-    let session = place.open().await?;
+pub(super) async fn backup(context: &CommandContext, wanted: &Backup) -> Outcome {
+    let session = context.open().await?;
     let outcome = async {
         session.caller.may(Operation::Audit)?;
         let bar = progress::bar("backup", None);
@@ -43,22 +43,22 @@ pub(super) async fn backup(place: &Place, wanted: &Backup) -> Outcome {
     .await;
     session.close().await;
     let shown = wanted.file.display().to_string();
-    outcome.and_then(|copied| show(place.output, &copied, &format!("Written and verified: {shown}")))
+    outcome.and_then(|copied| show(context.output, &copied, &format!("Written and verified: {shown}")))
 }
 
-pub(super) async fn migrate(place: &Place, wanted: &Migrate) -> Outcome {
+pub(super) async fn migrate(context: &CommandContext, wanted: &Migrate) -> Outcome {
     let from = open(
         "from",
         &wanted.from,
         Missing::Refuse,
-        &place.config.settings.service.store,
+        &context.config.settings.service.store,
     )
     .await?;
     let to = open(
         "to",
         &wanted.to,
         Missing::Create,
-        &place.config.settings.service.store,
+        &context.config.settings.service.store,
     )
     .await;
     let to = match to {
@@ -70,9 +70,9 @@ pub(super) async fn migrate(place: &Place, wanted: &Migrate) -> Outcome {
     };
     let bar = progress::bar("rows", None);
     let counting = bar.clone();
-    let done = std::sync::Mutex::new(("", 0_u64));
+    let done = parking_lot::Mutex::new(("", 0_u64));
     let copied = spexus_store::copy::copy(&from, &to, move |table, rows| {
-        let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut done = done.lock();
         let rows = u64::try_from(rows).unwrap_or(0);
         // Rows are counted from the start of each table.
         let before = if done.0 == table { done.1 } else { 0 };
@@ -84,7 +84,11 @@ pub(super) async fn migrate(place: &Place, wanted: &Migrate) -> Outcome {
     to.close().await;
     from.close().await;
     let target = redacted_url(&wanted.to);
-    show(place.output, &copied?, &format!("Copied and verified: {target}"))
+    show(
+        context.output,
+        &copied?,
+        &format!("Copied and verified: {target}"),
+    )
 }
 
 async fn open(field: &str, url: &str, missing: Missing, options: &StoreOptions) -> Outcome<Store> {

@@ -1,6 +1,6 @@
 //! `spexus config …`
 
-use super::Place;
+use super::CommandContext;
 use crate::config::{lines, markdown};
 use crate::failure::Outcome;
 use crate::output::{table, write};
@@ -16,11 +16,11 @@ pub(crate) enum Command {
     Reference,
 }
 
-pub(super) fn run(place: &Place, command: &Command) -> Outcome {
+pub(super) fn run(context: &CommandContext, command: &Command) -> Outcome {
     match command {
         Command::Show => {
-            let (rows, json) = lines(&place.config);
-            place.output.show(&json, |_| table(&rows))
+            let (rows, json) = lines(&context.config);
+            context.output.show(&json, |_| table(&rows))
         }
         Command::Reference => write(markdown().trim_end()),
     }

@@ -1,8 +1,8 @@
 //! `spexus doctor`: looks at everything an installation needs, and says what to do about what is not right.
 
-use super::Place;
+use super::CommandContext;
 use crate::config::{redacted_url, unknown_variables};
-use crate::failure::{Failure, Outcome, explained};
+use crate::failure::{Failure, Outcome, message_and_hint};
 use crate::session::{self, Missing};
 use serde::Serialize;
 use spexus_service::Service;
@@ -35,34 +35,38 @@ struct Check {
     advice: String,
 }
 
-pub(super) async fn run(place: &Place) -> Outcome {
-    let mut checks = vec![configuration(place)];
-    match session::open(&place.config, Missing::Refuse).await {
+pub(super) async fn run(context: &CommandContext) -> Outcome {
+    let mut checks = vec![configuration(context)];
+    match session::open(&context.config, Missing::Refuse).await {
         Err(failure) => {
-            let (message, advice) = explained(&failure);
+            let (message, advice) = message_and_hint(&failure);
             checks.push(check("database", State::Fail, message, advice));
         }
         Ok((service, _)) => {
             checks.push(ok(
                 "database",
-                format!("{} answers", redacted_url(&place.config.settings.database)),
+                format!("{} answers", redacted_url(&context.config.settings.database)),
             ));
-            checks.extend(database(place, &service).await);
+            checks.extend(database(context, &service).await);
             service.close().await;
         }
     }
-    checks.extend(file(&place.config.settings.database));
+    checks.extend(file(&context.config.settings.database));
     let failed = checks.iter().any(|check| check.state == State::Fail);
-    place
+    context
         .output
         .show(&serde_json::json!({"healthy": !failed, "checks": checks}), |_| {
             checks.iter().map(line).collect::<Vec<_>>().join("\n")
         })?;
-    if failed { Err(Failure::told(1)) } else { Ok(()) }
+    if failed {
+        Err(Failure::already_shown(1))
+    } else {
+        Ok(())
+    }
 }
 
-fn configuration(place: &Place) -> Check {
-    let unknown = unknown_variables(&place.sources.variables);
+fn configuration(context: &CommandContext) -> Check {
+    let unknown = unknown_variables(&context.sources.variables);
     if !unknown.is_empty() {
         let message = format!("no setting has the variable {}", unknown.join(", "));
         return check(
@@ -72,7 +76,11 @@ fn configuration(place: &Place) -> Check {
             "Correct or remove it; see `spexus config show`.",
         );
     }
-    let file = place.config.file.as_ref().map(|path| path.display().to_string());
+    let file = context
+        .config
+        .file
+        .as_ref()
+        .map(|path| path.display().to_string());
     ok(
         "configuration",
         file.map_or_else(
@@ -85,11 +93,11 @@ fn configuration(place: &Place) -> Check {
 /// What an acknowledged write survives; on PostgreSQL that is for the server to say.
 //= specs/spexus.md#answers
 //# `doctor` MUST tell what an acknowledged write survives as the database itself says it.
-fn durability(place: &Place, server: Option<&ServerFacts>) -> Check {
+fn durability(context: &CommandContext, server: Option<&ServerFacts>) -> Check {
     if let Some(server) = server {
         return durability_of_server(server);
     }
-    match place.config.settings.service.store.durability {
+    match context.config.settings.service.store.durability {
         Durability::PowerLoss => ok("durability", "acknowledged writes survive a power loss".into()),
         Durability::ProcessCrash => check(
             "durability",
@@ -129,9 +137,9 @@ fn durability_of_server(server: &ServerFacts) -> Check {
 }
 
 /// Whether others can read along on the way to the database.
-fn encryption(place: &Place, server: Option<&ServerFacts>) -> Option<Check> {
+fn encryption(context: &CommandContext, server: Option<&ServerFacts>) -> Option<Check> {
     let is_remote =
-        Location::parse(&place.config.settings.database).is_ok_and(|location| location.is_remote());
+        Location::parse(&context.config.settings.database).is_ok_and(|location| location.is_remote());
     let server = server?;
     Some(match (server.encrypted, is_remote) {
         (true, _) => ok("encryption", "the connection to the database is encrypted".into()),
@@ -148,7 +156,7 @@ fn encryption(place: &Place, server: Option<&ServerFacts>) -> Option<Check> {
     })
 }
 
-async fn database(place: &Place, service: &Service) -> Vec<Check> {
+async fn database(context: &CommandContext, service: &Service) -> Vec<Check> {
     let broken = |name, error: spexus_store::Error| {
         check(
             name,
@@ -165,8 +173,8 @@ async fn database(place: &Place, service: &Service) -> Vec<Check> {
         Ok(facts) => facts,
         Err(error) => return vec![broken("server", error)],
     };
-    let mut checks = vec![durability(place, server.as_ref())];
-    checks.extend(encryption(place, server.as_ref()));
+    let mut checks = vec![durability(context, server.as_ref())];
+    checks.extend(encryption(context, server.as_ref()));
     checks.extend(match transfer::facts(&mut conn).await {
         Err(error) => vec![broken("tables", error)],
         Ok(facts) => vec![
@@ -225,7 +233,7 @@ async fn database(place: &Place, service: &Service) -> Vec<Check> {
             }
         },
     });
-    let key = if place.config.is_set("token_key") {
+    let key = if context.config.is_set("token_key") {
         "given as a setting"
     } else {
         "kept in the database"
@@ -283,9 +291,8 @@ fn readers(_: &Path) -> Option<Check> {
 
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
-    let found = nix::sys::statvfs::statvfs(folder).ok()?;
-    #[allow(clippy::useless_conversion, reason = "the type differs between systems")]
-    Some(u64::from(found.blocks_available()).saturating_mul(found.fragment_size()))
+    let found = rustix::fs::statvfs(folder).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 #[cfg(not(unix))]

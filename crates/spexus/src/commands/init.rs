@@ -1,22 +1,22 @@
 //! `spexus init`: the database without the server.
 
-use super::Place;
+use super::CommandContext;
 use crate::config::redacted_url;
 use crate::failure::Outcome;
 use crate::session::{self, Missing};
 use serde_json::json;
 
-pub(super) async fn run(place: &Place) -> Outcome {
-    let (service, first) = session::open(&place.config, Missing::Create).await?;
+pub(super) async fn run(context: &CommandContext) -> Outcome {
+    let (service, first) = session::open(&context.config, Missing::Create).await?;
     service.close().await;
-    let database = redacted_url(&place.config.settings.database);
+    let database = redacted_url(&context.config.settings.database);
     let answer = json!({
         "database": database,
         "created": first.is_some(),
         "username": first.as_ref().map(|first| &first.username),
         "password": first.as_ref().and_then(|first| first.password.as_ref()),
     });
-    place.output.show(&answer, |_| match &first {
+    context.output.show(&answer, |_| match &first {
         None => format!("The database {database} is ready; it was set up before."),
         Some(first) => {
             let password = match &first.password {

@@ -78,17 +78,17 @@ pub(crate) fn ask(question: &str) -> Outcome<String> {
 
 /// Keeps the terminal from echoing as long as it lives.
 #[cfg(unix)]
-struct Hidden(Option<nix::sys::termios::Termios>);
+struct Hidden(Option<rustix::termios::Termios>);
 
 #[cfg(unix)]
 impl Hidden {
     fn start() -> Self {
-        use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(std::io::stdin()).ok();
         if let Some(mut silent) = before.clone() {
-            silent.local_flags.remove(LocalFlags::ECHO);
+            silent.local_modes.remove(LocalModes::ECHO);
             // A terminal that cannot be silenced still takes a password.
-            let _ = tcsetattr(std::io::stdin(), SetArg::TCSAFLUSH, &silent);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent);
         }
         Self(before)
     }
@@ -97,9 +97,9 @@ impl Hidden {
 #[cfg(unix)]
 impl Drop for Hidden {
     fn drop(&mut self) {
-        use nix::sys::termios::{SetArg, tcsetattr};
+        use rustix::termios::{OptionalActions, tcsetattr};
         if let Some(before) = &self.0 {
-            let _ = tcsetattr(std::io::stdin(), SetArg::TCSAFLUSH, before);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, before);
         }
     }
 }

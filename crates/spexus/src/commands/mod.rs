@@ -52,13 +52,13 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Outcome {
             .enable_all()
             .build()?
     };
-    let place = Place {
+    let context = CommandContext {
         global: cli.global,
         config,
         sources,
         output,
     };
-    runtime.block_on(Box::pin(place.run(cli.command)))
+    runtime.block_on(Box::pin(context.run(cli.command)))
 }
 
 /// Refuses `--project` where nothing would heed it.
@@ -88,15 +88,15 @@ fn check_project(cli: &Cli) -> Outcome {
     }
 }
 
-/// Where a command runs: its settings and how it answers.
-pub(crate) struct Place {
+/// The context of a command: its settings and how it answers.
+pub(crate) struct CommandContext {
     global: Global,
     config: Config,
     sources: Sources,
     output: Output,
 }
 
-impl Place {
+impl CommandContext {
     async fn run(self, command: Command) -> Outcome {
         match command {
             Command::Serve(_) => serve::run(&self).await,

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use spexus_domain::prompt::{Argument, Message, NewPrompt, Prompt, Role};
+use spexus_domain::prompt::{Argument, MessageTemplate, NewPrompt, Prompt, Speaker};
 use spexus_service::prompt;
 
 /// What can be done with prompts.
@@ -84,8 +84,8 @@ async fn show(session: &Session, output: Output, wanted: &str) -> Outcome {
 
 async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
     let role = match wanted.role.as_str() {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
+        "user" => Speaker::User,
+        "assistant" => Speaker::Assistant,
         other => {
             return Err(Failure::argument(
                 "role",
@@ -99,7 +99,7 @@ async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
         name: wanted.name,
         title: wanted.title,
         description: wanted.description,
-        messages: vec![Message { role, text }],
+        messages: vec![MessageTemplate { role, text }],
         arguments: wanted.arguments.iter().map(|text| argument(text)).collect(),
     };
     let made = prompt::create(&session.service, &session.caller, input).await?;

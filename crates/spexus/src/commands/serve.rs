@@ -1,6 +1,6 @@
 //! `spexus serve`: opens everything, serves until told to stop, and leaves nothing undone.
 
-use super::Place;
+use super::CommandContext;
 use crate::apps;
 use crate::config::{redacted_url, refused};
 use crate::failure::{Failure, Outcome};
@@ -27,22 +27,22 @@ const SWEEP_STEPS: usize = 20;
 /// How often measurements are put into their buckets, whether or not someone asks for them.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(place: &Place) -> Outcome {
-    let settings = &place.config.settings;
+pub(super) async fn run(context: &CommandContext) -> Outcome {
+    let settings = &context.config.settings;
     // The port first: whoever starts a second server must not wait for a database to learn that.
     let listener = listen(&settings.listen).await?;
-    let (service, first) = session::open(&place.config, Missing::Create).await?;
+    let (service, first) = session::open(&context.config, Missing::Create).await?;
     let metrics = telemetry::install_metrics();
     let options = HttpOptions {
         metrics: metrics.writer(),
         ..settings.http.clone()
     };
-    let mcp = spexus_http::mcp(&service, &options)?;
-    let apps = apps::start(&mcp, &place.config, &place.sources).await?;
+    let mcp = spexus_http::mcp(&service, &options, settings.mcp.clone())?;
+    let apps = apps::start(&mcp, &context.config, &context.sources).await?;
     let stop = stop_signals()?;
     let flushing = tokio::spawn(flush_often(service.clone()));
     let tidying = tokio::spawn(tidy_often(metrics, mcp.server().clone()));
-    announce(place, listener.local_addr()?, first.as_ref())?;
+    announce(context, listener.local_addr()?, first.as_ref())?;
     //= specs/spexus.md#serving
     //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
     let served = spexus_http::serve_with(listener, service.clone(), mcp, options, stop).await;
@@ -76,23 +76,23 @@ async fn listen(address: &str) -> Outcome<TcpListener> {
 }
 
 /// Says where the server is, and on the first start how to get in.
-fn announce(place: &Place, address: SocketAddr, first: Option<&FirstStart>) -> Outcome {
+fn announce(context: &CommandContext, address: SocketAddr, first: Option<&FirstStart>) -> Outcome {
     //= specs/spexus.md#serving
     //# The first start MUST print the URL, the name of the first user and, when it was made up, the password.
     let url = format!("http://{}", reachable(address));
-    let database = redacted_url(&place.config.settings.database);
+    let database = redacted_url(&context.config.settings.database);
     //= specs/spexus.md#secrets
     //# Log lines MUST NOT contain a password or a token.
     tracing::info!(url, database, "serving");
     //= specs/spexus.md#serving
     //# A server that listens to other machines without HTTPS MUST warn of it when it starts.
-    if !address.ip().to_canonical().is_loopback() && !place.config.settings.http.secure_cookies {
+    if !address.ip().to_canonical().is_loopback() && !context.config.settings.http.secure_cookies {
         tracing::warn!(
             %address,
             "passwords and tokens travel in clear; put an HTTPS proxy before the server (docs/operate.md)"
         );
     }
-    if place.output.json {
+    if context.output.json {
         let username = first.map(|first| &first.username);
         let password = first.and_then(|first| first.password.as_ref());
         let line = json!({"url": url, "database": database, "username": username, "password": password});

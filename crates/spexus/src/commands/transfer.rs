@@ -1,6 +1,6 @@
 //! `spexus import`, `spexus export` and `spexus demo`: projects in and out, and made up.
 
-use super::Place;
+use super::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::progress;
@@ -76,10 +76,10 @@ pub(crate) struct Demo {
     seed: u64,
 }
 
-pub(super) async fn import(place: &Place, wanted: &Import) -> Outcome {
+pub(super) async fn import(context: &CommandContext, wanted: &Import) -> Outcome {
     let format = format(wanted.format, &wanted.file)?;
     let input = open_input(&wanted.file)?;
-    let session = place.open().await?;
+    let session = context.open().await?;
     let (bar, progress) = counting("imported", None);
     let (service, caller, project, dry) = (
         &session.service,
@@ -94,10 +94,10 @@ pub(super) async fn import(place: &Place, wanted: &Import) -> Outcome {
     };
     bar.finish_and_clear();
     session.close().await;
-    place.output.show(&imported?, told)
+    context.output.show(&imported?, summary)
 }
 
-pub(super) async fn export(place: &Place, wanted: &Export) -> Outcome {
+pub(super) async fn export(context: &CommandContext, wanted: &Export) -> Outcome {
     let format = match (wanted.format, wanted.file.as_str()) {
         (None, "-") => Format::Jsonl,
         (given, file) => format(given, file)?,
@@ -125,16 +125,16 @@ pub(super) async fn export(place: &Place, wanted: &Export) -> Outcome {
             "--format csv or markdown, or without it",
         ));
     }
-    let session = place.open().await?;
+    let session = context.open().await?;
     let (bar, progress) = counting("exported", None);
     let exported = write_export(&session, wanted, format, &progress).await;
     bar.finish_and_clear();
     session.close().await;
-    report(place.output, wanted, &exported?)
+    report(context.output, wanted, &exported?)
 }
 
-pub(super) async fn demo(place: &Place, wanted: &Demo) -> Outcome {
-    let session = place.open().await?;
+pub(super) async fn demo(context: &CommandContext, wanted: &Demo) -> Outcome {
+    let session = context.open().await?;
     let (bar, progress) = counting("items", Some(wanted.items));
     let begun = Instant::now();
     let filled = demo::fill(
@@ -152,7 +152,7 @@ pub(super) async fn demo(place: &Place, wanted: &Demo) -> Outcome {
     let per_second = (filled.items as f64 / seconds.max(1e-6)).round();
     let answer =
         json!({"filled": filled, "seconds": (seconds * 1e3).round() / 1e3, "items_per_second": per_second});
-    place.output.show(&answer, |_| {
+    context.output.show(&answer, |_| {
         format!(
             "{} items, {} links, {} comments and {} users in the project {} in {seconds:.1} s: {per_second} items/s",
             filled.items, filled.links, filled.comments, filled.users, filled.project
@@ -293,7 +293,7 @@ fn counting(what: &'static str, total: Option<u64>) -> (ProgressBar, Progress) {
     (bar, Arc::new(move |count| counted.set_position(count)))
 }
 
-fn told(imported: &Imported) -> String {
+fn summary(imported: &Imported) -> String {
     let mut text = String::new();
     if imported.dry_run {
         let row = |row: &RowOutcome| {

@@ -1,7 +1,7 @@
 //! What can be configured, and what holds when nobody says anything.
 
 use mcp_apps::AppLimits;
-use spexus_http::HttpOptions;
+use spexus_http::{HttpOptions, McpOptions};
 use spexus_service::ServiceOptions;
 
 /// Everything that can be configured.
@@ -13,6 +13,8 @@ pub(crate) struct Settings {
     pub(crate) listen: String,
     /// How the HTTP surface works.
     pub(crate) http: HttpOptions,
+    /// How the MCP server works, over HTTP and over stdio.
+    pub(crate) mcp: McpOptions,
     /// How the service and the store work.
     pub(crate) service: ServiceOptions,
     /// How apps work.
@@ -84,6 +86,7 @@ impl Settings {
             database: default_database,
             listen: "127.0.0.1:8080".into(),
             http: HttpOptions::default(),
+            mcp: McpOptions::default(),
             service: ServiceOptions::default(),
             apps: AppSettings::default(),
             log_level: "info".into(),

@@ -61,10 +61,7 @@ pub(crate) const TABLE: &[Setting] = &[
             settings.service.token_key = key(text);
             settings.service.token_key.is_some()
         },
-        get: |settings| {
-            let hex = |key: [u8; 32]| key.iter().map(|byte| format!("{byte:02x}")).collect();
-            settings.service.token_key.map_or_else(String::new, hex)
-        },
+        get: |settings| settings.service.token_key.map_or_else(String::new, hex::encode),
     },
     number!(
         "session_seconds",
@@ -269,13 +266,13 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| match Toolset::parse_list("mcp.toolsets", text) {
             Ok(toolsets) => {
-                settings.http.mcp.toolsets = toolsets;
+                settings.mcp.toolsets = toolsets;
                 true
             }
             Err(_) => false,
         },
         get: |settings| {
-            let names: Vec<&str> = settings.http.mcp.toolsets.iter().map(|set| set.name()).collect();
+            let names: Vec<&str> = settings.mcp.toolsets.iter().map(|set| set.name()).collect();
             names.join(",")
         },
     },
@@ -284,32 +281,32 @@ pub(crate) const TABLE: &[Setting] = &[
         doc: "Whether agents can change nothing, whatever their tokens allow.",
         allowed: "true or false",
         secret: false,
-        put: |settings, text| put_parsed(&mut settings.http.mcp.read_only, text),
-        get: |settings| settings.http.mcp.read_only.to_string(),
+        put: |settings, text| put_parsed(&mut settings.mcp.read_only, text),
+        get: |settings| settings.mcp.read_only.to_string(),
     },
     Setting {
         name: "mcp.share_with_bound_tokens",
         doc: "Whether tokens bound to a project may see and use what belongs to no project: file roots and apps.",
         allowed: "true or false",
         secret: false,
-        put: |settings, text| put_parsed(&mut settings.http.mcp.share_with_bound_tokens, text),
-        get: |settings| settings.http.mcp.share_with_bound_tokens.to_string(),
+        put: |settings, text| put_parsed(&mut settings.mcp.share_with_bound_tokens, text),
+        get: |settings| settings.mcp.share_with_bound_tokens.to_string(),
     },
     Setting {
         name: "mcp.roots",
         doc: "Folders of this machine whose files agents may read as file:// resources.",
         allowed: "absolute paths; several separated by commas",
         secret: false,
-        put: |settings, text| put_folders(&mut settings.http.mcp.roots, text),
-        get: |settings| folders(&settings.http.mcp.roots),
+        put: |settings, text| put_folders(&mut settings.mcp.roots, text),
+        get: |settings| folders(&settings.mcp.roots),
     },
     Setting {
         name: "mcp.roots_allow",
         doc: "Folders under which administrators may add such folders while the server runs (roots/add).",
         allowed: "absolute paths; several separated by commas",
         secret: false,
-        put: |settings, text| put_folders(&mut settings.http.mcp.roots_allow, text),
-        get: |settings| folders(&settings.http.mcp.roots_allow),
+        put: |settings, text| put_folders(&mut settings.mcp.roots_allow, text),
+        get: |settings| folders(&settings.mcp.roots_allow),
     },
     // Fulfils 001 D4
     //= specs/spexus-mcp.md#saying-hello
@@ -319,24 +316,24 @@ pub(crate) const TABLE: &[Setting] = &[
         doc: "How the MCP endpoint calls itself to programs.",
         allowed: "1 to 100 characters",
         secret: false,
-        put: |settings, text| put_if(&mut settings.http.mcp.name, text, is_name(text)),
-        get: |settings| settings.http.mcp.name.clone(),
+        put: |settings, text| put_if(&mut settings.mcp.name, text, is_name(text)),
+        get: |settings| settings.mcp.name.clone(),
     },
     Setting {
         name: "mcp.title",
         doc: "How the MCP endpoint calls itself to people.",
         allowed: "1 to 100 characters",
         secret: false,
-        put: |settings, text| put_if(&mut settings.http.mcp.title, text, is_name(text)),
-        get: |settings| settings.http.mcp.title.clone(),
+        put: |settings, text| put_if(&mut settings.mcp.title, text, is_name(text)),
+        get: |settings| settings.mcp.title.clone(),
     },
     Setting {
         name: "mcp.version",
         doc: "Which version of itself the MCP endpoint names, for installations that count their own.",
         allowed: "a semantic version such as 1.0.0",
         secret: false,
-        put: |settings, text| put_if(&mut settings.http.mcp.version, text, is_semantic_version(text)),
-        get: |settings| settings.http.mcp.version.clone(),
+        put: |settings, text| put_if(&mut settings.mcp.version, text, is_semantic_version(text)),
+        get: |settings| settings.mcp.version.clone(),
     },
     Setting {
         name: "mcp.protocol_versions",
@@ -345,20 +342,20 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| match OfferedVersions::parse(text) {
             Some(versions) => {
-                settings.http.mcp.versions = versions;
+                settings.mcp.versions = versions;
                 true
             }
             None => false,
         },
-        get: |settings| settings.http.mcp.versions.names().join(","),
+        get: |settings| settings.mcp.versions.names().join(","),
     },
     Setting {
         name: "mcp.guide",
         doc: "Whether the instructions for agents end with a guide to tools, resources and prompts.",
         allowed: "true or false",
         secret: false,
-        put: |settings, text| put_parsed(&mut settings.http.mcp.guide, text),
-        get: |settings| settings.http.mcp.guide.to_string(),
+        put: |settings, text| put_parsed(&mut settings.mcp.guide, text),
+        get: |settings| settings.mcp.guide.to_string(),
     },
     Setting {
         name: "mcp.sessions",
@@ -366,14 +363,14 @@ pub(crate) const TABLE: &[Setting] = &[
         allowed: "database or memory",
         secret: false,
         put: |settings, text| {
-            settings.http.mcp.sessions = match text {
+            settings.mcp.sessions = match text {
                 "database" => Sessions::Database,
                 "memory" => Sessions::Memory,
                 _ => return false,
             };
             true
         },
-        get: |settings| settings.http.mcp.sessions.name().to_owned(),
+        get: |settings| settings.mcp.sessions.name().to_owned(),
     },
     Setting {
         name: "mcp.version_mismatch",
@@ -381,7 +378,7 @@ pub(crate) const TABLE: &[Setting] = &[
         allowed: "reject or negotiate",
         secret: false,
         put: |settings, text| {
-            settings.http.mcp.version_mismatch = match text {
+            settings.mcp.version_mismatch = match text {
                 "reject" => VersionMismatch::Reject,
                 "negotiate" => VersionMismatch::Negotiate,
                 _ => return false,
@@ -389,7 +386,7 @@ pub(crate) const TABLE: &[Setting] = &[
             true
         },
         get: |settings| {
-            match settings.http.mcp.version_mismatch {
+            match settings.mcp.version_mismatch {
                 VersionMismatch::Reject => "reject",
                 VersionMismatch::Negotiate => "negotiate",
             }
@@ -400,91 +397,91 @@ pub(crate) const TABLE: &[Setting] = &[
         "mcp.serve_timeout_ms",
         "How long a request of an MCP client may be served; over HTTP not longer than nine tenths of `http.request_timeout_ms`.",
         100..=3_600_000,
-        http.mcp.serve_timeout_ms
+        mcp.serve_timeout_ms
     ),
     number!(
         "mcp.ask_timeout_ms",
         "How long an MCP client may take to answer what a program answers by itself, such as `roots/list`.",
         100..=600_000,
-        http.mcp.ask_timeout_ms
+        mcp.ask_timeout_ms
     ),
     number!(
         "mcp.max_sessions_per_token",
         "MCP sessions opened with one token that live at once; the one unheard of for longest ends.",
         1..=100_000,
-        http.mcp.max_sessions_per_token
+        mcp.max_sessions_per_token
     ),
     number!(
         "mcp.max_sessions_per_user",
         "MCP sessions of one user that live at once, whatever tokens they were opened with.",
         1..=100_000,
-        http.mcp.max_sessions_per_user
+        mcp.max_sessions_per_user
     ),
     number!(
         "mcp.max_streams_per_user",
         "MCP streams of events one user may have open at once.",
         1..=100_000,
-        http.mcp.max_streams_per_user
+        mcp.max_streams_per_user
     ),
     number!(
         "mcp.max_subscriptions_per_session",
         "Resources one MCP session may watch.",
         1..=100_000,
-        http.mcp.max_subscriptions_per_session
+        mcp.max_subscriptions_per_session
     ),
     number!(
         "mcp.max_subscription_bytes_per_session",
         "What the addresses of the resources an MCP session watches may have together.",
         1_024..=16_777_216,
-        http.mcp.max_subscription_bytes_per_session
+        mcp.max_subscription_bytes_per_session
     ),
     number!(
         "mcp.max_array_running_per_user",
         "Messages of a user's JSON-RPC arrays that are served at once; the others wait for their turn.",
         1..=1_000,
-        http.mcp.max_array_running_per_user
+        mcp.max_array_running_per_user
     ),
     number!(
         "mcp.max_answer_bytes",
         "How many bytes the answer of a list to an agent may have; longer lists come in more pages.",
         4_000..=16_000_000,
-        http.mcp.max_answer_bytes
+        mcp.max_answer_bytes
     ),
     number!(
         "mcp.elicitation_timeout_ms",
         "How long a person may take to answer a question an agent's work raised.",
         1_000..=3_600_000,
-        http.mcp.elicitation_timeout_ms
+        mcp.elicitation_timeout_ms
     ),
     number!(
         "mcp.elicitation_attempts",
         "How often a person is asked before an answer that does not fit ends the request.",
         1..=10,
-        http.mcp.elicitation_attempts
+        mcp.elicitation_attempts
     ),
     number!(
         "mcp.sampling_per_second",
         "How often the models of agents are asked in a second, all together; 0 for no limit.",
         0..=10_000,
-        http.mcp.sampling.max_per_second
+        mcp.sampling.max_per_second
     ),
     number!(
         "mcp.sampling_target_ms",
         "Answers of models that take longer make the server ask for less.",
         100..=600_000,
-        http.mcp.sampling.target_latency_ms
+        mcp.sampling.target_latency_ms
     ),
     number!(
         "mcp.sampling_timeout_ms",
         "How long a model may take to answer.",
         1_000..=3_600_000,
-        http.mcp.sampling.timeout_ms
+        mcp.sampling.timeout_ms
     ),
     number!(
         "completion.context_tokens",
         "Tokens of a text that are looked at when an agent has it completed.",
         16..=1_000_000,
-        http.mcp.completion.context_tokens
+        mcp.completion.context_tokens
     ),
     Setting {
         name: "completion.endpoint",
@@ -494,17 +491,17 @@ pub(crate) const TABLE: &[Setting] = &[
         put: |settings, text| {
             let rest = text.strip_prefix("http://").or(text.strip_prefix("https://"));
             let fits = text.is_empty() || rest.is_some_and(|rest| !rest.is_empty());
-            put_if(&mut settings.http.mcp.completion.endpoint, text, fits)
+            put_if(&mut settings.mcp.completion.endpoint, text, fits)
         },
-        get: |settings| settings.http.mcp.completion.endpoint.clone(),
+        get: |settings| settings.mcp.completion.endpoint.clone(),
     },
     Setting {
         name: "completion.model",
         doc: "Which model to ask for there.",
         allowed: "1 to 100 characters",
         secret: false,
-        put: |settings, text| put_if(&mut settings.http.mcp.completion.model, text, is_name(text)),
-        get: |settings| settings.http.mcp.completion.model.clone(),
+        put: |settings, text| put_if(&mut settings.mcp.completion.model, text, is_name(text)),
+        get: |settings| settings.mcp.completion.model.clone(),
     },
     Setting {
         name: "completion.key",
@@ -513,15 +510,15 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: true,
         put: |settings, text| {
             let fits = text.bytes().all(|byte| byte.is_ascii_graphic());
-            put_if(&mut settings.http.mcp.completion.key, text, fits)
+            put_if(&mut settings.mcp.completion.key, text, fits)
         },
-        get: |settings| settings.http.mcp.completion.key.clone(),
+        get: |settings| settings.mcp.completion.key.clone(),
     },
     number!(
         "completion.timeout_ms",
         "How long the endpoint may take until the last token.",
         100..=600_000,
-        http.mcp.completion.timeout_ms
+        mcp.completion.timeout_ms
     ),
     Setting {
         name: "apps.folder",

@@ -6,11 +6,11 @@ use crate::failure::{Failure, Outcome};
 use crate::telemetry;
 use mcp_server::lines::Ended;
 use mcp_server::stdio;
-use spexus_bridge::Settings;
+use spexus_bridge::BridgeSettings;
 use std::time::Duration;
 
 /// How long a helper thread that still reads is waited for.
-pub(super) const FAREWELL: Duration = Duration::from_millis(50);
+pub(super) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);
 
 pub(super) fn run(world: &World, choice: &Choice) -> Outcome {
     let config = config::read(world)?;
@@ -21,7 +21,7 @@ pub(super) fn run(world: &World, choice: &Choice) -> Outcome {
         .enable_all()
         .build()?;
     let ended = runtime.block_on(Box::pin(serve(settings)));
-    runtime.shutdown_timeout(FAREWELL);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     exit(ended?)
 }
 
@@ -30,21 +30,21 @@ pub(super) fn run(world: &World, choice: &Choice) -> Outcome {
 pub(super) fn exit(ended: Ended) -> Outcome {
     match stdio::exit_status(ended) {
         0 => Ok(()),
-        status => Err(Failure::told(status)),
+        status => Err(Failure::already_shown(status)),
     }
 }
 
-async fn serve(settings: Settings) -> Outcome<Ended> {
+async fn serve(settings: BridgeSettings) -> Outcome<Ended> {
     tracing::info!(
-        backend = settings.endpoint.base(),
+        backend = settings.backend.base(),
         version = settings.version,
         "bridging"
     );
     //= specs/spexus-bridge.md#connecting-a-host
     //# `spexus mcp init` MUST refuse to send a password or a token over plain HTTP to another machine unless `--allow-http` is given, and `spexus mcp` MUST warn of it.
-    if settings.endpoint.is_exposed() {
+    if settings.backend.is_exposed() {
         tracing::warn!(
-            backend = settings.endpoint.base(),
+            backend = settings.backend.base(),
             "the token travels over plain HTTP, where others can read it; use https://"
         );
     }

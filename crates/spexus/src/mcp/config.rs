@@ -4,7 +4,7 @@ use super::World;
 use crate::failure::{Failure, Outcome};
 use mcp_protocol::OfferedVersions;
 use serde_json::{Map, Value};
-use spexus_bridge::{Endpoint, Limits, Settings, Token};
+use spexus_bridge::{BackendUrl, BearerToken, BridgeLimits, BridgeSettings};
 use spexus_domain::{Code, Refusal, nearest, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(super) const THREE_WAYS: &str = "Run `spexus mcp init`, which writes ~/.requ
 /// What is configured.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
-    pub(super) endpoint: Endpoint,
-    pub(super) token: Token,
+    pub(super) endpoint: BackendUrl,
+    pub(super) token: BearerToken,
     pub(super) request_timeout: Duration,
     pub(super) log_level: String,
     pub(super) max_retries: u32,
@@ -34,9 +34,9 @@ pub(super) struct Config {
 
 impl Config {
     /// What the bridge is told.
-    pub(super) fn settings(&self) -> Settings {
-        Settings {
-            endpoint: self.endpoint.clone(),
+    pub(super) fn settings(&self) -> BridgeSettings {
+        BridgeSettings {
+            backend: self.endpoint.clone(),
             token: Some(self.token.clone()),
             request_timeout: self.request_timeout,
             max_retries: self.max_retries,
@@ -45,7 +45,7 @@ impl Config {
             version: self.version.clone(),
             versions: self.versions.clone(),
             headers: Vec::new(),
-            limits: Limits::default(),
+            limits: BridgeLimits::default(),
         }
     }
 }
@@ -154,8 +154,8 @@ pub(super) fn read_if_any(world: &World) -> Outcome<Option<Config>> {
         file: file.unwrap_or_default(),
     };
     Ok(Some(Config {
-        endpoint: given.required(&URL, Endpoint::parse)?,
-        token: given.required(&TOKEN, Token::parse)?,
+        endpoint: given.required(&URL, BackendUrl::parse)?,
+        token: given.required(&TOKEN, BearerToken::parse)?,
         request_timeout: given
             .optional(&TIMEOUT, length)?
             .unwrap_or(Duration::from_secs(30)),

@@ -30,7 +30,7 @@ pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sou
         scope: Scope::parse("scope", &choice.scope)?,
     };
     let ended = runtime.block_on(Box::pin(serve(&config, sources, agent, options)));
-    runtime.shutdown_timeout(bridge::FAREWELL);
+    runtime.shutdown_timeout(bridge::SHUTDOWN_TIMEOUT);
     bridge::exit(ended?)
 }
 
@@ -43,7 +43,7 @@ const WORKERS: usize = 2;
 
 /// As the settings have it, and what the host's command line asks for. A read-only installation stays so.
 fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
-    let mut options = config.settings.http.mcp.clone();
+    let mut options = config.settings.mcp.clone();
     if !config.is_set("mcp.name") {
         options.name = NAME.to_owned();
     }

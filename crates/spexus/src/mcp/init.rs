@@ -7,9 +7,10 @@ use crate::output::Output;
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
+use mcp_client::HttpReply;
 use mcp_protocol::OfferedVersions;
 use serde_json::{Map, Value, json};
-use spexus_bridge::{Backend, Endpoint, Fault, Limits, Reply, Settings, Token};
+use spexus_bridge::{BackendUrl, BearerToken, BridgeLimits, BridgeSettings};
 use spexus_domain::{Code, Refusal, text};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -87,14 +88,14 @@ async fn wizard(world: &World, wanted: &Init) -> Outcome<Value> {
     let mut made = Value::Null;
     let token = if wanted.token_stdin {
         let given = input::first_line()?;
-        Token::parse(&given).ok_or_else(|| Failure::argument("token", "is no token", "mcp_pat_…"))?;
+        BearerToken::parse(&given).ok_or_else(|| Failure::argument("token", "is no token", "mcp_pat_…"))?;
         given.trim().to_owned()
     } else {
         made = new_token(&endpoint, wanted).await?;
         made["token"].as_str().map(str::to_owned).ok_or_else(odd)?
     };
     // The trial comes first: a file that does not work would only hide what is wrong.
-    let settings = settings(&endpoint, Token::parse(&token));
+    let settings = settings(&endpoint, BearerToken::parse(&token));
     let trial = tokio::time::timeout(STEP_TIMEOUT, spexus_bridge::trial(&settings)).await;
     let (server, version, tools) = trial
         .unwrap_or_else(|_| Err("it took too long".to_owned()))
@@ -117,13 +118,13 @@ async fn wizard(world: &World, wanted: &Init) -> Outcome<Value> {
 }
 
 /// Asks for the address until a Spexus server answers there.
-async fn endpoint(wanted: &Init) -> Outcome<Endpoint> {
+async fn endpoint(wanted: &Init) -> Outcome<BackendUrl> {
     let allowed = "the address of a Spexus server, such as https://spexus.example.org";
     let given = match &wanted.url {
         Some(url) => url.clone(),
         None => asked("--url", &format!("Server [{DEFAULT_URL}]: "), DEFAULT_URL)?,
     };
-    let endpoint = Endpoint::parse(&given).ok_or_else(|| {
+    let endpoint = BackendUrl::parse(&given).ok_or_else(|| {
         Failure::argument(
             "url",
             format!("{:?} is no address", text::excerpt(&given, 80)),
@@ -159,7 +160,7 @@ const DEFAULT_EXPIRY: &str = "90d";
 /// Logs in, makes a token, and logs out.
 //= specs/spexus-bridge.md#connecting-a-host
 //# `spexus mcp init` MUST make a token with the scope `write` that lasts 90 days unless something else is asked for, and say so.
-async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<Value> {
+async fn new_token(endpoint: &BackendUrl, wanted: &Init) -> Outcome<Value> {
     let username = match &wanted.username {
         Some(name) => name.clone(),
         None => named("--username", "User (one who is no administrator is enough): ")?,
@@ -181,7 +182,10 @@ async fn new_token(endpoint: &Endpoint, wanted: &Init) -> Outcome<Value> {
     };
     let login = json!({ "username": username, "password": password });
     let session = expect(send(endpoint, None, Method::POST, "/api/v1/auth/login", &login).await?)?;
-    let session = session["token"].as_str().and_then(Token::parse).ok_or_else(odd)?;
+    let session = session["token"]
+        .as_str()
+        .and_then(BearerToken::parse)
+        .ok_or_else(odd)?;
     let made = json!({ "name": wanted.token_name, "scopes": scopes, "expires": expires });
     let made = send(endpoint, Some(&session), Method::POST, "/api/v1/tokens", &made).await;
     // The session was only for this; if it cannot be ended now it ends by itself.
@@ -203,9 +207,9 @@ fn odd() -> Failure {
     )
 }
 
-fn settings(endpoint: &Endpoint, token: Option<Token>) -> Settings {
-    Settings {
-        endpoint: endpoint.clone(),
+fn settings(endpoint: &BackendUrl, token: Option<BearerToken>) -> BridgeSettings {
+    BridgeSettings {
+        backend: endpoint.clone(),
         token,
         request_timeout: STEP_TIMEOUT,
         max_retries: 0,
@@ -214,13 +218,13 @@ fn settings(endpoint: &Endpoint, token: Option<Token>) -> Settings {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         versions: OfferedVersions::default(),
         headers: Vec::new(),
-        limits: Limits::default(),
+        limits: BridgeLimits::default(),
     }
 }
 
 async fn send(
-    endpoint: &Endpoint,
-    token: Option<&Token>,
+    endpoint: &BackendUrl,
+    token: Option<&BearerToken>,
     method: Method,
     path: &str,
     body: &Value,
@@ -231,8 +235,8 @@ async fn send(
             "Check the address, and that the server runs (`spexus serve`).",
         )
     };
-    let backend =
-        Backend::new(&settings(endpoint, token.cloned())).map_err(|error| unreachable(error.to_string()))?;
+    let backend = spexus_bridge::endpoint(&settings(endpoint, token.cloned()))
+        .map_err(|error| unreachable(error.to_string()))?;
     let to = endpoint
         .at(path)
         .ok_or_else(|| unreachable("it is no address".into()))?;
@@ -244,9 +248,9 @@ async fn send(
     let reply = tokio::time::timeout(STEP_TIMEOUT, backend.request(method, to, body)).await;
     match reply {
         Err(_) => Err(unreachable("it does not answer".into())),
-        Ok(Err(Fault::NotSent(problem) | Fault::Broken(problem))) => Err(unreachable(problem)),
-        Ok(Ok(Reply::Events(_))) => Ok((200, Value::Null)),
-        Ok(Ok(Reply::Text { status, body, .. })) => {
+        Ok(Err(error)) => Err(unreachable(error.to_string())),
+        Ok(Ok(HttpReply::Events { .. })) => Ok((200, Value::Null)),
+        Ok(Ok(HttpReply::Text { status, body, .. })) => {
             Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
         }
     }
@@ -325,7 +329,7 @@ fn asked(flag: &str, question: &str, default: &str) -> Outcome<String> {
 /// Writes the file so that only its owner can read it, and keeps what else is in it.
 //= specs/spexus-bridge.md#connecting-a-host
 //# `spexus mcp init` MUST write the configuration only after a handshake with it succeeded, readable by its owner only.
-fn save(path: &Path, endpoint: &Endpoint, token: &str) -> Outcome {
+fn save(path: &Path, endpoint: &BackendUrl, token: &str) -> Outcome {
     let kept = std::fs::read(path)
         .ok()
         .and_then(|text| serde_json::from_slice::<Map<String, Value>>(&text).ok());

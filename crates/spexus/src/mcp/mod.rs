@@ -13,6 +13,7 @@ mod pack;
 use crate::arguments::Global;
 use crate::config::Sources;
 use crate::failure::{Failure, Outcome};
+use crate::folders;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use std::collections::BTreeMap;
@@ -73,8 +74,7 @@ impl World {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(_, value)| !value.trim().is_empty())
             .collect();
-        let home = directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned());
-        let home = home.ok_or_else(|| {
+        let home = folders::home().ok_or_else(|| {
             Failure::configuration(config::refused(
                 "HOME",
                 "is not set",

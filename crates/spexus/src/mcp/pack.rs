@@ -43,10 +43,7 @@ pub(super) fn run(wanted: &Pack, output: Output) -> Outcome {
     let program = std::fs::read(&binary)?;
     write_bundle(&wanted.output, &program)?;
     let bundle = std::fs::read(&wanted.output)?;
-    let sum: String = Sha256::digest(&bundle)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let sum = hex::encode(Sha256::digest(&bundle));
     let entry = wanted.output.with_file_name("server.json");
     std::fs::write(&entry, format!("{:#}\n", server_json(wanted, &sum)))?;
     let done = json!({ "bundle": wanted.output, "bytes": bundle.len(), "sha256": sum, "server_json": entry });

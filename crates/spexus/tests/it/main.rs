@@ -16,4 +16,5 @@ mod sessions;
 mod sheets;
 mod stdio;
 mod transfer;
+mod upgrade;
 mod world;

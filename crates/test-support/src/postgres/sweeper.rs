@@ -6,7 +6,8 @@
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::programs::Programs;
 
@@ -38,7 +39,7 @@ impl Sweeper {
 
     /// Before the database is made, so that none can be missed.
     pub(super) fn remember(&self, name: &str) {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.lock();
         // A sweeper someone killed costs a left-over database, not a test.
         let _ = writeln!(names, "{name}");
     }

@@ -1,5 +1,6 @@
 //! The processes of a benchmark: built once, started on fresh databases, ended with the value that stands for them.
 
+use crate::bench::PROFILE;
 use anyhow::{Context as _, Result, ensure};
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ pub(in crate::bench) struct Bench {
 }
 
 impl Bench {
-    /// Builds the binary and the bare programs in release.
+    /// Builds the binary and the bare programs as they are shipped.
     pub(in crate::bench) fn build() -> Result<Self> {
         // In one call: each would otherwise build the libraries anew for the features it needs.
         let packages = [
@@ -28,14 +29,14 @@ impl Bench {
         ];
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--release", "--quiet", "--bins", "--examples"])
+            .args(["build", "--profile", PROFILE, "--quiet", "--bins", "--examples"])
             .args(packages);
-        ensure!(cargo.status()?.success(), "cargo build --release failed");
+        ensure!(cargo.status()?.success(), "cargo build failed");
         let target = super::super::target_folder()?;
         let folder = target.join("bench").join(format!("data-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self {
-            programs: target.join("release"),
+            programs: target.join(PROFILE),
             folder,
         })
     }

@@ -122,7 +122,7 @@ pub(crate) struct ProjectFlags {
     /// A folder outside the project that may be read; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) allow_read: Vec<PathBuf>,
-    /// What patterns mean: `strict` reads ignored files and braces as the public tool does, and finding nothing is fine
+    /// Whose way is gone where ours and the public tool's part; `strict` is theirs, see the table in docs/duvet.md
     #[arg(long, value_enum, default_value_t)]
     pub(crate) compat: Compat,
     #[command(flatten)]

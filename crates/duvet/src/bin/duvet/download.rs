@@ -3,7 +3,7 @@
 //! Addresses come from comments in code, so they are a stranger's words: on a build machine they could name a service
 //! that only this machine can reach, and the answer would end up in a published report.
 
-use duvet::library::MAX_SPECIFICATION_BYTES;
+use duvet::locator::MAX_SPECIFICATION_BYTES;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use ureq::http::Uri;

@@ -12,6 +12,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if !matches!(arguments.command, Command::Mcp(_)) {
+        // This thread works too instead of waiting for others. A server's does not: it has its clients to wait for.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .use_current_thread()
+            .build_global();
+    }
     let result = match &arguments.command {
         Command::Init(flags) => commands::init::run(flags),
         Command::Extract(flags) => commands::extract::run(flags),
@@ -36,7 +42,7 @@ fn ended(result: Result<ExitCode, String>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(problem) => {
-            terminal::tell(&format!("error: {}\n", terminal::printable(&problem)));
+            terminal::write_stderr(&format!("error: {}\n", terminal::printable(&problem)));
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,8 @@
 //! From flags and the configuration file to a project.
 
 use crate::arguments::{Compat, ProjectFlags};
-use duvet::analysis::Project;
+use crate::terminal;
+use duvet::analysis::{Analysis, Project};
 use duvet::config::{self, CONFIG_PATH, Config, source_pattern};
 use duvet::diagnostic::{Code, Diagnostic};
 use duvet::fence::{self, Fence, MAX_SETTINGS_BYTES};
@@ -12,6 +13,20 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Loaded {
     pub(crate) project: Project,
     pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Loaded {
+    //= specs/duvet.md#nothing-lost
+    //# A query, a fix or a list over a project with missing inputs MUST fail and name them.
+    /// Names what should have been read and was not; whether everything was.
+    pub(crate) fn is_whole(&self, analysis: &Analysis) -> bool {
+        let missing: Vec<&Diagnostic> = self.diagnostics.iter().chain(analysis.missing_inputs()).collect();
+        for found in &missing {
+            let line = format!("error[{}]: {}\n", found.code.name(), found.message);
+            terminal::write_stderr(&terminal::printable(&line));
+        }
+        missing.is_empty()
+    }
 }
 
 /// Reads the configuration in the current folder; the flags of old add to it.

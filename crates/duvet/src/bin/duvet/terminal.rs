@@ -1,6 +1,6 @@
 //! What the command says while it works.
 
-use duvet::store::Progress;
+use duvet::memo::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) fn colour() -> bool {
 /// `    Wrote path 3ms`, in the manner of cargo.
 pub(crate) fn done(verb: &str, what: impl std::fmt::Display, since: Instant) {
     let what = what.to_string();
-    tell(&format!(
+    write_stderr(&format!(
         "{verb:>12} {} {:.1?}\n",
         printable(&what),
         since.elapsed()
@@ -29,12 +29,12 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// Writes to standard error. A reader that went away is no fault of ours and ends nothing.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn write_stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes to standard output; see [`tell`].
-pub(crate) fn answer(text: &str) {
+/// Writes to standard output; see [`write_stderr`].
+pub(crate) fn write_stdout(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -7,11 +7,11 @@ use super::Source;
 use super::tokenizer::Block;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::text::{Position, lines};
+use memchr::memmem;
 
 pub(super) fn find(source: &Source<'_>, blocks: &[Block], diagnostics: &mut Vec<Diagnostic>) {
-    if blocks.is_empty()
-        && memchr::memmem::find(source.text.as_bytes(), source.style.meta.as_bytes()).is_none()
-    {
+    let meta = memmem::Finder::new(&source.style.meta);
+    if blocks.is_empty() && meta.find(source.text.as_bytes()).is_none() {
         return;
     }
     let mut known = blocks.iter().peekable();
@@ -20,7 +20,7 @@ pub(super) fn find(source: &Source<'_>, blocks: &[Block], diagnostics: &mut Vec<
         if known.peek().is_some_and(|block| block.span.start <= span.end) {
             continue;
         }
-        if let Some((code, message, at)) = stray(source, line) {
+        if let Some((code, message, at)) = stray(source, &meta, line) {
             let start = Position {
                 line: index as u32 + 1,
                 column: line[..at].chars().count() as u32 + 1,
@@ -30,15 +30,18 @@ pub(super) fn find(source: &Source<'_>, blocks: &[Block], diagnostics: &mut Vec<
     }
 }
 
-fn stray(source: &Source<'_>, line: &str) -> Option<(Code, &'static str, usize)> {
-    let (meta, content) = (source.style.meta.as_str(), source.style.content.as_str());
+fn stray(source: &Source<'_>, meta: &memmem::Finder<'_>, line: &str) -> Option<(Code, &'static str, usize)> {
+    let content = source.style.content.as_str();
     let trimmed = line.trim_start();
     if !content.is_empty() && trimmed.starts_with(content) && trimmed[content.len()..].starts_with(' ') {
         let message = "these words are quoted from nowhere: no target stands above them";
         return Some((Code::QuoteWithoutTarget, message, line.len() - trimmed.len()));
     }
-    let at = line.find(meta).filter(|at| !line[..*at].trim().is_empty())?;
-    let target = line[at + meta.len()..].strip_prefix(' ')?;
+    let at = meta.find(line.as_bytes())?;
+    if line[..at].trim().is_empty() {
+        return None;
+    }
+    let target = line[at + meta.needle().len()..].strip_prefix(' ')?;
     let is_target =
         target.contains('#') && !target.contains(char::is_whitespace) && target.contains(['/', '.']);
     let message = "a citation behind code is not read; put it on a line of its own";

@@ -1,8 +1,8 @@
 //! `get_citation_context`
 
 use super::super::tree;
-use super::{Desk, View};
-use crate::catalogue::MAX_CONTEXT_LINES;
+use super::{SnapshotHolder, View};
+use crate::requirement_index::MAX_CONTEXT_LINES;
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -20,7 +20,7 @@ struct Arguments {
     context_lines: usize,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -47,15 +47,19 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         "required": ["file_path", "line_number", "context"],
     });
     let description = "Shows the code around a citation.";
-    super::tool(desk, NAME, description, (input, output), run)
+    super::tool(holder, NAME, description, (input, output), run)
 }
 
 // Fulfils 004 §4.6
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.citation_id;
     view.check_file(id)?;
-    let found =
-        crate::catalogue::get_citation_context(&view.catalogue, view.root, id, arguments.context_lines)
-            .map_err(|denied| tree::refused(&denied, id))?;
+    let found = crate::requirement_index::get_citation_context(
+        &view.requirement_index,
+        view.root,
+        id,
+        arguments.context_lines,
+    )
+    .map_err(|denied| tree::refused(&denied, id))?;
     Ok(ToolResult::structured(json!(found)))
 }

@@ -1,7 +1,7 @@
 //! `get_prioritized_requirements`
 
 use super::rows::{self, Detail, Filter, Page};
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -19,7 +19,7 @@ struct Arguments {
     page: Page,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = rows::list_input(Value::Null, &[], true);
     let output = rows::list_output(
         "requirements",
@@ -34,7 +34,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     let description = "Lists all requirements in the order of work: by level, then those begun, then those not started, \
                        then by todos.";
     super::tool(
-        desk,
+        holder,
         "get_prioritized_requirements",
         description,
         (input, output),
@@ -48,14 +48,14 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let order = view.snapshot().by_priority().iter().copied();
     let order = order.filter(wanted).collect();
     rows::answer("requirements", order, &arguments.page, |index| {
-        told(view, index, arguments.detail)
+        to_json(view, index, arguments.detail)
     })
 }
 
-fn told(view: &View<'_>, index: usize, detail: Detail) -> Value {
-    let mut row = json!(view.catalogue.prioritized(index));
+fn to_json(view: &View<'_>, index: usize, detail: Detail) -> Value {
+    let mut row = json!(view.requirement_index.prioritized(index));
     if detail == Detail::Full {
-        let status = view.catalogue.status(index);
+        let status = view.requirement_index.status(index);
         row["identifier"] = status.identifier.into();
         row["places"] = status.places.into();
         row["citations"] = status.citations.into();

@@ -1,8 +1,8 @@
 //! `get_requirement_status`
 
 use super::rows::Detail;
-use super::{Desk, View};
-use crate::catalogue::RequirementStatus;
+use super::{SnapshotHolder, View};
+use crate::requirement_index::RequirementStatus;
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::{Code, Refusal};
@@ -17,7 +17,7 @@ struct Arguments {
     detail: Detail,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -41,19 +41,25 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     });
     let description =
         "Tells whether a requirement is done, in progress, needs tests, is excused or not started.";
-    super::tool(desk, "get_requirement_status", description, (input, output), run)
+    super::tool(
+        holder,
+        "get_requirement_status",
+        description,
+        (input, output),
+        run,
+    )
 }
 
 // Fulfils 004 §4.3
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.req_identifier;
-    let found = view.catalogue.requirement_status(id);
+    let found = view.requirement_index.requirement_status(id);
     let value = match found.as_slice() {
         [] => {
             let refusal = Refusal::new(Code::ResourceNotFound, format!("there is no requirement {id:?}"));
             return Err(refusal.hint("Find it with `search_requirements` and use its identifier."));
         }
-        [one] => told(one, arguments.detail),
+        [one] => to_json(one, arguments.detail),
         several => {
             let rows: Vec<Value> = several.iter().map(|one| json!(one)).collect();
             json!({ "status": "several", "requirements": rows })
@@ -62,7 +68,7 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     Ok(ToolResult::structured(value))
 }
 
-fn told(one: &RequirementStatus, detail: Detail) -> Value {
+fn to_json(one: &RequirementStatus, detail: Detail) -> Value {
     match detail {
         Detail::Brief => json!({ "status": one.status, "machine_status": one.machine_status }),
         Detail::Full => json!(one),

@@ -1,7 +1,7 @@
 //! `get_section`
 
 use super::rows;
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::{Code, Refusal};
@@ -15,7 +15,7 @@ struct Arguments {
     section_id: String,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -37,7 +37,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         "required": ["id", "title", "target", "content", "requirements"],
     });
     let description = "Reads the text of one section of a specification, with the state of its requirements.";
-    super::tool(desk, "get_section", description, (input, output), run)
+    super::tool(holder, "get_section", description, (input, output), run)
 }
 
 //= specs/duvet.md#mcp-server
@@ -45,17 +45,20 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let specification = rows::specification(view, &arguments.spec_id)?;
     let section = rows::section(view, specification, &arguments.section_id)?;
-    let told = view.catalogue.section(specification, section).ok_or_else(|| {
-        let problem = format!("the text of {:?} is not here", arguments.spec_id);
-        Refusal::new(Code::ResourceNotFound, problem)
-    })?;
+    let entry = view
+        .requirement_index
+        .section(specification, section)
+        .ok_or_else(|| {
+            let problem = format!("the text of {:?} is not here", arguments.spec_id);
+            Refusal::new(Code::ResourceNotFound, problem)
+        })?;
     let analysis = &view.snapshot().analysis;
     let inside = |index: &usize| {
         let requirement = &analysis.requirements[*index];
         (requirement.specification, requirement.section) == (specification, Some(section))
     };
     let requirement = |index: usize| {
-        let status = view.catalogue.status(index);
+        let status = view.requirement_index.status(index);
         json!({ "identifier": status.identifier, "text": status.text, "level": status.level, "status": status.status })
     };
     let requirements: Vec<_> = view
@@ -65,10 +68,10 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
         .map(requirement)
         .collect();
     Ok(ToolResult::structured(json!({
-        "id": told.id,
-        "title": told.title,
-        "target": format!("{}#{}", analysis.specifications[specification].name(), told.id),
-        "content": told.content,
+        "id": entry.id,
+        "title": entry.title,
+        "target": format!("{}#{}", analysis.specifications[specification].name(), entry.id),
+        "content": entry.content,
         "requirements": requirements,
     })))
 }

@@ -1,8 +1,8 @@
 //! `list_invalid_citations`
 
 use super::rows::{self, Detail, Page};
-use super::{Desk, View};
-use crate::catalogue::{InvalidCitation, Lines};
+use super::{SnapshotHolder, View};
+use crate::requirement_index::InvalidCitation;
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -20,7 +20,7 @@ struct Arguments {
     page: Page,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let filter = json!({
         "file_path": { "type": "string", "description": "Only in this file, or in files below this folder." },
         "code": { "type": "string", "description": "Only faults of this kind, as `detail: full` names them." },
@@ -37,25 +37,30 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     );
     let description = "Lists citations that do not hold, with what is wrong; `detail: full` adds the kind of the fault and \
                        what to write instead.";
-    super::tool(desk, "list_invalid_citations", description, (input, output), run)
+    super::tool(
+        holder,
+        "list_invalid_citations",
+        description,
+        (input, output),
+        run,
+    )
 }
 
 // Fulfils 004 §4.5
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let mut found = view.catalogue.invalid_citations();
+    let mut found = view.requirement_index.invalid_citations();
     if let Some(path) = &arguments.file_path {
         found.retain(|row| std::path::Path::new(&row.file).starts_with(path));
     }
     if let Some(code) = &arguments.code {
         found.retain(|row| row.code.name() == code);
     }
-    let lines = Lines::new(view.root);
     rows::answer("citations", found, &arguments.page, |row| {
-        told(&lines.row(row), arguments.detail)
+        to_json(&InvalidCitation::of(row), arguments.detail)
     })
 }
 
-fn told(row: &InvalidCitation, detail: Detail) -> Value {
+fn to_json(row: &InvalidCitation, detail: Detail) -> Value {
     match detail {
         Detail::Brief => json!({
             "file_path": row.file_path,

@@ -1,7 +1,7 @@
 //! `list_uncited_requirements`
 
 use super::rows::{self, Detail, Filter, Page};
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -19,7 +19,7 @@ struct Arguments {
     page: Page,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = rows::list_input(Value::Null, &[], true);
     let output = rows::list_output(
         "requirements",
@@ -31,7 +31,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     );
     let description = "Lists the requirements that no citation of any kind mentions, todos included.";
     super::tool(
-        desk,
+        holder,
         "list_uncited_requirements",
         description,
         (input, output),
@@ -42,7 +42,7 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
 // Fulfils 004 §4.4
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
-    let found = view.catalogue.uncited().filter(wanted).collect();
+    let found = view.requirement_index.uncited().filter(wanted).collect();
     rows::answer("requirements", found, &arguments.page, |index| {
         rows::requirement(view, index, arguments.detail)
     })

@@ -1,7 +1,7 @@
 //! `propose_fixes`
 
 use super::rows::{self, Page};
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -19,7 +19,7 @@ struct Arguments {
 /// What the tool is called.
 pub(super) const NAME: &str = "propose_fixes";
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let filter = json!({
         "file_path": { "type": "string", "description": "Only in this file, or in files below this folder." },
     });
@@ -37,11 +37,11 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     );
     let description = "Shows what `duvet fix` would write, as one unified difference for each file: drifted quotes in the \
                        specification's words, moved ones with their section. Nothing is written.";
-    super::tool(desk, NAME, description, (input, output), run)
+    super::tool(holder, NAME, description, (input, output), run)
 }
 
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let mut fixes = crate::fix::fix(view.root, &view.snapshot().analysis);
+    let mut fixes: Vec<_> = view.snapshot().fixes(view.root).iter().collect();
     if let Some(path) = &arguments.file_path {
         fixes.retain(|fixed| std::path::Path::new(&fixed.file).starts_with(path));
     }

@@ -1,6 +1,6 @@
 //! `resolve_spec_id`
 
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -13,7 +13,7 @@ struct Arguments {
     url: String,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -30,12 +30,12 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         },
     });
     let description = "Gives the id of a specification, which resources are named by.";
-    super::tool(desk, "resolve_spec_id", description, (input, output), run)
+    super::tool(holder, "resolve_spec_id", description, (input, output), run)
 }
 
 // Fulfils 004 §4.7
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let answer = match view.catalogue.resolve_spec_id(&arguments.url) {
+    let answer = match view.requirement_index.resolve_spec_id(&arguments.url) {
         Ok(id) => json!({ "spec_id": id }),
         Err(error) => json!({ "error": error }),
     };

@@ -1,4 +1,4 @@
-//! What tools that answer with lists share: filters, pages and how much a row tells.
+//! What tools that answer with lists share: filters, pages and how much a row says.
 
 use super::View;
 use crate::specification::keyword::Level;
@@ -7,7 +7,7 @@ use refusal::{Code, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// How much a row tells.
+/// How much a row says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Detail {
@@ -82,8 +82,8 @@ impl Filter {
 /// One requirement as `search_requirements` and its siblings answer it.
 pub(super) fn requirement(view: &View<'_>, index: usize, detail: Detail) -> Value {
     match detail {
-        Detail::Brief => json!(view.catalogue.requirement(index)),
-        Detail::Full => json!(view.catalogue.status(index)),
+        Detail::Brief => json!(view.requirement_index.requirement(index)),
+        Detail::Full => json!(view.requirement_index.status(index)),
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn list_input(own: Value, required: &[&str], with_filter: bool) -> Va
     let mut properties = json!({
         "limit": { "type": "integer", "minimum": 1, "maximum": 10000, "description": format!("Rows at most; {PAGE_ROWS} when left out.") },
         "cursor": { "type": "string", "pattern": "^[0-9]{1,9}$", "description": "`next_cursor` of the page before." },
-        "detail": { "enum": ["brief", "full"], "description": "`full` tells everything that is known of each row." },
+        "detail": { "enum": ["brief", "full"], "description": "`full` says everything that is known of each row." },
     });
     let filter = json!({
         "spec_id": { "type": "string", "description": "Only of this specification: id, URL or path." },
@@ -168,8 +168,8 @@ pub(super) fn list_output(member: &str, row: &[(&str, &str)]) -> Value {
 /// The specification that a name means.
 pub(super) fn specification(view: &View<'_>, name: &str) -> Result<usize, Refusal> {
     let unknown = |problem| Refusal::field(Code::InvalidParams, "spec_id", problem, "");
-    view.catalogue.resolve_spec_id(name).map_err(unknown)?;
-    view.catalogue
+    view.requirement_index.resolve_spec_id(name).map_err(unknown)?;
+    view.requirement_index
         .find_specification(name)
         .ok_or_else(|| unknown(format!("no specification is called {name:?}")))
 }

@@ -1,7 +1,7 @@
 //! `search_requirements`
 
 use super::rows::{self, Detail, Filter, Page};
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::{Content, ToolResult};
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -20,7 +20,7 @@ struct Arguments {
     page: Page,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let query = json!({
         "query": {
             "type": "string",
@@ -38,13 +38,13 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
         ],
     );
     let description = "Finds requirements of all specifications by keywords or phrases, best first.";
-    super::tool(desk, "search_requirements", description, (input, output), run)
+    super::tool(holder, "search_requirements", description, (input, output), run)
 }
 
 // Fulfils 004 §4.2
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let wanted = arguments.filter.test(view)?;
-    let (mut found, instead) = view.catalogue.ranked_nearly(&arguments.query);
+    let (mut found, instead) = view.requirement_index.ranked_nearly(&arguments.query);
     found.retain(wanted);
     let mut result = rows::answer("requirements", found, &arguments.page, |index| {
         rows::requirement(view, index, arguments.detail)

@@ -1,6 +1,6 @@
 //! `validate_citation`
 
-use super::{Desk, View};
+use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -13,7 +13,7 @@ struct Arguments {
     citation: String,
 }
 
-pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
+pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -39,11 +39,11 @@ pub(super) fn tool(desk: &Arc<Desk>) -> Tool {
     });
     let description = "Checks a citation before it is written: does its specification exist, its section, and does \
                        the quote stand there word for word?";
-    super::tool(desk, "validate_citation", description, (input, output), run)
+    super::tool(holder, "validate_citation", description, (input, output), run)
 }
 
 // Fulfils 004 §4.1
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let answer = crate::catalogue::validate_citation(&view.catalogue, &arguments.citation);
+    let answer = crate::requirement_index::validate_citation(&view.requirement_index, &arguments.citation);
     Ok(ToolResult::structured(json!(answer)))
 }

@@ -46,6 +46,16 @@ fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
     let skipped = raw.len() - raw.trim_start_matches('\u{c}').len();
     let span = Span::new(span.start as usize + skipped, span.end as usize);
     let line = &text[span.range()];
+    // Nearly every line: indented words that end in a letter or a stop are neither heading nor furniture.
+    let last = line.as_bytes().trim_ascii_end().last();
+    if line.starts_with(' ') && last.is_some_and(|last| last.is_ascii_graphic() && *last != b']') {
+        let line = Line {
+            span,
+            number,
+            break_before: false,
+        };
+        return Some(Token::Text { line });
+    }
     if line.trim().is_empty() {
         return Some(Token::Blank);
     }

@@ -342,7 +342,7 @@ fn work_comes_in_the_order_of_priority() {
             assert_eq!(
                 row.as_object().unwrap().len(),
                 5,
-                "only what the catalogue names: {row}"
+                "only what the index names: {row}"
             );
             let word = |name: &str| row[name].as_str().unwrap();
             (word("level"), word("status"), row["todo_count"].as_u64().unwrap())
@@ -541,7 +541,7 @@ fn sections_and_fixes_are_read_with_tools() {
 
 //= specs/duvet.md#mcp-server
 //= type=test
-//# Calls that wait for one look MUST share the next one.
+//# Calls that wait for a snapshot MUST share the next one.
 #[test]
 fn a_hundred_calls_at_once_are_all_answered_from_the_state_they_came_in() {
     let scratch = project();

@@ -90,7 +90,7 @@ async fn open(
         after,
         primed: session.version() >= Version::V2025_11_25,
         keep_alive: Duration::from_millis(limits.keep_alive_ms),
-        visit: None,
+        cancel_on_drop: None,
         open: Some(open),
         session: Some((mount.core.clone(), session.clone())),
     }))

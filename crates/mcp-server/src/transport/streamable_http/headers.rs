@@ -7,7 +7,7 @@ use refusal::{Code, Refusal};
 use serde_json::Value;
 
 use crate::server::core::Core;
-use mcp_protocol::{Fields, Method, RpcError, arguments, envelope::Request};
+use mcp_protocol::{Fields, Method, RpcCode, RpcError, arguments, envelope::Request};
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -113,7 +113,7 @@ fn decode(value: &str) -> Result<String, ()> {
 }
 
 fn mismatch(refusal: Refusal) -> RpcError {
-    RpcError::numbered(-32020, refusal).with_status(400)
+    RpcError::numbered(RpcCode::HeaderMismatch, refusal).with_status(400)
 }
 
 #[cfg(test)]

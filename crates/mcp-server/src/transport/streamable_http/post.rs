@@ -12,7 +12,7 @@ use memchr::memmem;
 use refusal::{Code, Refusal};
 use tokio::time::Instant;
 
-use super::response::{Reading, ResponseBody, Visit, Waiting, empty, events, json, refuse};
+use super::response::{CancelOnDrop, Reading, ResponseBody, Waiting, empty, events, json, refuse};
 use super::{Mount, headers};
 use crate::dispatch::{self, Disposition, Incoming};
 use crate::session::quota::Owner;
@@ -20,7 +20,7 @@ use crate::session::sink::MessageSink;
 use crate::session::stream::{EventStream, First, Next};
 use crate::session::{Phase, Session};
 use mcp_protocol::{
-    Client, Fields, META_VERSION, RpcError, Terms, Version,
+    Client, Fields, META_VERSION, RpcCode, RpcError, Terms, Version,
     envelope::{self, Message},
     unsupported_version,
 };
@@ -45,7 +45,10 @@ where
     };
     let Ok(text) = std::str::from_utf8(&bytes) else {
         let refusal = Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8");
-        return refuse("null", &RpcError::numbered(-32700, refusal).with_status(400));
+        return refuse(
+            "null",
+            &RpcError::numbered(RpcCode::ParseError, refusal).with_status(400),
+        );
     };
     let post = Post {
         mount,
@@ -125,7 +128,7 @@ impl Post<'_> {
         let session = Arc::new(session);
         let stream = Arc::new(EventStream::for_replay(&core.settings.limits));
         // From here on a client that goes away cancels what it asked for.
-        let visit = Visit {
+        let cancel_on_drop = CancelOnDrop {
             core: core.clone(),
             session: session.clone(),
         };
@@ -141,7 +144,7 @@ impl Post<'_> {
                 Ok(match stream.first().await {
                     First::Answer(answer, status) => json(status.unwrap_or(200), answer),
                     First::Nothing => empty(StatusCode::NO_CONTENT),
-                    First::Stream => self.events(stream, None, false, Some(visit)),
+                    First::Stream => self.events(stream, None, false, Some(cancel_on_drop)),
                 })
             }
         }
@@ -266,7 +269,7 @@ impl Post<'_> {
         stream: Arc<EventStream>,
         number: Option<u64>,
         primed: bool,
-        visit: Option<Visit>,
+        cancel_on_drop: Option<CancelOnDrop>,
     ) -> Response<ResponseBody> {
         let keep_alive = Duration::from_millis(self.mount.core.settings.limits.keep_alive_ms);
         events(Reading {
@@ -275,7 +278,7 @@ impl Post<'_> {
             after: 0,
             primed,
             keep_alive,
-            visit,
+            cancel_on_drop,
             open: None,
             session: None,
         })

@@ -62,7 +62,7 @@ pub(super) struct Reading {
     pub(super) primed: bool,
     pub(super) keep_alive: Duration,
     /// What ends when the client goes.
-    pub(super) visit: Option<Visit>,
+    pub(super) cancel_on_drop: Option<CancelOnDrop>,
     /// The place it takes among the streams of its account, where it is open for long.
     pub(super) open: Option<OpenStream>,
     /// Whose session the stream keeps alive, for messages nobody asked for.
@@ -122,7 +122,7 @@ impl Reader {
         let epoch = reading.stream.attach();
         let hold = Hold {
             stream: reading.stream.clone(),
-            _visit: reading.visit.take(),
+            _cancel_on_drop: reading.cancel_on_drop.take(),
             _open: reading.open.take(),
         };
         Self {
@@ -160,7 +160,7 @@ impl Reader {
 /// Lets the stream know when its reader goes.
 struct Hold {
     stream: Arc<EventStream>,
-    _visit: Option<Visit>,
+    _cancel_on_drop: Option<CancelOnDrop>,
     _open: Option<OpenStream>,
 }
 
@@ -171,12 +171,12 @@ impl Drop for Hold {
 }
 
 /// A client of the stateless era for as long as its one request lasts: when it goes, what it asked for ends.
-pub(super) struct Visit {
+pub(super) struct CancelOnDrop {
     pub(super) core: Arc<Core>,
     pub(super) session: Arc<Session>,
 }
 
-impl Drop for Visit {
+impl Drop for CancelOnDrop {
     //= specs/mcp-server.md#http-transport
     //# In the stateless era a client that closes its stream MUST thereby cancel its request.
     fn drop(&mut self) {

@@ -47,178 +47,337 @@ fn refused(result: &Value) -> (&Value, &str) {
     )
 }
 
-on_both! {
-    // proves 002 Req-Elicit-002
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# A deletion with consequences nobody agreed to MUST be put to the person with what falls, where the client can ask; without a yes nothing MUST be changed.
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# Every question to a person MUST be noted with its outcome.
-    async fn a_deletion_with_consequences_is_put_to_the_person(server) {
-        server.seed().await;
-        let head = server.chain_head().await;
-        let agent = able(server, "2025-11-25").await;
-        let wish = json!({ "id": "EP-001" });
-        for (reply, why) in [
-            (json!({ "action": "decline" }), "the person said no"),
-            (json!({ "action": "cancel" }), "the person did not decide"),
-            (accept(json!({ "delete": false })), "the person said no"),
-        ] {
-            let (result, asked) = call(&agent, "delete_item", wish.clone(), &[reply]).await;
-            let message = asked[0]["message"].as_str().unwrap();
-            assert_eq!(message, "EP-001 \"Sign in\" in the project default takes 1 user story, 1 acceptance criterion and 1 requirement with it. Delete?");
-            let (name, told) = refused(&result);
-            assert_eq!((name, result["isError"].as_bool()), (&json!("DELETION_BLOCKED"), Some(true)), "{result}");
-            assert!(told.contains(why), "{told}");
-        }
-        assert_eq!(server.chain_head().await, head, "nothing was changed");
-        // A client that cannot ask is refused as ever, and force asks nobody.
-        let mute = Agent::connect(server).await;
-        assert_eq!(mute.fails("delete_item", wish.clone()).await["refusal"]["name"], "DELETION_BLOCKED");
-        let (result, asked) = call(&agent, "delete_item", json!({ "id": "REQ-001" }), &[]).await;
-        assert_eq!((asked.len(), &result["isError"]), (0, &json!(false)), "nothing falls with it: {result}");
-        let (result, asked) = call(&agent, "delete_item", wish.clone(), &[accept(json!({ "delete": true }))]).await;
-        assert_eq!(asked.len(), 1);
-        assert_eq!(result["structuredContent"]["items"], json!(["US-001", "AC-001"]), "{result}");
-        assert_eq!(server.get("/api/v1/user-stories/US-001").await.status, 404);
-        server.service.flush().await;
-        let events = server.get("/api/v1/audit/events?limit=200").await.ok().to_string();
-        for outcome in ["decline", "cancel", "accept"] {
-            assert!(events.contains(outcome) && events.contains("elicitation/create"), "{outcome}: {events}");
-        }
-    }
+on_both![
+    a_deletion_with_consequences_is_put_to_the_person,
+    only_what_was_shown_is_deleted,
+    a_reference_that_leads_nowhere_is_put_to_the_person,
+    what_the_model_left_out_is_asked_for,
+    a_prompt_is_run_with_the_model_of_the_client,
+    an_agent_asks_its_person_through_the_server,
+];
 
-    //= specs/spexus-service.md#rules
-    //= type=test
-    //# A deletion somebody agreed to MUST take with it exactly what they were shown, else nothing MUST be deleted.
-    async fn only_what_was_shown_is_deleted(server) {
-        server.seed().await;
-        let service = &server.service;
-        let caller = login::local(service, None, "exam").await.unwrap();
-        let shown = item::preview(service, &caller, None, None, "EP-001").await.unwrap();
-        server.post("/api/v1/requirements", json!({ "user_story_id": "US-001", "title": "Added meanwhile" })).await.created();
-        let head = server.chain_head().await;
-        let refusal = item::delete_agreed(service, &caller, None, shown, None).await.unwrap_err();
-        assert_eq!(refusal.code.name(), "STALE_REVISION");
-        assert_eq!(server.chain_head().await, head, "nothing was changed");
-        let shown = item::preview(service, &caller, None, None, "EP-001").await.unwrap();
-        let gone = item::delete_agreed(service, &caller, None, shown.clone(), None).await.unwrap();
-        assert_eq!((gone.items.len(), gone), (4, shown));
-    }
-
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# A reference that leads nowhere but resembles others MUST be put to the person, where the client can ask, and MUST be refused with those others where it cannot.
-    async fn a_reference_that_leads_nowhere_is_put_to_the_person(server) {
-        server.seed().await;
-        let operations: Vec<Value> = (2..=21)
-            .map(|n| json!({ "op": "create", "kind": "requirement", "user_story_id": "US-001", "title": format!("Rule {n}") }))
-            .collect();
-        let agent = able(server, "2025-11-25").await;
-        agent.call("apply_changes", json!({ "operations": operations })).await;
-        server.delete("/api/v1/requirements/REQ-002").await;
-        // REQ-121 is one digit too many for REQ-012 and REQ-021.
-        let change = json!({ "requirement_id": "REQ-121", "priority": 1 });
-        let (result, asked) = call(&agent, "update_requirement", change.clone(), &[accept(json!({ "requirement_id": "REQ-021" }))]).await;
-        let field = &asked[0]["requestedSchema"]["properties"]["requirement_id"];
-        let ids = field["enum"].as_array().unwrap();
-        assert!(ids.contains(&json!("REQ-021")) && ids.contains(&json!("REQ-012")) && ids.len() <= 5, "{asked:?}");
-        assert!(field["enumNames"][0].as_str().unwrap().contains("Rule"), "{field}");
-        assert_eq!(result["structuredContent"]["item"]["reference_id"], "REQ-021", "{result}");
-        // By title, both ends of a link.
-        let link = json!({ "source": "Passkeys MUST work", "target": "REQ20", "type": "depends_on" });
-        let replies = [accept(json!({ "source": "REQ-001" })), accept(json!({ "target": "REQ-020" }))];
-        let (result, asked) = call(&agent, "create_relationship", link, &replies).await;
-        assert_eq!((asked.len(), &result["structuredContent"]["line"]), (2, &json!("REQ-001 depends_on REQ-020")), "{result}");
-        // An answer that is none of them is asked for again; saying no leaves the refusal.
-        let get = json!({ "id": "REQ-121" });
-        let (result, asked) = call(&agent, "get_item", get.clone(), &[accept(json!({ "id": "REQ-999" })), json!({ "action": "decline" })]).await;
-        assert!(asked[1]["message"].as_str().unwrap().contains("REQ-999"), "{asked:?}");
-        assert_eq!(refused(&result).0, "RESOURCE_NOT_FOUND");
-        // Who cannot ask is told what it may have been; who meant something deleted is told that.
-        let mute = Agent::connect(server).await;
-        let error = mute.fails("get_item", get).await;
-        assert!(error["refusal"]["hint"].as_str().unwrap().contains("REQ-021 (Rule 21)"), "{error}");
-        assert!(error["candidates"].as_str().unwrap().contains("REQ-012"), "{error}");
-        let (result, asked) = call(&agent, "get_item", json!({ "id": "REQ-002" }), &[]).await;
-        assert!(asked.is_empty() && refused(&result).1.contains("deleted"), "{result}");
-        let (result, asked) = call(&agent, "get_item", json!({ "id": "REQ-777777" }), &[]).await;
-        assert!(asked.is_empty() && refused(&result).0 == "RESOURCE_NOT_FOUND", "{result}");
-    }
-
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# A tool that makes something MUST ask the person for the required arguments the model left out, where the client can ask.
-    async fn what_the_model_left_out_is_asked_for(server) {
-        server.seed().await;
-        for version in ["2025-06-18", "2025-11-25"] {
-            let agent = able(server, version).await;
-            let (result, asked) = call(&agent, "create_user_story", json!({ "epic_id": "EP-001" }), &[accept(json!({ "title": "By mail" }))]).await;
-            assert_eq!(asked[0]["message"], "Create a user story: what is missing is title.");
-            assert_eq!(asked[0]["requestedSchema"]["required"], json!(["title"]));
-            assert!(result["structuredContent"]["item"]["reference_id"].as_str().unwrap().starts_with("US-"), "{result}");
-            let head = server.chain_head().await;
-            let (result, _) = call(&agent, "create_user_story", json!({}), &[json!({ "action": "decline" })]).await;
-            assert_eq!(refused(&result).0, "MISSING_REQUIRED_FIELD", "{result}");
-            assert_eq!(server.chain_head().await, head);
-        }
-        // Who may not create is not asked first.
-        let token = server.user("kim", "Commenter").await;
-        let kim = able(server, "2025-11-25").await.with_token(&token);
-        let refused = kim.request("tools/call", json!({ "name": "create_epic", "arguments": {} })).await;
-        assert!(refused["error"]["code"] == 1014 || refused["error"]["code"] == 1016, "{refused}");
-    }
-
-    // proves 002 Req-Sample-001
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# `run_prompt` MUST run the prompt with the client's model and mark what it said as a model's, and MUST give the prompt where the client lends no model.
-    async fn a_prompt_is_run_with_the_model_of_the_client(server) {
-        server.seed().await;
-        let agent = able(server, "2025-11-25").await;
-        let wish = json!({ "name": "analyze_requirement_quality", "arguments": { "requirement_id": "REQ-001" }, "max_tokens": 500 });
-        let said = json!({ "role": "assistant", "model": "exam-1", "content": { "type": "text", "text": "good\u{200B}" }, "stopReason": "endTurn" });
-        let (result, asked) = call(&agent, "run_prompt", wish.clone(), &[said]).await;
-        assert_eq!(asked[0]["maxTokens"], 500);
-        let words = asked[0]["messages"].to_string();
-        assert!(words.contains("Passkeys MUST work") && !words.contains("\"resource\""), "{words}");
+// proves 002 Req-Elicit-002
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# A deletion with consequences nobody agreed to MUST be put to the person with what falls, where the client can ask; without a yes nothing MUST be changed.
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# Every question to a person MUST be noted with its outcome.
+async fn a_deletion_with_consequences_is_put_to_the_person(server: &mut Server) {
+    server.seed().await;
+    let head = server.chain_head().await;
+    let agent = able(server, "2025-11-25").await;
+    let wish = json!({ "id": "EP-001" });
+    for (reply, why) in [
+        (json!({ "action": "decline" }), "the person said no"),
+        (json!({ "action": "cancel" }), "the person did not decide"),
+        (accept(json!({ "delete": false })), "the person said no"),
+    ] {
+        let (result, asked) = call(&agent, "delete_item", wish.clone(), &[reply]).await;
+        let message = asked[0]["message"].as_str().unwrap();
         assert_eq!(
-            result["structuredContent"],
-            json!({ "prompt": "analyze_requirement_quality", "ran": true, "origin": "model", "text": "good", "model": "exam-1", "stop_reason": "endTurn" })
+            message,
+            "EP-001 \"Sign in\" in the project default takes 1 user story, 1 acceptance criterion and 1 requirement with it. Delete?"
         );
-        let strategy = agent.ask("sampling/request", json!({})).await;
-        assert_eq!((&strategy["strategy"], &strategy["counts"]["answered"]), (&json!("aimd"), &json!(1)));
-        let mute = Agent::connect(server).await;
-        let given = mute.call("run_prompt", wish).await;
-        assert_eq!((&given["ran"], &given["origin"]), (&json!(false), &json!("prompt")));
-        assert!(given["messages"][0]["content"]["text"].as_str().unwrap().contains("Passkeys MUST work"));
-        // A stored prompt runs as well; one that is not there is refused by name.
-        mute.ask("prompts/create", json!({ "name": "haiku", "template": "A haiku on {{what}}." })).await;
-        let said = json!({ "role": "assistant", "model": "exam-1", "content": { "type": "text", "text": "Leaves" } });
-        let (result, asked) = call(&agent, "run_prompt", json!({ "name": "haiku", "arguments": { "what": "trees" } }), &[said]).await;
-        assert_eq!(asked[0]["messages"][0]["content"]["text"], "A haiku on trees.");
-        assert_eq!(result["structuredContent"]["text"], "Leaves");
-        let (result, _) = call(&agent, "run_prompt", json!({ "name": "none" }), &[]).await;
-        assert_eq!(refused(&result).0, "PROMPT_NOT_FOUND", "{result}");
+        let (name, told) = refused(&result);
+        assert_eq!(
+            (name, result["isError"].as_bool()),
+            (&json!("DELETION_BLOCKED"), Some(true)),
+            "{result}"
+        );
+        assert!(told.contains(why), "{told}");
     }
+    assert_eq!(server.chain_head().await, head, "nothing was changed");
+    // A client that cannot ask is refused as ever, and force asks nobody.
+    let mute = Agent::connect(server).await;
+    assert_eq!(
+        mute.fails("delete_item", wish.clone()).await["refusal"]["name"],
+        "DELETION_BLOCKED"
+    );
+    let (result, asked) = call(&agent, "delete_item", json!({ "id": "REQ-001" }), &[]).await;
+    assert_eq!(
+        (asked.len(), &result["isError"]),
+        (0, &json!(false)),
+        "nothing falls with it: {result}"
+    );
+    let (result, asked) = call(
+        &agent,
+        "delete_item",
+        wish.clone(),
+        &[accept(json!({ "delete": true }))],
+    )
+    .await;
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        result["structuredContent"]["items"],
+        json!(["US-001", "AC-001"]),
+        "{result}"
+    );
+    assert_eq!(server.get("/api/v1/user-stories/US-001").await.status, 404);
+    server.service.flush().await;
+    let events = server
+        .get("/api/v1/audit/events?limit=200")
+        .await
+        .ok()
+        .to_string();
+    for outcome in ["decline", "cancel", "accept"] {
+        assert!(
+            events.contains(outcome) && events.contains("elicitation/create"),
+            "{outcome}: {events}"
+        );
+    }
+}
 
-    // proves 002 Req-Elicit-001
-    async fn an_agent_asks_its_person_through_the_server(server) {
-        let agent = able(server, "2025-11-25").await;
-        let wish = json!({ "prompt": "Which release?", "constraints": { "type": "string", "pattern": "^[0-9]+[.][0-9]+$" } });
-        let mut replies = ["soon", "1.4"].into_iter();
-        let answer = agent
-            .converse("elicitation/request", wish.clone(), |method, _| {
-                assert_eq!(method, "elicitation/create");
-                accept(json!({ "value": replies.next() }))
-            })
-            .await;
-        assert_eq!((&answer["result"]["action"], &answer["result"]["value"]), (&json!("accept"), &json!("1.4")), "{answer}");
-        let mute = Agent::connect(server).await;
-        assert_eq!(mute.refused("elicitation/request", wish).await["code"], -32021);
-        for family in ["elicitation/request", "sampling/request"] {
-            assert_eq!(mute.hello["result"]["capabilities"]["experimental"][family]["version"], "1.0.0", "{}", mute.hello);
-        }
+//= specs/spexus-service.md#rules
+//= type=test
+//# A deletion somebody agreed to MUST take with it exactly what they were shown, else nothing MUST be deleted.
+async fn only_what_was_shown_is_deleted(server: &mut Server) {
+    server.seed().await;
+    let service = &server.service;
+    let caller = login::local(service, None, "exam").await.unwrap();
+    let shown = item::preview(service, &caller, None, None, "EP-001")
+        .await
+        .unwrap();
+    server
+        .post(
+            "/api/v1/requirements",
+            json!({ "user_story_id": "US-001", "title": "Added meanwhile" }),
+        )
+        .await
+        .created();
+    let head = server.chain_head().await;
+    let refusal = item::delete_agreed(service, &caller, None, shown, None)
+        .await
+        .unwrap_err();
+    assert_eq!(refusal.code.name(), "STALE_REVISION");
+    assert_eq!(server.chain_head().await, head, "nothing was changed");
+    let shown = item::preview(service, &caller, None, None, "EP-001")
+        .await
+        .unwrap();
+    let gone = item::delete_agreed(service, &caller, None, shown.clone(), None)
+        .await
+        .unwrap();
+    assert_eq!((gone.items.len(), gone), (4, shown));
+}
+
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# A reference that leads nowhere but resembles others MUST be put to the person, where the client can ask, and MUST be refused with those others where it cannot.
+async fn a_reference_that_leads_nowhere_is_put_to_the_person(server: &mut Server) {
+    server.seed().await;
+    let operations: Vec<Value> = (2..=21)
+        .map(|n| json!({ "op": "create", "kind": "requirement", "user_story_id": "US-001", "title": format!("Rule {n}") }))
+        .collect();
+    let agent = able(server, "2025-11-25").await;
+    agent
+        .call("apply_changes", json!({ "operations": operations }))
+        .await;
+    server.delete("/api/v1/requirements/REQ-002").await;
+    // REQ-121 is one digit too many for REQ-012 and REQ-021.
+    let change = json!({ "requirement_id": "REQ-121", "priority": 1 });
+    let (result, asked) = call(
+        &agent,
+        "update_requirement",
+        change.clone(),
+        &[accept(json!({ "requirement_id": "REQ-021" }))],
+    )
+    .await;
+    let field = &asked[0]["requestedSchema"]["properties"]["requirement_id"];
+    let ids = field["enum"].as_array().unwrap();
+    assert!(
+        ids.contains(&json!("REQ-021")) && ids.contains(&json!("REQ-012")) && ids.len() <= 5,
+        "{asked:?}"
+    );
+    assert!(
+        field["enumNames"][0].as_str().unwrap().contains("Rule"),
+        "{field}"
+    );
+    assert_eq!(
+        result["structuredContent"]["item"]["reference_id"], "REQ-021",
+        "{result}"
+    );
+    // By title, both ends of a link.
+    let link = json!({ "source": "Passkeys MUST work", "target": "REQ20", "type": "depends_on" });
+    let replies = [
+        accept(json!({ "source": "REQ-001" })),
+        accept(json!({ "target": "REQ-020" })),
+    ];
+    let (result, asked) = call(&agent, "create_relationship", link, &replies).await;
+    assert_eq!(
+        (asked.len(), &result["structuredContent"]["line"]),
+        (2, &json!("REQ-001 depends_on REQ-020")),
+        "{result}"
+    );
+    // An answer that is none of them is asked for again; saying no leaves the refusal.
+    let get = json!({ "id": "REQ-121" });
+    let (result, asked) = call(
+        &agent,
+        "get_item",
+        get.clone(),
+        &[accept(json!({ "id": "REQ-999" })), json!({ "action": "decline" })],
+    )
+    .await;
+    assert!(
+        asked[1]["message"].as_str().unwrap().contains("REQ-999"),
+        "{asked:?}"
+    );
+    assert_eq!(refused(&result).0, "RESOURCE_NOT_FOUND");
+    // Who cannot ask is told what it may have been; who meant something deleted is told that.
+    let mute = Agent::connect(server).await;
+    let error = mute.fails("get_item", get).await;
+    assert!(
+        error["refusal"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("REQ-021 (Rule 21)"),
+        "{error}"
+    );
+    assert!(
+        error["candidates"].as_str().unwrap().contains("REQ-012"),
+        "{error}"
+    );
+    let (result, asked) = call(&agent, "get_item", json!({ "id": "REQ-002" }), &[]).await;
+    assert!(
+        asked.is_empty() && refused(&result).1.contains("deleted"),
+        "{result}"
+    );
+    let (result, asked) = call(&agent, "get_item", json!({ "id": "REQ-777777" }), &[]).await;
+    assert!(
+        asked.is_empty() && refused(&result).0 == "RESOURCE_NOT_FOUND",
+        "{result}"
+    );
+}
+
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# A tool that makes something MUST ask the person for the required arguments the model left out, where the client can ask.
+async fn what_the_model_left_out_is_asked_for(server: &mut Server) {
+    server.seed().await;
+    for version in ["2025-06-18", "2025-11-25"] {
+        let agent = able(server, version).await;
+        let (result, asked) = call(
+            &agent,
+            "create_user_story",
+            json!({ "epic_id": "EP-001" }),
+            &[accept(json!({ "title": "By mail" }))],
+        )
+        .await;
+        assert_eq!(
+            asked[0]["message"],
+            "Create a user story: what is missing is title."
+        );
+        assert_eq!(asked[0]["requestedSchema"]["required"], json!(["title"]));
+        assert!(
+            result["structuredContent"]["item"]["reference_id"]
+                .as_str()
+                .unwrap()
+                .starts_with("US-"),
+            "{result}"
+        );
+        let head = server.chain_head().await;
+        let (result, _) = call(
+            &agent,
+            "create_user_story",
+            json!({}),
+            &[json!({ "action": "decline" })],
+        )
+        .await;
+        assert_eq!(refused(&result).0, "MISSING_REQUIRED_FIELD", "{result}");
+        assert_eq!(server.chain_head().await, head);
+    }
+    // Who may not create is not asked first.
+    let token = server.user("kim", "Commenter").await;
+    let kim = able(server, "2025-11-25").await.with_token(&token);
+    let refused = kim
+        .request("tools/call", json!({ "name": "create_epic", "arguments": {} }))
+        .await;
+    assert!(
+        refused["error"]["code"] == 1014 || refused["error"]["code"] == 1016,
+        "{refused}"
+    );
+}
+
+// proves 002 Req-Sample-001
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# `run_prompt` MUST run the prompt with the client's model and mark what it said as a model's, and MUST give the prompt where the client lends no model.
+async fn a_prompt_is_run_with_the_model_of_the_client(server: &mut Server) {
+    server.seed().await;
+    let agent = able(server, "2025-11-25").await;
+    let wish = json!({ "name": "analyze_requirement_quality", "arguments": { "requirement_id": "REQ-001" }, "max_tokens": 500 });
+    let said = json!({ "role": "assistant", "model": "exam-1", "content": { "type": "text", "text": "good\u{200B}" }, "stopReason": "endTurn" });
+    let (result, asked) = call(&agent, "run_prompt", wish.clone(), &[said]).await;
+    assert_eq!(asked[0]["maxTokens"], 500);
+    let words = asked[0]["messages"].to_string();
+    assert!(
+        words.contains("Passkeys MUST work") && !words.contains("\"resource\""),
+        "{words}"
+    );
+    assert_eq!(
+        result["structuredContent"],
+        json!({ "prompt": "analyze_requirement_quality", "ran": true, "origin": "model", "text": "good", "model": "exam-1", "stop_reason": "endTurn" })
+    );
+    let strategy = agent.ask("sampling/request", json!({})).await;
+    assert_eq!(
+        (&strategy["strategy"], &strategy["counts"]["answered"]),
+        (&json!("aimd"), &json!(1))
+    );
+    let mute = Agent::connect(server).await;
+    let given = mute.call("run_prompt", wish).await;
+    assert_eq!(
+        (&given["ran"], &given["origin"]),
+        (&json!(false), &json!("prompt"))
+    );
+    assert!(
+        given["messages"][0]["content"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Passkeys MUST work")
+    );
+    // A stored prompt runs as well; one that is not there is refused by name.
+    mute.ask(
+        "prompts/create",
+        json!({ "name": "haiku", "template": "A haiku on {{what}}." }),
+    )
+    .await;
+    let said =
+        json!({ "role": "assistant", "model": "exam-1", "content": { "type": "text", "text": "Leaves" } });
+    let (result, asked) = call(
+        &agent,
+        "run_prompt",
+        json!({ "name": "haiku", "arguments": { "what": "trees" } }),
+        &[said],
+    )
+    .await;
+    assert_eq!(asked[0]["messages"][0]["content"]["text"], "A haiku on trees.");
+    assert_eq!(result["structuredContent"]["text"], "Leaves");
+    let (result, _) = call(&agent, "run_prompt", json!({ "name": "none" }), &[]).await;
+    assert_eq!(refused(&result).0, "PROMPT_NOT_FOUND", "{result}");
+}
+
+// proves 002 Req-Elicit-001
+async fn an_agent_asks_its_person_through_the_server(server: &mut Server) {
+    let agent = able(server, "2025-11-25").await;
+    let wish = json!({ "prompt": "Which release?", "constraints": { "type": "string", "pattern": "^[0-9]+[.][0-9]+$" } });
+    let mut replies = ["soon", "1.4"].into_iter();
+    let answer = agent
+        .converse("elicitation/request", wish.clone(), |method, _| {
+            assert_eq!(method, "elicitation/create");
+            accept(json!({ "value": replies.next() }))
+        })
+        .await;
+    assert_eq!(
+        (&answer["result"]["action"], &answer["result"]["value"]),
+        (&json!("accept"), &json!("1.4")),
+        "{answer}"
+    );
+    let mute = Agent::connect(server).await;
+    assert_eq!(mute.refused("elicitation/request", wish).await["code"], -32021);
+    for family in ["elicitation/request", "sampling/request"] {
+        assert_eq!(
+            mute.hello["result"]["capabilities"]["experimental"][family]["version"], "1.0.0",
+            "{}",
+            mute.hello
+        );
     }
 }

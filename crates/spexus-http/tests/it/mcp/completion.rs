@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
-use spexus_http::{CompletionOptions, HttpOptions, McpOptions};
+use spexus_http::{CompletionOptions, McpOptions};
 use std::sync::{Arc, Mutex};
 
 const METHOD: &str = "completion/complete";
@@ -31,39 +31,59 @@ async fn complete(agent: &Agent, text: &str) -> Value {
     agent.ask(METHOD, json!({ "text": text })).await
 }
 
-on_both! {
-    // proves 002 Req-Completion-001
-    //= specs/spexus-mcp.md#completion
-    //= type=test
-    //# A text MUST be completed from the items of one project the caller may read, as they are now.
-    async fn a_text_goes_on_as_the_projects_texts_do(server) {
-        furnish(server).await;
-        let agent = Agent::connect(server).await;
-        let answer = complete(&agent, "The system shall log every").await;
-        let completion = &answer["completion"];
-        assert_eq!(completion["text"], " login without delay.", "{answer}");
-        assert_eq!(completion["values"], json!([" login without delay."]));
-        assert_eq!((&completion["finish_reason"], &completion["model"]), (&json!("stop"), &json!("embedded")));
-        assert_eq!(completion["tokens"][0]["token"], " login");
-        let predictions = completion["predictions"].as_array().unwrap();
-        assert_eq!(predictions[0]["token"], " login");
-        assert!(predictions.len() > 1 && predictions[0]["probability"].as_f64() > predictions[1]["probability"].as_f64());
-        // The same words again, and by the other name of the field.
-        assert_eq!(agent.ask(METHOD, json!({ "prompt": "The system shall log every" })).await, answer);
-        // What is written now is known now, and what is gone is not.
-        let fresh = json!({ "title": "New", "description": "Every pump shall whistle loudly.", "user_story_id": "US-001", "type": "Functional", "priority": 2 });
-        let made = server.post("/api/v1/requirements", fresh).await.created();
-        assert_eq!(complete(&agent, "Every pump shall").await["completion"]["text"], " whistle loudly.");
-        server.delete(&format!("/api/v1/requirements/{}?force=true", made["reference_id"].as_str().unwrap())).await.ok();
-        let text = complete(&agent, "Every pump shall").await["completion"]["text"].to_string();
-        assert!(!text.contains("whistle"), "{text}");
-        // The same seed draws the same words.
-        let draw = json!({ "text": "The", "temperature": 1.5, "seed": 7, "max_tokens": 5, "predictions": 2 });
-        let first = agent.ask(METHOD, draw.clone()).await;
-        assert_eq!(agent.ask(METHOD, draw).await, first);
-        assert!(first["completion"]["tokens"].as_array().unwrap().len() <= 5);
-        assert_eq!(first["completion"]["predictions"].as_array().unwrap().len(), 2);
-    }
+on_both![a_text_goes_on_as_the_projects_texts_do,];
+
+// proves 002 Req-Completion-001
+//= specs/spexus-mcp.md#completion
+//= type=test
+//# A text MUST be completed from the items of one project the caller may read, as they are now.
+async fn a_text_goes_on_as_the_projects_texts_do(server: &mut Server) {
+    furnish(server).await;
+    let agent = Agent::connect(server).await;
+    let answer = complete(&agent, "The system shall log every").await;
+    let completion = &answer["completion"];
+    assert_eq!(completion["text"], " login without delay.", "{answer}");
+    assert_eq!(completion["values"], json!([" login without delay."]));
+    assert_eq!(
+        (&completion["finish_reason"], &completion["model"]),
+        (&json!("stop"), &json!("embedded"))
+    );
+    assert_eq!(completion["tokens"][0]["token"], " login");
+    let predictions = completion["predictions"].as_array().unwrap();
+    assert_eq!(predictions[0]["token"], " login");
+    assert!(
+        predictions.len() > 1
+            && predictions[0]["probability"].as_f64() > predictions[1]["probability"].as_f64()
+    );
+    // The same words again, and by the other name of the field.
+    assert_eq!(
+        agent
+            .ask(METHOD, json!({ "prompt": "The system shall log every" }))
+            .await,
+        answer
+    );
+    // What is written now is known now, and what is gone is not.
+    let fresh = json!({ "title": "New", "description": "Every pump shall whistle loudly.", "user_story_id": "US-001", "type": "Functional", "priority": 2 });
+    let made = server.post("/api/v1/requirements", fresh).await.created();
+    assert_eq!(
+        complete(&agent, "Every pump shall").await["completion"]["text"],
+        " whistle loudly."
+    );
+    server
+        .delete(&format!(
+            "/api/v1/requirements/{}?force=true",
+            made["reference_id"].as_str().unwrap()
+        ))
+        .await
+        .ok();
+    let text = complete(&agent, "Every pump shall").await["completion"]["text"].to_string();
+    assert!(!text.contains("whistle"), "{text}");
+    // The same seed draws the same words.
+    let draw = json!({ "text": "The", "temperature": 1.5, "seed": 7, "max_tokens": 5, "predictions": 2 });
+    let first = agent.ask(METHOD, draw.clone()).await;
+    assert_eq!(agent.ask(METHOD, draw).await, first);
+    assert!(first["completion"]["tokens"].as_array().unwrap().len() <= 5);
+    assert_eq!(first["completion"]["predictions"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -103,14 +123,10 @@ async fn what_cannot_be_completed_is_refused_by_field() {
     server.stop().await;
 }
 
-fn with(completion: CompletionOptions) -> HttpOptions {
-    HttpOptions {
-        max_anonymous_requests_per_minute: 10_000,
-        mcp: McpOptions {
-            completion,
-            ..McpOptions::default()
-        },
-        ..HttpOptions::default()
+fn with(completion: CompletionOptions) -> McpOptions {
+    McpOptions {
+        completion,
+        ..McpOptions::default()
     }
 }
 

@@ -56,106 +56,166 @@ async fn agreed(server: &Server) -> u64 {
         .sum()
 }
 
-on_both! {
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# The question whether to delete MUST name the title, the reference and the project, and its answer MUST be bound to that item in that revision.
-    async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(server) {
-        pair::seed(server).await;
-        // Both have the same number of links and comments, and nothing below them.
-        let target = pair::uuid(server, "web", "requirements/REQ-001").await;
-        let agent = able(server).await;
-        let mut asked = Vec::new();
-        let answer = agent
-            .converse("tools/call", json!({ "name": "delete_item", "arguments": { "id": target } }), |_, question| {
+on_both![
+    a_yes_to_one_projects_item_never_deletes_the_other_projects,
+    a_yes_nobody_gave_or_gave_before_deletes_nothing,
+    a_yes_to_what_was_shown_before_a_change_is_asked_for_anew,
+    an_answer_counts_for_its_own_question_only,
+];
+
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# The question whether to delete MUST name the title, the reference and the project, and its answer MUST be bound to that item in that revision.
+async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(server: &mut Server) {
+    pair::seed(server).await;
+    // Both have the same number of links and comments, and nothing below them.
+    let target = pair::uuid(server, "web", "requirements/REQ-001").await;
+    let agent = able(server).await;
+    let mut asked = Vec::new();
+    let answer = agent
+        .converse(
+            "tools/call",
+            json!({ "name": "delete_item", "arguments": { "id": target } }),
+            |_, question| {
                 asked.push(question["message"].as_str().unwrap().to_owned());
                 yes()
-            })
-            .await;
-        assert_eq!(answer["result"]["isError"], false, "{answer}");
-        assert_eq!(asked, [format!("REQ-001 \"{WEB} requirement\" in the project web ends 1 link. Delete?")]);
-        assert_eq!(server.get("/api/v1/requirements/REQ-001?project=web").await.status, 404);
-        let other = server.get("/api/v1/requirements/REQ-001?project=default").await.ok();
-        assert_eq!(other["title"], format!("{SECRET} requirement"));
-    }
+            },
+        )
+        .await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(
+        asked,
+        [format!(
+            "REQ-001 \"{WEB} requirement\" in the project web ends 1 link. Delete?"
+        )]
+    );
+    assert_eq!(
+        server
+            .get("/api/v1/requirements/REQ-001?project=web")
+            .await
+            .status,
+        404
+    );
+    let other = server
+        .get("/api/v1/requirements/REQ-001?project=default")
+        .await
+        .ok();
+    assert_eq!(other["title"], format!("{SECRET} requirement"));
+}
 
-    //= specs/spexus-service.md#writing-once
-    //= type=test
-    //# The answer of a person to a question MUST be taken once, whichever node it is brought to.
-    //= specs/spexus-mcp.md#asking
-    //= type=test
-    //# An answer MUST count once and only for the question that was put, at every node; one that was not asked for, or was used before, MUST be asked for anew.
-    async fn a_yes_nobody_gave_or_gave_before_deletes_nothing(server) {
-        pair::seed(server).await;
-        let two = Server::second_node(server, HttpOptions::default()).await;
-        let is_there = async || server.get("/api/v1/requirements/REQ-001?project=web").await.status == 200;
-        let unasked = delete(server, "web/REQ-001", None, json!({})).await;
-        let key = question(&unasked);
-        // An answer without the question, which the client may have seen elsewhere.
-        let again = delete(server, "web/REQ-001", None, json!({ &key: yes() })).await;
-        assert_eq!(question(&again), key);
-        assert!(is_there().await && agreed(server).await == 0, "nobody agreed");
-        // A state of somebody else's, or of another call.
-        let other = server.user("ann", "Administrator").await;
-        let params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "requestState": again["result"]["requestState"], "inputResponses": { &key: yes() } });
-        let foreign = stateless(server, &other, "tools/call", params).await;
-        assert_eq!(foreign["error"]["code"], -32602, "{foreign}");
-        let state = again["result"]["requestState"].clone();
-        let done = delete(server, "web/REQ-001", Some(&state), json!({ &key: yes() })).await;
-        assert_eq!(done["result"]["isError"], false, "{done}");
-        assert!(!is_there().await && agreed(server).await == 1);
-        // Brought back, it is not deleted by the same yes, here or at another node.
-        let back = json!({ "name": "restore_item", "arguments": { "id": "web/REQ-001" } });
-        able(server).await.ask("tools/call", back).await;
-        for node in [&*server, &two] {
-            let mut params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "inputResponses": { &key: yes() } });
+//= specs/spexus-service.md#writing-once
+//= type=test
+//# The answer of a person to a question MUST be taken once, whichever node it is brought to.
+//= specs/spexus-mcp.md#asking
+//= type=test
+//# An answer MUST count once and only for the question that was put, at every node; one that was not asked for, or was used before, MUST be asked for anew.
+async fn a_yes_nobody_gave_or_gave_before_deletes_nothing(server: &mut Server) {
+    pair::seed(server).await;
+    let two = Server::second_node(server, HttpOptions::default()).await;
+    let is_there = async || {
+        server
+            .get("/api/v1/requirements/REQ-001?project=web")
+            .await
+            .status
+            == 200
+    };
+    let unasked = delete(server, "web/REQ-001", None, json!({})).await;
+    let key = question(&unasked);
+    // An answer without the question, which the client may have seen elsewhere.
+    let again = delete(server, "web/REQ-001", None, json!({ &key: yes() })).await;
+    assert_eq!(question(&again), key);
+    assert!(is_there().await && agreed(server).await == 0, "nobody agreed");
+    // A state of somebody else's, or of another call.
+    let other = server.user("ann", "Administrator").await;
+    let params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "requestState": again["result"]["requestState"], "inputResponses": { &key: yes() } });
+    let foreign = stateless(server, &other, "tools/call", params).await;
+    assert_eq!(foreign["error"]["code"], -32602, "{foreign}");
+    let state = again["result"]["requestState"].clone();
+    let done = delete(server, "web/REQ-001", Some(&state), json!({ &key: yes() })).await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    assert!(!is_there().await && agreed(server).await == 1);
+    // Brought back, it is not deleted by the same yes, here or at another node.
+    let back = json!({ "name": "restore_item", "arguments": { "id": "web/REQ-001" } });
+    able(server).await.ask("tools/call", back).await;
+    for node in [&*server, &two] {
+        let mut params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "inputResponses": { &key: yes() } });
+        params["requestState"] = state.clone();
+        let replayed = stateless(node, &server.token, "tools/call", params).await;
+        question(&replayed);
+    }
+    assert!(
+        is_there().await && agreed(server).await == 1,
+        "one yes was given and used"
+    );
+    two.stop().await;
+}
+
+/// Another revision is another question.
+async fn a_yes_to_what_was_shown_before_a_change_is_asked_for_anew(server: &mut Server) {
+    pair::seed(server).await;
+    let asked = delete(server, "web/REQ-001", None, json!({})).await;
+    let key = question(&asked);
+    server
+        .patch(
+            "/api/v1/requirements/REQ-001?project=web",
+            json!({ "description": "Something else" }),
+        )
+        .await
+        .ok();
+    let answer = delete(
+        server,
+        "web/REQ-001",
+        Some(&asked["result"]["requestState"]),
+        json!({ &key: yes() }),
+    )
+    .await;
+    assert_ne!(question(&answer), key);
+    assert_eq!(
+        server
+            .get("/api/v1/requirements/REQ-001?project=web")
+            .await
+            .status,
+        200
+    );
+    assert_eq!(agreed(server).await, 0);
+}
+
+/// The other questions: which one was meant, and what was left out.
+async fn an_answer_counts_for_its_own_question_only(server: &mut Server) {
+    pair::seed(server).await;
+    let call = async |tool: &str, arguments: Value, state: &Value, answers: Value| {
+        let mut params = json!({ "name": tool, "arguments": arguments, "inputResponses": answers });
+        if state.is_string() {
             params["requestState"] = state.clone();
-            let replayed = stateless(node, &server.token, "tools/call", params).await;
-            question(&replayed);
         }
-        assert!(is_there().await && agreed(server).await == 1, "one yes was given and used");
-        two.stop().await;
-    }
-
-    /// Another revision is another question.
-    async fn a_yes_to_what_was_shown_before_a_change_is_asked_for_anew(server) {
-        pair::seed(server).await;
-        let asked = delete(server, "web/REQ-001", None, json!({})).await;
-        let key = question(&asked);
-        server.patch("/api/v1/requirements/REQ-001?project=web", json!({ "description": "Something else" })).await.ok();
-        let answer = delete(server, "web/REQ-001", Some(&asked["result"]["requestState"]), json!({ &key: yes() })).await;
-        assert_ne!(question(&answer), key);
-        assert_eq!(server.get("/api/v1/requirements/REQ-001?project=web").await.status, 200);
-        assert_eq!(agreed(server).await, 0);
-    }
-
-    /// The other questions: which one was meant, and what was left out.
-    async fn an_answer_counts_for_its_own_question_only(server) {
-        pair::seed(server).await;
-        let call = async |tool: &str, arguments: Value, state: &Value, answers: Value| {
-            let mut params = json!({ "name": tool, "arguments": arguments, "inputResponses": answers });
-            if state.is_string() {
-                params["requestState"] = state.clone();
-            }
-            stateless(server, &server.token, "tools/call", params).await
-        };
-        let head = server.chain_head().await;
-        // What was left out, which nobody was asked for.
-        let title = json!({ "create_epic.missing": { "action": "accept", "content": { "title": "Made up" } } });
-        let unasked = call("create_epic", json!({}), &Value::Null, title.clone()).await;
-        assert_eq!(question(&unasked), "create_epic.missing");
-        assert_eq!(server.chain_head().await, head, "nothing was made");
-        let done = call("create_epic", json!({}), &unasked["result"]["requestState"], title).await;
-        assert_eq!(done["result"]["isError"], false, "{done}");
-        // Which one was meant by one reference is no answer for another.
-        let change = |id: &str| json!({ "requirement_id": id, "priority": 1, "project": "web" });
-        let meant = json!({ "which.requirement_id": { "action": "accept", "content": { "requirement_id": "REQ-001" } } });
-        let asked = call("update_requirement", change("REQ-011"), &Value::Null, json!({})).await;
-        assert_eq!(question(&asked), "which.requirement_id");
-        let state = asked["result"]["requestState"].clone();
-        let moved = call("update_requirement", change("REQ-01"), &state, meant.clone()).await;
-        assert!(moved["result"]["structuredContent"]["item"].is_object(), "REQ-01 is REQ-001: {moved}");
-        let other = call("update_requirement", change("REQ-012"), &state, meant).await;
-        assert_eq!(question(&other), "which.requirement_id", "{other}");
-    }
+        stateless(server, &server.token, "tools/call", params).await
+    };
+    let head = server.chain_head().await;
+    // What was left out, which nobody was asked for.
+    let title = json!({ "create_epic.missing": { "action": "accept", "content": { "title": "Made up" } } });
+    let unasked = call("create_epic", json!({}), &Value::Null, title.clone()).await;
+    assert_eq!(question(&unasked), "create_epic.missing");
+    assert_eq!(server.chain_head().await, head, "nothing was made");
+    let done = call(
+        "create_epic",
+        json!({}),
+        &unasked["result"]["requestState"],
+        title,
+    )
+    .await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    // Which one was meant by one reference is no answer for another.
+    let change = |id: &str| json!({ "requirement_id": id, "priority": 1, "project": "web" });
+    let meant =
+        json!({ "which.requirement_id": { "action": "accept", "content": { "requirement_id": "REQ-001" } } });
+    let asked = call("update_requirement", change("REQ-011"), &Value::Null, json!({})).await;
+    assert_eq!(question(&asked), "which.requirement_id");
+    let state = asked["result"]["requestState"].clone();
+    let moved = call("update_requirement", change("REQ-01"), &state, meant.clone()).await;
+    assert!(
+        moved["result"]["structuredContent"]["item"].is_object(),
+        "REQ-01 is REQ-001: {moved}"
+    );
+    let other = call("update_requirement", change("REQ-012"), &state, meant).await;
+    assert_eq!(question(&other), "which.requirement_id", "{other}");
 }

@@ -8,7 +8,7 @@ use super::pair::{self, SECRET, WEB, stateless};
 use super::rows::{Scope, Target, in_order, row, takes_project, with_project};
 use crate::harness::{Server, on_both};
 use serde_json::{Value, json};
-use spexus_http::HttpOptions;
+use spexus_http::{HttpOptions, McpOptions};
 
 const UPDATED: &str = "notifications/resources/updated";
 
@@ -107,269 +107,450 @@ fn filled(template: &str, on: &Target) -> (String, bool) {
     (query(format!("{scheme}://{rest}")), true)
 }
 
-on_both! {
-    //= specs/spexus-mcp.md#rights
-    //= type=test
-    //# A token bound to a project MUST be shown and told nothing of another project, by any tool, resource, prompt, completion or notification.
-    async fn no_tool_shows_or_changes_another_project(server) {
-        pair::seed(server).await;
-        let all = tools(&pair::agent(server, None).await).await;
-        let others = [
-            Target::bare(server, "default", true).await,
-            Target::qualified(server, "default").await,
-            Target::by_uuid(server, "default").await,
-        ];
-        let own = [Target::bare(server, "web", false).await, Target::bare(server, "web", true).await];
-        let links = server.get("/api/v1/requirements/REQ-001/links?project=web").await.ok();
-        let across = links["data"].as_array().unwrap().iter().find(|one| one.to_string().contains(SECRET)).unwrap();
-        let mut linked = own[0].clone();
-        linked.link = across["id"].as_str().unwrap().to_owned();
-        let across = linked;
-        let before = state(server, "default").await;
-        let bound = pair::agent(server, Some("web")).await;
-        for tool in &all {
-            let name = tool["name"].as_str().unwrap();
-            let call = async |on: &Target| {
-                let arguments = with_project(tool, row(name, on).0, on);
-                let answer = bound.request("tools/call", json!({ "name": name, "arguments": arguments })).await;
-                is_clean(&format!("{name} {arguments}"), &answer);
-                answer
-            };
-            let scope = row(name, &own[0]).1;
-            for (at, other) in others.iter().enumerate() {
-                let answer = call(other).await;
-                let names_it = match scope {
-                    Scope::Items | Scope::Hopeless | Scope::Installation => true,
-                    Scope::Project => other.project.is_some() && takes_project(tool),
-                    Scope::Everybody => false,
-                };
-                assert!(is_refused(&answer) || !names_it, "{name} of another project ({at}): {answer}");
-            }
-            if name.ends_with("_relationship") && name != "create_relationship" {
-                assert!(is_refused(&call(&across).await), "{name} on a link into another project");
-            }
-            for own in &own {
-                let answer = call(own).await;
-                let works = matches!(scope, Scope::Items | Scope::Project | Scope::Everybody);
-                // Done once, a deletion cannot be done again.
-                let again = own.project.is_some() && !tool["annotations"]["readOnlyHint"].as_bool().unwrap();
-                assert!(again || is_refused(&answer) != works, "{name} {own:?}: {answer}");
-            }
-        }
-        assert_eq!(state(server, "default").await, before, "nothing of the other project was touched");
-    }
+on_both![
+    no_tool_shows_or_changes_another_project,
+    no_address_shows_or_tells_of_another_project,
+    no_prompt_and_no_completion_tells_of_another_project,
+    no_method_tells_of_another_project,
+    equal_numbers_of_two_projects_give_no_false_news,
+    a_session_at_another_node_hears_of_its_own_project_alone,
+];
 
-    async fn no_address_shows_or_tells_of_another_project(server) {
-        pair::seed(server).await;
-        let bound = pair::agent(server, Some("web")).await;
-        let own = [Target::bare(server, "web", false).await, Target::bare(server, "web", true).await, Target::qualified(server, "web").await];
-        let others = [
-            Target::bare(server, "default", true).await,
-            Target::qualified(server, "default").await,
-            Target::by_uuid(server, "default").await,
-        ];
-        let all = addresses(&pair::agent(server, None).await).await;
-        let listed = bound.ask("resources/list", json!({})).await;
-        is_clean("resources/list", &listed);
-        for template in &all {
-            for (target, is_own) in own.iter().map(|one| (one, true)).chain(others.iter().map(|one| (one, false))) {
-                let (uri, of_items) = filled(template, target);
-                let names_it = !is_own && of_items && uri != filled(template, &own[0]).0;
-                for method in ["resources/read", "resources/get", "resources/subscribe"] {
-                    let answer = bound.request(method, json!({ "uri": uri })).await;
-                    is_clean(&format!("{method} {uri}"), &answer);
-                    assert_eq!(is_refused(&answer), names_it, "{method} {uri}: {answer}");
-                }
-            }
-        }
-        // What is not there and what may not be seen are refused in the same words.
-        let hidden = pair::uuid(server, "default", "epics/EP-001").await;
-        let nothing = "01890000-0000-7000-8000-000000000000";
-        for method in ["resources/read", "resources/subscribe"] {
-            let refused = async |id: &str| bound.refused(method, json!({ "uri": format!("epic://{id}") })).await.to_string().replace(id, "ID");
-            assert_eq!(refused(&hidden).await, refused(nothing).await, "{method}");
-        }
-        let token = pair::token_for(server, "web", &["read"]).await;
-        for uri in [format!("epic://{hidden}"), "epic://default/EP-001".to_owned(), "requirements://epics?project=default".to_owned()] {
-            let wish = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-            let refused = stateless(server, &token, "subscriptions/listen", wish).await;
-            assert!(refused.get("error").is_some(), "{uri}: {refused}");
-            is_clean(&uri, &refused);
-        }
-    }
-
-    async fn no_prompt_and_no_completion_tells_of_another_project(server) {
-        pair::seed(server).await;
-        let bound = pair::agent(server, Some("web")).await;
-        let (own, others) = (Target::bare(server, "web", false).await, [
-            Target::bare(server, "default", true).await,
-            Target::qualified(server, "default").await,
-            Target::by_uuid(server, "default").await,
-        ]);
-        let listed = bound.ask("prompts/list", json!({})).await;
-        is_clean("prompts/list", &listed);
-        let value = |argument: &str, on: &Target| match argument {
-            "epic_id" => on.id("EP-001"),
-            "user_story_id" => on.id("US-001"),
-            "requirement_id" => on.id("REQ-001"),
-            "project" => on.project.clone().unwrap_or_else(|| "web".to_owned()),
-            "need" | "role" | "focus" => "safety".to_owned(),
-            "max_stories" => "3".to_owned(),
-            other => panic!("the argument {other} has no row"),
+//= specs/spexus-mcp.md#rights
+//= type=test
+//# A token bound to a project MUST be shown and told nothing of another project, by any tool, resource, prompt, completion or notification.
+async fn no_tool_shows_or_changes_another_project(server: &mut Server) {
+    pair::seed(server).await;
+    let all = tools(&pair::agent(server, None).await).await;
+    let others = [
+        Target::bare(server, "default", true).await,
+        Target::qualified(server, "default").await,
+        Target::by_uuid(server, "default").await,
+    ];
+    let own = [
+        Target::bare(server, "web", false).await,
+        Target::bare(server, "web", true).await,
+    ];
+    let links = server
+        .get("/api/v1/requirements/REQ-001/links?project=web")
+        .await
+        .ok();
+    let across = links["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one.to_string().contains(SECRET))
+        .unwrap();
+    let mut linked = own[0].clone();
+    linked.link = across["id"].as_str().unwrap().to_owned();
+    let across = linked;
+    let before = state(server, "default").await;
+    let bound = pair::agent(server, Some("web")).await;
+    for tool in &all {
+        let name = tool["name"].as_str().unwrap();
+        let call = async |on: &Target| {
+            let arguments = with_project(tool, row(name, on).0, on);
+            let answer = bound
+                .request("tools/call", json!({ "name": name, "arguments": arguments }))
+                .await;
+            is_clean(&format!("{name} {arguments}"), &answer);
+            answer
         };
-        for prompt in listed["prompts"].as_array().unwrap() {
-            let name = prompt["name"].as_str().unwrap();
-            let names: Vec<&str> = prompt["arguments"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-            for (on, is_own) in [(&own, true)].into_iter().chain(others.iter().map(|one| (one, false))) {
-                let arguments: Value = names.iter().map(|name| ((*name).to_owned(), json!(value(name, on)))).collect::<serde_json::Map<_, _>>().into();
-                let answer = bound.request("prompts/get", json!({ "name": name, "arguments": arguments })).await;
-                is_clean(&format!("{name} {arguments}"), &answer);
-                assert_eq!(is_refused(&answer), !is_own, "{name} {arguments}: {answer}");
+        let scope = row(name, &own[0]).1;
+        for (at, other) in others.iter().enumerate() {
+            let answer = call(other).await;
+            let names_it = match scope {
+                Scope::Items | Scope::Hopeless | Scope::Installation => true,
+                Scope::Project => other.project.is_some() && takes_project(tool),
+                Scope::Everybody => false,
+            };
+            assert!(
+                is_refused(&answer) || !names_it,
+                "{name} of another project ({at}): {answer}"
+            );
+        }
+        if name.ends_with("_relationship") && name != "create_relationship" {
+            assert!(
+                is_refused(&call(&across).await),
+                "{name} on a link into another project"
+            );
+        }
+        for own in &own {
+            let answer = call(own).await;
+            let works = matches!(scope, Scope::Items | Scope::Project | Scope::Everybody);
+            // Done once, a deletion cannot be done again.
+            let again = own.project.is_some() && !tool["annotations"]["readOnlyHint"].as_bool().unwrap();
+            assert!(again || is_refused(&answer) != works, "{name} {own:?}: {answer}");
+        }
+    }
+    assert_eq!(
+        state(server, "default").await,
+        before,
+        "nothing of the other project was touched"
+    );
+}
+
+async fn no_address_shows_or_tells_of_another_project(server: &mut Server) {
+    pair::seed(server).await;
+    let bound = pair::agent(server, Some("web")).await;
+    let own = [
+        Target::bare(server, "web", false).await,
+        Target::bare(server, "web", true).await,
+        Target::qualified(server, "web").await,
+    ];
+    let others = [
+        Target::bare(server, "default", true).await,
+        Target::qualified(server, "default").await,
+        Target::by_uuid(server, "default").await,
+    ];
+    let all = addresses(&pair::agent(server, None).await).await;
+    let listed = bound.ask("resources/list", json!({})).await;
+    is_clean("resources/list", &listed);
+    for template in &all {
+        for (target, is_own) in own
+            .iter()
+            .map(|one| (one, true))
+            .chain(others.iter().map(|one| (one, false)))
+        {
+            let (uri, of_items) = filled(template, target);
+            let names_it = !is_own && of_items && uri != filled(template, &own[0]).0;
+            for method in ["resources/read", "resources/get", "resources/subscribe"] {
+                let answer = bound.request(method, json!({ "uri": uri })).await;
+                is_clean(&format!("{method} {uri}"), &answer);
+                assert_eq!(is_refused(&answer), names_it, "{method} {uri}: {answer}");
             }
-            for argument in &names {
-                for typed in ["", "TOP", "EP", "REQ-0", "default/"] {
-                    for project in [None, Some("web"), Some("default")] {
-                        let mut params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": { "name": argument, "value": typed } });
-                        if let Some(project) = project {
-                            params["context"] = json!({ "arguments": { "project": project } });
-                        }
-                        let answer = bound.request("completion/complete", params).await;
-                        is_clean(&format!("{name}.{argument}"), &answer);
-                        assert!(!answer["result"].to_string().contains("default"), "{name}.{argument}: {answer}");
+        }
+    }
+    // What is not there and what may not be seen are refused in the same words.
+    let hidden = pair::uuid(server, "default", "epics/EP-001").await;
+    let nothing = "01890000-0000-7000-8000-000000000000";
+    for method in ["resources/read", "resources/subscribe"] {
+        let refused = async |id: &str| {
+            bound
+                .refused(method, json!({ "uri": format!("epic://{id}") }))
+                .await
+                .to_string()
+                .replace(id, "ID")
+        };
+        assert_eq!(refused(&hidden).await, refused(nothing).await, "{method}");
+    }
+    let token = pair::token_for(server, "web", &["read"]).await;
+    for uri in [
+        format!("epic://{hidden}"),
+        "epic://default/EP-001".to_owned(),
+        "requirements://epics?project=default".to_owned(),
+    ] {
+        let wish = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+        let refused = stateless(server, &token, "subscriptions/listen", wish).await;
+        assert!(refused.get("error").is_some(), "{uri}: {refused}");
+        is_clean(&uri, &refused);
+    }
+}
+
+async fn no_prompt_and_no_completion_tells_of_another_project(server: &mut Server) {
+    pair::seed(server).await;
+    let bound = pair::agent(server, Some("web")).await;
+    let (own, others) = (
+        Target::bare(server, "web", false).await,
+        [
+            Target::bare(server, "default", true).await,
+            Target::qualified(server, "default").await,
+            Target::by_uuid(server, "default").await,
+        ],
+    );
+    let listed = bound.ask("prompts/list", json!({})).await;
+    is_clean("prompts/list", &listed);
+    let value = |argument: &str, on: &Target| match argument {
+        "epic_id" => on.id("EP-001"),
+        "user_story_id" => on.id("US-001"),
+        "requirement_id" => on.id("REQ-001"),
+        "project" => on.project.clone().unwrap_or_else(|| "web".to_owned()),
+        "need" | "role" | "focus" => "safety".to_owned(),
+        "max_stories" => "3".to_owned(),
+        other => panic!("the argument {other} has no row"),
+    };
+    for prompt in listed["prompts"].as_array().unwrap() {
+        let name = prompt["name"].as_str().unwrap();
+        let names: Vec<&str> = prompt["arguments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["name"].as_str().unwrap())
+            .collect();
+        for (on, is_own) in [(&own, true)]
+            .into_iter()
+            .chain(others.iter().map(|one| (one, false)))
+        {
+            let arguments: Value = names
+                .iter()
+                .map(|name| ((*name).to_owned(), json!(value(name, on))))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
+            let answer = bound
+                .request("prompts/get", json!({ "name": name, "arguments": arguments }))
+                .await;
+            is_clean(&format!("{name} {arguments}"), &answer);
+            assert_eq!(is_refused(&answer), !is_own, "{name} {arguments}: {answer}");
+        }
+        for argument in &names {
+            for typed in ["", "TOP", "EP", "REQ-0", "default/"] {
+                for project in [None, Some("web"), Some("default")] {
+                    let mut params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": { "name": argument, "value": typed } });
+                    if let Some(project) = project {
+                        params["context"] = json!({ "arguments": { "project": project } });
                     }
+                    let answer = bound.request("completion/complete", params).await;
+                    is_clean(&format!("{name}.{argument}"), &answer);
+                    assert!(
+                        !answer["result"].to_string().contains("default"),
+                        "{name}.{argument}: {answer}"
+                    );
                 }
             }
         }
-        for template in addresses(&bound).await.iter().filter(|one| one.contains('{')) {
-            for variable in template.split('{').skip(1).map(|part| part.split('}').next().unwrap()) {
-                let params = json!({ "ref": { "type": "ref/resource", "uri": template }, "argument": { "name": variable, "value": "" } });
-                is_clean(template, &bound.request("completion/complete", params).await);
-            }
+    }
+    for template in addresses(&bound).await.iter().filter(|one| one.contains('{')) {
+        for variable in template
+            .split('{')
+            .skip(1)
+            .map(|part| part.split('}').next().unwrap())
+        {
+            let params = json!({ "ref": { "type": "ref/resource", "uri": template }, "argument": { "name": variable, "value": "" } });
+            is_clean(template, &bound.request("completion/complete", params).await);
         }
     }
+}
 
-    /// The methods of the protocol and those beside it, each with what could make it speak of the other project.
-    async fn no_method_tells_of_another_project(server) {
-        pair::seed(server).await;
-        let bound = pair::agent(server, Some("web")).await;
-        let token = pair::token_for(server, "web", &["admin"]).await;
-        let before = state(server, "default").await;
-        let source = include_str!("../../../../mcp-protocol/src/method.rs");
-        let table = source.split("fn named").nth(1).unwrap().split("_ => return None").next().unwrap();
-        let mut methods: Vec<String> = table.split('"').skip(1).step_by(2).map(str::to_owned).collect();
-        assert!(methods.len() > 20 && methods.iter().any(|one| one == "tools/call"), "{methods:?}");
-        let declared = bound.hello["result"]["capabilities"]["experimental"].as_object().unwrap();
-        for family in declared.keys() {
-            match family.as_str() {
-                "roots" => methods.extend(["roots/list", "roots/add", "roots/remove"].map(str::to_owned)),
-                // Offered by the method of the protocol with other parameters.
-                "completion/text" => {}
-                one if one.contains('/') => methods.push(one.to_owned()),
-                other => panic!("the family {other} has no row"),
-            }
+/// The methods of the protocol and those beside it, each with what could make it speak of the other project.
+async fn no_method_tells_of_another_project(server: &mut Server) {
+    pair::seed(server).await;
+    let bound = pair::agent(server, Some("web")).await;
+    let token = pair::token_for(server, "web", &["admin"]).await;
+    let before = state(server, "default").await;
+    let source = include_str!("../../../../mcp-protocol/src/method.rs");
+    let table = source
+        .split("fn named")
+        .nth(1)
+        .unwrap()
+        .split("_ => return None")
+        .next()
+        .unwrap();
+    let mut methods: Vec<String> = table.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    assert!(
+        methods.len() > 20 && methods.iter().any(|one| one == "tools/call"),
+        "{methods:?}"
+    );
+    let declared = bound.hello["result"]["capabilities"]["experimental"]
+        .as_object()
+        .unwrap();
+    for family in declared.keys() {
+        match family.as_str() {
+            "roots" => methods.extend(["roots/list", "roots/add", "roots/remove"].map(str::to_owned)),
+            // Offered by the method of the protocol with other parameters.
+            "completion/text" => {}
+            one if one.contains('/') => methods.push(one.to_owned()),
+            other => panic!("the family {other} has no row"),
         }
-        let hidden = pair::uuid(server, "default", "requirements/REQ-001").await;
-        for method in &methods {
-            let read = |id: &str| json!({ "tool": "get_item", "arguments": { "id": id } });
-            let cases = match method.as_str() {
-                // Walked through elsewhere, or they end what is tested here.
-                "tools/call" | "resources/read" | "resources/get" | "resources/subscribe" | "prompts/get" | "completion/complete" => vec![],
-                "shutdown" | "subscriptions/listen" => vec![],
-                "initialize" | "server/discover" | "ping" | "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" | "tasks/list" => vec![json!({})],
-                "requests/cancel" | "cancellation/cancel_request" => vec![json!({ "requestId": "none" })],
-                "resources/unsubscribe" => vec![json!({ "uri": format!("requirement://{hidden}") })],
-                "logging/setLevel" => vec![json!({ "level": "debug" })],
-                "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => vec![json!({ "taskId": "none" })],
-                "prompts/create" => vec![json!({ "name": "mine", "template": "x" })],
-                "roots/list" | "roots/add" | "roots/remove" => vec![json!({ "uri": "file:///" })],
-                "elicitation/request" => vec![json!({ "prompt": "?", "schema": { "type": "string" } })],
-                "sampling/request" => vec![json!({})],
-                "batch/execute" => vec![
-                    json!({ "operations": [read("REQ-001"), read(&hidden)] }),
-                    json!({ "operations": [read("default/REQ-001")] }),
-                    json!({ "operations": [{ "tool": "list_relationships", "arguments": { "id": "REQ-001" } }] }),
-                    json!({ "operations": [{ "tool": "create_epic", "arguments": { "title": "x", "project": "default" } }] }),
-                    json!({ "operations": [{ "tool": "create_epic", "arguments": { "title": "x" }, "ref": "e" }, { "tool": "update_requirement", "arguments": { "requirement_id": hidden, "priority": 1 } }] }),
-                ],
-                other => panic!("the method {other} has no row: say what could make it speak of another project"),
-            };
-            for params in cases {
-                is_clean(method, &bound.request(method, params.clone()).await);
-                is_clean(method, &stateless(server, &token, method, params).await);
-            }
-        }
-        // A text is completed from texts of one project.
-        for text in ["TOPSECRET requi", "TOP"] {
-            let answer = bound.request("completion/complete", json!({ "text": text, "project": "default" })).await;
-            assert!(is_refused(&answer), "{answer}");
-            let answer = bound.request("completion/complete", json!({ "text": text })).await;
-            assert!(!answer["result"].to_string().replace(text, "").contains("SECRET"), "{answer}");
-        }
-        assert_eq!(state(server, "default").await, before, "nothing of the other project was touched");
     }
+    let hidden = pair::uuid(server, "default", "requirements/REQ-001").await;
+    for method in &methods {
+        let read = |id: &str| json!({ "tool": "get_item", "arguments": { "id": id } });
+        let cases = match method.as_str() {
+            // Walked through elsewhere, or they end what is tested here.
+            "tools/call"
+            | "resources/read"
+            | "resources/get"
+            | "resources/subscribe"
+            | "prompts/get"
+            | "completion/complete" => vec![],
+            "shutdown" | "subscriptions/listen" => vec![],
+            "initialize"
+            | "server/discover"
+            | "ping"
+            | "tools/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "prompts/list"
+            | "tasks/list" => vec![json!({})],
+            "requests/cancel" | "cancellation/cancel_request" => vec![json!({ "requestId": "none" })],
+            "resources/unsubscribe" => vec![json!({ "uri": format!("requirement://{hidden}") })],
+            "logging/setLevel" => vec![json!({ "level": "debug" })],
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
+                vec![json!({ "taskId": "none" })]
+            }
+            "prompts/create" => vec![json!({ "name": "mine", "template": "x" })],
+            "roots/list" | "roots/add" | "roots/remove" => vec![json!({ "uri": "file:///" })],
+            "elicitation/request" => vec![json!({ "prompt": "?", "schema": { "type": "string" } })],
+            "sampling/request" => vec![json!({})],
+            "batch/execute" => vec![
+                json!({ "operations": [read("REQ-001"), read(&hidden)] }),
+                json!({ "operations": [read("default/REQ-001")] }),
+                json!({ "operations": [{ "tool": "list_relationships", "arguments": { "id": "REQ-001" } }] }),
+                json!({ "operations": [{ "tool": "create_epic", "arguments": { "title": "x", "project": "default" } }] }),
+                json!({ "operations": [{ "tool": "create_epic", "arguments": { "title": "x" }, "ref": "e" }, { "tool": "update_requirement", "arguments": { "requirement_id": hidden, "priority": 1 } }] }),
+            ],
+            other => panic!("the method {other} has no row: say what could make it speak of another project"),
+        };
+        for params in cases {
+            is_clean(method, &bound.request(method, params.clone()).await);
+            is_clean(method, &stateless(server, &token, method, params).await);
+        }
+    }
+    // A text is completed from texts of one project.
+    for text in ["TOPSECRET requi", "TOP"] {
+        let answer = bound
+            .request(
+                "completion/complete",
+                json!({ "text": text, "project": "default" }),
+            )
+            .await;
+        assert!(is_refused(&answer), "{answer}");
+        let answer = bound
+            .request("completion/complete", json!({ "text": text }))
+            .await;
+        assert!(
+            !answer["result"].to_string().replace(text, "").contains("SECRET"),
+            "{answer}"
+        );
+    }
+    assert_eq!(
+        state(server, "default").await,
+        before,
+        "nothing of the other project was touched"
+    );
+}
 
-    //= specs/spexus-mcp.md#changes
-    //= type=test
-    //# What the caller cannot see MUST be refused like what is not there, and MUST NOT be told of.
-    //= specs/spexus-mcp.md#changes
-    //= type=test
-    //# News MUST be matched by item and project, so that equal references of two projects are never taken for each other.
-    async fn equal_numbers_of_two_projects_give_no_false_news(server) {
-        pair::seed(server).await;
-        let bound = pair::agent(server, Some("web")).await;
-        let mut notices = bound.listen().await;
-        let wishes = ["epic://EP-001", "epic://EP-001/hierarchy", "epic://EP-001/history", "requirements://epics", "requirements://search?query=x", "requirement://REQ-001/comments"];
-        for uri in wishes {
-            bound.ask("resources/subscribe", json!({ "uri": uri })).await;
-        }
-        let token = pair::token_for(server, "web", &["read"]).await;
-        let mut listener = Notices::listening(server, &token, &wishes).await;
-        let free = pair::agent(server, None).await;
-        let mut everything = free.listen().await;
-        free.ask("resources/subscribe", json!({ "uri": "epic://web/EP-001" })).await;
-        // The other project is busy; then one thing happens here.
-        server.patch("/api/v1/epics/EP-001?project=default", json!({ "title": format!("{SECRET} changed") })).await.ok();
-        server.post("/api/v1/epics", json!({ "title": SECRET, "project": "default" })).await.created();
-        server.post("/api/v1/requirements/REQ-001/comments?project=default", json!({ "content": SECRET })).await.created();
-        server.patch("/api/v1/epics/EP-001?project=web", json!({ "title": format!("{WEB} changed") })).await.ok();
-        server.post("/api/v1/requirements/REQ-001/comments?project=web", json!({ "content": WEB })).await.created();
-        for notices in [&mut notices, &mut listener] {
-            let heard = notices.until("requirement://REQ-001/comments").await;
-            let uri = |params: &Value| params["uri"].as_str().map(str::to_owned);
-            let mut uris: Vec<String> = heard.iter().filter_map(|one| uri(&one["params"])).collect();
-            // Lists and searches may be told of after single items.
-            while uris.len() < wishes.len() {
-                uris.extend(uri(&notices.next(UPDATED).await.unwrap()));
-            }
-            let mut wanted = wishes.to_vec();
-            wanted.sort_unstable();
-            uris.sort_unstable();
-            assert_eq!(uris, wanted, "each once, for the change that was made here: {heard:?}");
-            let lists = heard.iter().filter(|one| one["method"] == "notifications/resources/list_changed").count();
-            assert_eq!(lists, 0, "no item came or went here: {heard:?}");
-            heard.iter().for_each(|one| is_clean("a notification", one));
-        }
-        assert_eq!(everything.next(UPDATED).await.unwrap()["uri"], "epic://web/EP-001");
-        server.post("/api/v1/epics", json!({ "title": WEB, "project": "web" })).await.created();
-        assert!(notices.next("notifications/resources/list_changed").await.is_some());
+//= specs/spexus-mcp.md#changes
+//= type=test
+//# What the caller cannot see MUST be refused like what is not there, and MUST NOT be told of.
+//= specs/spexus-mcp.md#changes
+//= type=test
+//# News MUST be matched by item and project, so that equal references of two projects are never taken for each other.
+async fn equal_numbers_of_two_projects_give_no_false_news(server: &mut Server) {
+    pair::seed(server).await;
+    let bound = pair::agent(server, Some("web")).await;
+    let mut notices = bound.listen().await;
+    let wishes = [
+        "epic://EP-001",
+        "epic://EP-001/hierarchy",
+        "epic://EP-001/history",
+        "requirements://epics",
+        "requirements://search?query=x",
+        "requirement://REQ-001/comments",
+    ];
+    for uri in wishes {
+        bound.ask("resources/subscribe", json!({ "uri": uri })).await;
     }
+    let token = pair::token_for(server, "web", &["read"]).await;
+    let mut listener = Notices::listening(server, &token, &wishes).await;
+    let free = pair::agent(server, None).await;
+    let mut everything = free.listen().await;
+    free.ask("resources/subscribe", json!({ "uri": "epic://web/EP-001" }))
+        .await;
+    // The other project is busy; then one thing happens here.
+    server
+        .patch(
+            "/api/v1/epics/EP-001?project=default",
+            json!({ "title": format!("{SECRET} changed") }),
+        )
+        .await
+        .ok();
+    server
+        .post("/api/v1/epics", json!({ "title": SECRET, "project": "default" }))
+        .await
+        .created();
+    server
+        .post(
+            "/api/v1/requirements/REQ-001/comments?project=default",
+            json!({ "content": SECRET }),
+        )
+        .await
+        .created();
+    server
+        .patch(
+            "/api/v1/epics/EP-001?project=web",
+            json!({ "title": format!("{WEB} changed") }),
+        )
+        .await
+        .ok();
+    server
+        .post(
+            "/api/v1/requirements/REQ-001/comments?project=web",
+            json!({ "content": WEB }),
+        )
+        .await
+        .created();
+    for notices in [&mut notices, &mut listener] {
+        let heard = notices.until("requirement://REQ-001/comments").await;
+        let uris: Vec<&str> = heard
+            .iter()
+            .filter_map(|one| one["params"]["uri"].as_str())
+            .collect();
+        let mut wanted = wishes.to_vec();
+        wanted.sort_unstable();
+        let mut uris = uris;
+        uris.sort_unstable();
+        assert_eq!(
+            uris, wanted,
+            "each once, for the change that was made here: {heard:?}"
+        );
+        let lists = heard
+            .iter()
+            .filter(|one| one["method"] == "notifications/resources/list_changed")
+            .count();
+        assert_eq!(lists, 0, "no item came or went here: {heard:?}");
+        heard.iter().for_each(|one| is_clean("a notification", one));
+    }
+    assert_eq!(
+        everything.next(UPDATED).await.unwrap()["uri"],
+        "epic://web/EP-001"
+    );
+    server
+        .post("/api/v1/epics", json!({ "title": WEB, "project": "web" }))
+        .await
+        .created();
+    assert!(
+        notices
+            .next("notifications/resources/list_changed")
+            .await
+            .is_some()
+    );
+}
 
-    /// A session that goes on at another node hears there what it would have heard here.
-    async fn a_session_at_another_node_hears_of_its_own_project_alone(server) {
-        pair::seed(server).await;
-        let two = Server::second_node(server, HttpOptions::default()).await;
-        let bound = pair::agent(server, Some("web")).await;
-        bound.ask("resources/subscribe", json!({ "uri": "epic://EP-001" })).await;
-        bound.ask("resources/subscribe", json!({ "uri": "requirement://REQ-001" })).await;
-        let mut there = bound.at(&two).listen().await;
-        server.patch("/api/v1/epics/EP-001?project=default", json!({ "title": format!("{SECRET} changed") })).await.ok();
-        server.post("/api/v1/epics", json!({ "title": SECRET, "project": "default" })).await.created();
-        server.patch("/api/v1/requirements/REQ-001?project=web", json!({ "title": format!("{WEB} changed") })).await.ok();
-        let heard = there.until("requirement://REQ-001").await;
-        assert_eq!(heard.len(), 1, "{heard:?}");
-        drop(there);
-        two.stop().await;
-    }
+/// A session that goes on at another node hears there what it would have heard here.
+async fn a_session_at_another_node_hears_of_its_own_project_alone(server: &mut Server) {
+    pair::seed(server).await;
+    let two = Server::second_node(server, HttpOptions::default()).await;
+    let bound = pair::agent(server, Some("web")).await;
+    bound
+        .ask("resources/subscribe", json!({ "uri": "epic://EP-001" }))
+        .await;
+    bound
+        .ask("resources/subscribe", json!({ "uri": "requirement://REQ-001" }))
+        .await;
+    let mut there = bound.at(&two).listen().await;
+    server
+        .patch(
+            "/api/v1/epics/EP-001?project=default",
+            json!({ "title": format!("{SECRET} changed") }),
+        )
+        .await
+        .ok();
+    server
+        .post("/api/v1/epics", json!({ "title": SECRET, "project": "default" }))
+        .await
+        .created();
+    server
+        .patch(
+            "/api/v1/requirements/REQ-001?project=web",
+            json!({ "title": format!("{WEB} changed") }),
+        )
+        .await
+        .ok();
+    let heard = there.until("requirement://REQ-001").await;
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    drop(there);
+    two.stop().await;
 }
 
 //= specs/spexus-mcp.md#rights
@@ -380,9 +561,11 @@ async fn files_of_the_installation_are_for_bound_tokens_only_where_the_operator_
     for shares in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("plan.md"), SECRET).unwrap();
-        let mut options = HttpOptions::default();
-        options.mcp.roots = vec![folder.path().to_owned()];
-        options.mcp.share_with_bound_tokens = shares;
+        let options = McpOptions {
+            roots: vec![folder.path().to_owned()],
+            share_with_bound_tokens: shares,
+            ..McpOptions::default()
+        };
         let server = Server::with(options).await;
         pair::seed(&server).await;
         let root = pair::agent(&server, None)

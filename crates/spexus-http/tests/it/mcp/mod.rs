@@ -15,10 +15,8 @@ mod measures;
 mod noted;
 mod pair;
 mod projects;
-mod prompts;
 mod quiet;
 mod refusals;
-mod resources;
 mod roots;
 mod routing;
 mod rows;
@@ -27,7 +25,5 @@ mod sdk_roots;
 mod search;
 mod sessions;
 mod subscriptions;
-mod tools;
-mod toolsets;
 
 pub(crate) use client::{Agent, hello};

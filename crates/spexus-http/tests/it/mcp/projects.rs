@@ -13,160 +13,283 @@ async fn changes(server: &Server, project: &str) -> usize {
     found["data"].as_array().or(found.as_array()).unwrap().len()
 }
 
-on_both! {
-    //= specs/spexus-mcp.md#tools
-    //= type=test
-    //# A `project` that a tool takes MUST be the only one it reads or changes.
-    //= specs/spexus-mcp.md#tools
-    //= type=test
-    //# An argument that is accepted MUST be used, and a value that means nothing MUST be refused with what is allowed.
-    async fn a_project_that_is_named_is_the_only_one_touched(server) {
-        pair::seed(server).await;
-        let agent = pair::agent(server, None).await;
-        let before = changes(server, "default").await;
-        let listed = agent.ask("tools/list", json!({})).await;
-        let web = Target::bare(server, "web", true).await;
-        let mut walked = 0;
-        for tool in &in_order(listed["tools"].as_array().unwrap()) {
-            let name = tool["name"].as_str().unwrap();
-            let (arguments, scope) = row(name, &web);
-            let mut odd = arguments.clone();
-            odd["no_such_argument"] = json!(1);
-            let refused = agent.request("tools/call", json!({ "name": name, "arguments": odd })).await;
-            assert!(refused.to_string().contains("no_such_argument") && refused["result"]["isError"] == true, "{name}: {refused}");
-            if !takes_project(tool) || scope == Scope::Hopeless {
-                continue;
-            }
-            walked += 1;
-            let mut nowhere = arguments.clone();
-            nowhere["project"] = json!("nowhere");
-            let refused = agent.request("tools/call", json!({ "name": name, "arguments": nowhere })).await;
-            assert!(refused["result"]["isError"] == true || refused.get("error").is_some(), "{name}: {refused}");
-            let answer = agent.request("tools/call", json!({ "name": name, "arguments": with_project(tool, arguments, &web) })).await;
-            assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
-            // The link that leads over there is shown by its ends' names, nothing else is.
-            assert!(name == "preview_deletion" || !answer.to_string().contains(SECRET), "{name}: {answer}");
+on_both![
+    a_project_that_is_named_is_the_only_one_touched,
+    a_prompt_is_about_the_project_it_was_given,
+    what_was_left_out_leaves_no_hole,
+    an_address_means_its_own_project,
+    completion_stays_in_the_project_that_is_filled_in,
+    a_value_that_means_nothing_is_refused_by_its_name,
+];
+
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# A `project` that a tool takes MUST be the only one it reads or changes.
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# An argument that is accepted MUST be used, and a value that means nothing MUST be refused with what is allowed.
+async fn a_project_that_is_named_is_the_only_one_touched(server: &mut Server) {
+    pair::seed(server).await;
+    let agent = pair::agent(server, None).await;
+    let before = changes(server, "default").await;
+    let listed = agent.ask("tools/list", json!({})).await;
+    let web = Target::bare(server, "web", true).await;
+    let mut walked = 0;
+    for tool in &in_order(listed["tools"].as_array().unwrap()) {
+        let name = tool["name"].as_str().unwrap();
+        let (arguments, scope) = row(name, &web);
+        let mut odd = arguments.clone();
+        odd["no_such_argument"] = json!(1);
+        let refused = agent
+            .request("tools/call", json!({ "name": name, "arguments": odd }))
+            .await;
+        assert!(
+            refused.to_string().contains("no_such_argument") && refused["result"]["isError"] == true,
+            "{name}: {refused}"
+        );
+        if !takes_project(tool) || scope == Scope::Hopeless {
+            continue;
         }
-        assert!(walked > 35, "{walked} tools take a project");
-        assert_eq!(changes(server, "default").await, before, "nothing happened in the other project");
+        walked += 1;
+        let mut nowhere = arguments.clone();
+        nowhere["project"] = json!("nowhere");
+        let refused = agent
+            .request("tools/call", json!({ "name": name, "arguments": nowhere }))
+            .await;
+        assert!(
+            refused["result"]["isError"] == true || refused.get("error").is_some(),
+            "{name}: {refused}"
+        );
+        let answer = agent
+            .request(
+                "tools/call",
+                json!({ "name": name, "arguments": with_project(tool, arguments, &web) }),
+            )
+            .await;
+        assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
+        // The link that leads over there is shown by its ends' names, nothing else is.
+        assert!(
+            name == "preview_deletion" || !answer.to_string().contains(SECRET),
+            "{name}: {answer}"
+        );
     }
+    assert!(walked > 35, "{walked} tools take a project");
+    assert_eq!(
+        changes(server, "default").await,
+        before,
+        "nothing happened in the other project"
+    );
+}
 
-    //= specs/spexus-mcp.md#prompts
-    //= type=test
-    //# Every prompt about an item MUST take the project the item is of, and MUST refuse an argument it does not know.
-    //= specs/mcp-server.md#prompts
-    //= type=test
-    //# An argument a prompt does not have MUST be refused, not ignored.
-    async fn a_prompt_is_about_the_project_it_was_given(server) {
-        pair::seed(server).await;
-        let agent = pair::agent(server, None).await;
-        let get = async |arguments: Value| agent.request("prompts/get", json!({ "name": "analyze_requirement_quality", "arguments": arguments })).await;
-        let web = get(json!({ "requirement_id": "REQ-001", "project": "web" })).await;
-        assert!(web.to_string().contains(&format!("{WEB} requirement")), "{web}");
-        let uri = web["result"]["messages"][1]["content"]["resource"]["uri"].as_str().unwrap();
-        assert_eq!(agent.read(uri).await["title"], format!("{WEB} requirement"), "{uri}");
-        let other = get(json!({ "requirement_id": "REQ-001", "project": "default" })).await;
-        assert!(other.to_string().contains(&format!("{SECRET} requirement")), "{other}");
-        let unclear = get(json!({ "requirement_id": "REQ-001" })).await;
-        assert!(unclear["error"].to_string().contains("web/REQ-001") && unclear["error"].to_string().contains("default/REQ-001"), "{unclear}");
-        let odd = get(json!({ "requirement_id": "web/REQ-001", "colour": "red" })).await;
-        assert_eq!(odd["error"]["data"]["fields"][0]["field"], "colour", "{odd}");
+//= specs/spexus-mcp.md#prompts
+//= type=test
+//# Every prompt about an item MUST take the project the item is of, and MUST refuse an argument it does not know.
+//= specs/mcp-server.md#prompts
+//= type=test
+//# An argument a prompt does not have MUST be refused, not ignored.
+async fn a_prompt_is_about_the_project_it_was_given(server: &mut Server) {
+    pair::seed(server).await;
+    let agent = pair::agent(server, None).await;
+    let get = async |arguments: Value| {
+        agent
+            .request(
+                "prompts/get",
+                json!({ "name": "analyze_requirement_quality", "arguments": arguments }),
+            )
+            .await
+    };
+    let web = get(json!({ "requirement_id": "REQ-001", "project": "web" })).await;
+    assert!(web.to_string().contains(&format!("{WEB} requirement")), "{web}");
+    let uri = web["result"]["messages"][1]["content"]["resource"]["uri"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        agent.read(uri).await["title"],
+        format!("{WEB} requirement"),
+        "{uri}"
+    );
+    let other = get(json!({ "requirement_id": "REQ-001", "project": "default" })).await;
+    assert!(
+        other.to_string().contains(&format!("{SECRET} requirement")),
+        "{other}"
+    );
+    let unclear = get(json!({ "requirement_id": "REQ-001" })).await;
+    assert!(
+        unclear["error"].to_string().contains("web/REQ-001")
+            && unclear["error"].to_string().contains("default/REQ-001"),
+        "{unclear}"
+    );
+    let odd = get(json!({ "requirement_id": "web/REQ-001", "colour": "red" })).await;
+    assert_eq!(odd["error"]["data"]["fields"][0]["field"], "colour", "{odd}");
+}
+
+//= specs/spexus-mcp.md#prompts
+//= type=test
+//# A prompt MUST say nothing of an optional argument that was left out.
+async fn what_was_left_out_leaves_no_hole(server: &mut Server) {
+    server.seed().await;
+    let agent = pair::agent(server, None).await;
+    let get = async |name: &str, arguments: Value| {
+        let got = agent
+            .ask("prompts/get", json!({ "name": name, "arguments": arguments }))
+            .await;
+        got["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
+    };
+    for (name, arguments, optional, sentence) in [
+        (
+            "decompose_epic",
+            json!({ "epic_id": "EP-001" }),
+            "max_stories",
+            "at most this many: 7.",
+        ),
+        (
+            "generate_user_story",
+            json!({ "epic_id": "EP-001", "need": "rest" }),
+            "role",
+            "It is needed by: 7.",
+        ),
+        (
+            "suggest_acceptance_criteria",
+            json!({ "user_story_id": "US-001" }),
+            "focus",
+            "Pay most attention to: 7.",
+        ),
+    ] {
+        let without = get(name, arguments.clone()).await;
+        assert!(
+            !without.contains(": .") && !without.contains('{') && !without.contains(&sentence[..12]),
+            "{without}"
+        );
+        let mut with = arguments;
+        with[optional] = json!("7");
+        assert!(get(name, with).await.contains(sentence), "{name}");
     }
+}
 
-    //= specs/spexus-mcp.md#prompts
-    //= type=test
-    //# A prompt MUST say nothing of an optional argument that was left out.
-    async fn what_was_left_out_leaves_no_hole(server) {
-        server.seed().await;
-        let agent = pair::agent(server, None).await;
-        let get = async |name: &str, arguments: Value| {
-            let got = agent.ask("prompts/get", json!({ "name": name, "arguments": arguments })).await;
-            got["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
+async fn an_address_means_its_own_project(server: &mut Server) {
+    pair::seed(server).await;
+    let agent = pair::agent(server, None).await;
+    for uri in [
+        "requirement://web/REQ-001",
+        "requirement://REQ-001?project=web",
+        "requirement://web/REQ-001?project=web",
+    ] {
+        assert_eq!(
+            agent.read(uri).await["title"],
+            format!("{WEB} requirement"),
+            "{uri}"
+        );
+    }
+    for part in ["hierarchy", "user-stories", "comments", "history"] {
+        let (scheme, reference) = if part == "comments" {
+            ("requirement", "REQ-001")
+        } else {
+            ("epic", "EP-001")
         };
-        for (name, arguments, optional, sentence) in [
-            ("decompose_epic", json!({ "epic_id": "EP-001" }), "max_stories", "at most this many: 7."),
-            ("generate_user_story", json!({ "epic_id": "EP-001", "need": "rest" }), "role", "It is needed by: 7."),
-            ("suggest_acceptance_criteria", json!({ "user_story_id": "US-001" }), "focus", "Pay most attention to: 7."),
-        ] {
-            let without = get(name, arguments.clone()).await;
-            assert!(!without.contains(": .") && !without.contains('{') && !without.contains(&sentence[..12]), "{without}");
-            let mut with = arguments;
-            with[optional] = json!("7");
-            assert!(get(name, with).await.contains(sentence), "{name}");
+        let uri = format!("{scheme}://web/{reference}/{part}");
+        assert!(!agent.read(&uri).await.to_string().contains(SECRET), "{uri}");
+    }
+    let unclear = agent
+        .refused("resources/read", json!({ "uri": "requirement://REQ-001" }))
+        .await;
+    assert!(
+        unclear.to_string().contains("web/REQ-001") && unclear.to_string().contains("default/REQ-001"),
+        "{unclear}"
+    );
+    let unclear = agent
+        .refused("resources/subscribe", json!({ "uri": "requirement://REQ-001" }))
+        .await;
+    assert!(unclear.to_string().contains("web/REQ-001"), "{unclear}");
+    for (uri, word) in [
+        ("requirement://web/REQ-001?project=default", "project"),
+        ("requirement://web/REQ-001?colour=red", "colour"),
+        ("requirements://types?project=web", "project"),
+    ] {
+        let refused = agent.refused("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(refused["data"]["fields"][0]["field"], word, "{refused}");
+    }
+    // What is listed can be read.
+    let mut listed = agent.ask("resources/list", json!({})).await;
+    while let Some(cursor) = listed.get("nextCursor").cloned() {
+        listed = agent.ask("resources/list", json!({ "cursor": cursor })).await;
+        for one in listed["resources"].as_array().unwrap() {
+            agent.read(one["uri"].as_str().unwrap()).await;
         }
     }
+}
 
-    async fn an_address_means_its_own_project(server) {
-        pair::seed(server).await;
-        let agent = pair::agent(server, None).await;
-        for uri in ["requirement://web/REQ-001", "requirement://REQ-001?project=web", "requirement://web/REQ-001?project=web"] {
-            assert_eq!(agent.read(uri).await["title"], format!("{WEB} requirement"), "{uri}");
-        }
-        for part in ["hierarchy", "user-stories", "comments", "history"] {
-            let (scheme, reference) = if part == "comments" { ("requirement", "REQ-001") } else { ("epic", "EP-001") };
-            let uri = format!("{scheme}://web/{reference}/{part}");
-            assert!(!agent.read(&uri).await.to_string().contains(SECRET), "{uri}");
-        }
-        let unclear = agent.refused("resources/read", json!({ "uri": "requirement://REQ-001" })).await;
-        assert!(unclear.to_string().contains("web/REQ-001") && unclear.to_string().contains("default/REQ-001"), "{unclear}");
-        let unclear = agent.refused("resources/subscribe", json!({ "uri": "requirement://REQ-001" })).await;
-        assert!(unclear.to_string().contains("web/REQ-001"), "{unclear}");
-        for (uri, word) in [("requirement://web/REQ-001?project=default", "project"), ("requirement://web/REQ-001?colour=red", "colour"), ("requirements://types?project=web", "project")] {
-            let refused = agent.refused("resources/read", json!({ "uri": uri })).await;
-            assert_eq!(refused["data"]["fields"][0]["field"], word, "{refused}");
-        }
-        // What is listed can be read.
-        let mut listed = agent.ask("resources/list", json!({})).await;
-        while let Some(cursor) = listed.get("nextCursor").cloned() {
-            listed = agent.ask("resources/list", json!({ "cursor": cursor })).await;
-            for one in listed["resources"].as_array().unwrap() {
-                agent.read(one["uri"].as_str().unwrap()).await;
-            }
-        }
-    }
+//= specs/spexus-mcp.md#completion
+//= type=test
+//# An id MUST be completed from the project that is filled in already, and with its project where it may mean several.
+async fn completion_stays_in_the_project_that_is_filled_in(server: &mut Server) {
+    pair::seed(server).await;
+    server
+        .post("/api/v1/epics", json!({ "title": "Second", "project": "web" }))
+        .await
+        .created();
+    let agent = pair::agent(server, None).await;
+    let values = async |argument: &str, value: &str, context: Value| {
+        let params = json!({ "ref": { "type": "ref/prompt", "name": "decompose_epic" }, "argument": { "name": argument, "value": value }, "context": { "arguments": context } });
+        agent.ask("completion/complete", params).await["completion"]["values"]
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(
+        values("epic_id", "EP-002", json!({ "project": "web" })).await[0],
+        "EP-002"
+    );
+    assert_eq!(
+        values("epic_id", WEB, json!({ "project": "web" })).await[0],
+        "EP-001"
+    );
+    assert_eq!(values("epic_id", "", json!({})).await, ["default/EP-001"]);
+    let keys = values("project", "", json!({})).await;
+    assert!(
+        keys.contains(&json!("web")) && keys.contains(&json!("default")),
+        "{keys:?}"
+    );
+}
 
-    //= specs/spexus-mcp.md#completion
-    //= type=test
-    //# An id MUST be completed from the project that is filled in already, and with its project where it may mean several.
-    async fn completion_stays_in_the_project_that_is_filled_in(server) {
-        pair::seed(server).await;
-        server.post("/api/v1/epics", json!({ "title": "Second", "project": "web" })).await.created();
-        let agent = pair::agent(server, None).await;
-        let values = async |argument: &str, value: &str, context: Value| {
-            let params = json!({ "ref": { "type": "ref/prompt", "name": "decompose_epic" }, "argument": { "name": argument, "value": value }, "context": { "arguments": context } });
-            agent.ask("completion/complete", params).await["completion"]["values"].as_array().unwrap().clone()
-        };
-        assert_eq!(values("epic_id", "EP-002", json!({ "project": "web" })).await[0], "EP-002");
-        assert_eq!(values("epic_id", WEB, json!({ "project": "web" })).await[0], "EP-001");
-        assert_eq!(values("epic_id", "", json!({})).await, ["default/EP-001"]);
-        let keys = values("project", "", json!({})).await;
-        assert!(keys.contains(&json!("web")) && keys.contains(&json!("default")), "{keys:?}");
-    }
-
-    async fn a_value_that_means_nothing_is_refused_by_its_name(server) {
-        server.seed().await;
-        let agent = pair::agent(server, None).await;
-        let field = async |tool: &str, arguments: Value| agent.fails(tool, arguments).await["fields"][0].clone();
-        let odd = field("update_epic", json!({ "epic_id": "EP-001", "priority": "P9" })).await;
-        assert_eq!(odd["field"], "priority", "{odd}");
-        let done = agent.call("update_epic", json!({ "epic_id": "EP-001", "priority": "P1" })).await;
-        assert_eq!(done["item"]["priority"], 1, "as it stands in lists: {done}");
-        let odd = field("list_epics", json!({ "fields": "title,nonsense" })).await;
-        assert_eq!(odd["field"], "fields");
-        assert!(odd["allowed"].as_str().unwrap().contains("title"), "{odd}");
-        assert_eq!(field("list_epics", json!({ "limit": -1 })).await["field"], "limit");
-        assert_eq!(field("epic_hierarchy", json!({ "epic": "EP-001", "depth": -1 })).await["field"], "depth");
-        let first = json!({ "operations": [{ "op": "update", "id": "@none", "priority": 1 }] });
-        let odd = field("apply_changes", first).await;
-        assert!(!odd["allowed"].as_str().unwrap().ends_with(": "), "{odd}");
-        // What is again as it was is no difference.
-        let rev = agent.call("create_epic", json!({ "title": "Kept" })).await["item"]["rev"].clone();
-        agent.call("delete_item", json!({ "id": "EP-002" })).await;
-        agent.call("restore_item", json!({ "id": "EP-002" })).await;
-        let stale = agent.fails("update_epic", json!({ "epic_id": "EP-002", "title": "Mine", "expect_rev": rev })).await;
-        assert_eq!(stale["refusal"]["name"], "STALE_REVISION");
-        assert_eq!(stale["fields"].as_array().map_or(0, Vec::len), 0, "{stale}");
-        let odd = field("get_item", json!({ "id": "EP-001", "text": "x" })).await;
-        assert!(odd["allowed"].as_str().unwrap().contains("detail"), "what is known is told: {odd}");
-    }
+async fn a_value_that_means_nothing_is_refused_by_its_name(server: &mut Server) {
+    server.seed().await;
+    let agent = pair::agent(server, None).await;
+    let field = async |tool: &str, arguments: Value| agent.fails(tool, arguments).await["fields"][0].clone();
+    let odd = field("update_epic", json!({ "epic_id": "EP-001", "priority": "P9" })).await;
+    assert_eq!(odd["field"], "priority", "{odd}");
+    let done = agent
+        .call("update_epic", json!({ "epic_id": "EP-001", "priority": "P1" }))
+        .await;
+    assert_eq!(done["item"]["priority"], 1, "as it stands in lists: {done}");
+    let odd = field("list_epics", json!({ "fields": "title,nonsense" })).await;
+    assert_eq!(odd["field"], "fields");
+    assert!(odd["allowed"].as_str().unwrap().contains("title"), "{odd}");
+    assert_eq!(
+        field("list_epics", json!({ "limit": -1 })).await["field"],
+        "limit"
+    );
+    assert_eq!(
+        field("epic_hierarchy", json!({ "epic": "EP-001", "depth": -1 })).await["field"],
+        "depth"
+    );
+    let first = json!({ "operations": [{ "op": "update", "id": "@none", "priority": 1 }] });
+    let odd = field("apply_changes", first).await;
+    assert!(!odd["allowed"].as_str().unwrap().ends_with(": "), "{odd}");
+    // What is again as it was is no difference.
+    let rev = agent.call("create_epic", json!({ "title": "Kept" })).await["item"]["rev"].clone();
+    agent.call("delete_item", json!({ "id": "EP-002" })).await;
+    agent.call("restore_item", json!({ "id": "EP-002" })).await;
+    let stale = agent
+        .fails(
+            "update_epic",
+            json!({ "epic_id": "EP-002", "title": "Mine", "expect_rev": rev }),
+        )
+        .await;
+    assert_eq!(stale["refusal"]["name"], "STALE_REVISION");
+    assert_eq!(stale["fields"].as_array().map_or(0, Vec::len), 0, "{stale}");
+    let odd = field("get_item", json!({ "id": "EP-001", "text": "x" })).await;
+    assert!(
+        odd["allowed"].as_str().unwrap().contains("detail"),
+        "what is known is told: {odd}"
+    );
 }

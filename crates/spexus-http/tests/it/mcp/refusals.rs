@@ -171,16 +171,13 @@ async fn sent(agent: &Agent, kind: &'static str, body: String) -> Value {
 
 /// A text completed by an endpoint that does not do it.
 async fn completed_by(endpoint: &str) -> Value {
-    let options = HttpOptions {
-        mcp: McpOptions {
-            completion: CompletionOptions {
-                endpoint: endpoint.to_owned(),
-                timeout_ms: 200,
-                ..CompletionOptions::default()
-            },
-            ..McpOptions::default()
+    let options = McpOptions {
+        completion: CompletionOptions {
+            endpoint: endpoint.to_owned(),
+            timeout_ms: 200,
+            ..CompletionOptions::default()
         },
-        ..HttpOptions::default()
+        ..McpOptions::default()
     };
     let server = Server::with(options).await;
     let agent = Agent::connect(&server).await;

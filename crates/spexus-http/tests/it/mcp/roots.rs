@@ -37,15 +37,11 @@ impl Folders {
         format!("file://{}", self.base().join(path).display())
     }
 
-    fn options(&self) -> HttpOptions {
-        HttpOptions {
-            max_anonymous_requests_per_minute: 10_000,
-            mcp: McpOptions {
-                roots: vec![self.base().join("specs")],
-                roots_allow: vec![self.base().join("open")],
-                ..McpOptions::default()
-            },
-            ..HttpOptions::default()
+    fn options(&self) -> McpOptions {
+        McpOptions {
+            roots: vec![self.base().join("specs")],
+            roots_allow: vec![self.base().join("open")],
+            ..McpOptions::default()
         }
     }
 }
@@ -260,7 +256,7 @@ async fn a_root_outlives_the_server_that_added_it() {
 async fn a_folder_that_does_not_exist_keeps_the_server_from_starting() {
     let folders = Folders::new();
     let mut options = folders.options();
-    options.mcp.roots.push(Path::new("/never/there").to_owned());
+    options.roots.push(Path::new("/never/there").to_owned());
     let location = Location::File(folders.base().join("spexus.db"));
     let now = std::sync::Arc::new(|| spexus_domain::Timestamp(1_790_000_000_000_000));
     let (service, _) =
@@ -268,9 +264,15 @@ async fn a_folder_that_does_not_exist_keeps_the_server_from_starting() {
             .await
             .unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let refused = spexus_http::serve(listener, service, options, std::future::pending())
-        .await
-        .unwrap_err();
+    let refused = spexus_http::serve(
+        listener,
+        service,
+        HttpOptions::default(),
+        options,
+        std::future::pending(),
+    )
+    .await
+    .unwrap_err();
     assert!(refused.to_string().contains("/never/there"), "{refused}");
 }
 

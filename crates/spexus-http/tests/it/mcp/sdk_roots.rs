@@ -15,7 +15,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::json;
-use spexus_http::{HttpOptions, McpOptions};
+use spexus_http::McpOptions;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -76,11 +76,7 @@ impl World {
             roots: vec![base.clone()],
             ..McpOptions::default()
         };
-        let server = Server::with(HttpOptions {
-            mcp,
-            ..HttpOptions::default()
-        })
-        .await;
+        let server = Server::with(mcp).await;
         let host = Host(Arc::new(Mutex::new((
             format!("file://{}/docs", base.display()),
             0,

@@ -27,62 +27,83 @@ async fn notice_of(notices: &mut super::client::Notices, uri: &str) -> Value {
     }
 }
 
-on_both! {
-    // proves 003 R3.6
-    //= specs/spexus-mcp.md#changes
-    //= type=test
-    //# A change by anyone MUST be told to those who watch a resource it concerns.
-    async fn a_change_by_rest_or_another_agent_reaches_a_watcher(server) {
-        server.seed().await;
-        let (_agent, mut notices) = watching(server, &["requirement://REQ-001", "epic://EP-001/hierarchy", "requirement://REQ-001/comments"]).await;
-        server.patch("/api/v1/requirements/REQ-001", json!({ "title": "Changed" })).await.ok();
-        let mut missing = vec!["requirement://REQ-001", "epic://EP-001/hierarchy"];
-        while !missing.is_empty() {
-            let told = notices.next(UPDATED).await.unwrap();
-            assert!(told["timestamp"].is_string() && told["resource_uri"].is_string());
-            // What was written just before the subscription may be told, too.
-            missing.retain(|uri| told["uri"] != *uri || told["change_type"] != "updated");
-        }
-        let other = Agent::connect(server).await;
-        other.call("add_comment", json!({ "id": "REQ-001", "content": "Seen." })).await;
-        notice_of(&mut notices, "requirement://REQ-001/comments").await;
-        server.delete("/api/v1/requirements/REQ-001?force=true").await.ok();
-        while notice_of(&mut notices, "requirement://REQ-001").await["change_type"] != "deleted" {}
-        assert!(notices.next("notifications/resources/list_changed").await.is_some());
-        server.post("/api/v1/prompts", json!({ "name": "p", "messages": [{ "role": "user", "text": "x" }] })).await.created();
-        assert!(notices.next("notifications/prompts/list_changed").await.is_some());
-        assert_eq!(notices.next("notifications/capabilities/changed").await.unwrap()["changed"], json!(["prompts"]));
-    }
+on_both![
+    a_change_by_rest_or_another_agent_reaches_a_watcher,
+    a_stream_ends_with_its_token,
+];
 
-    //= specs/spexus-mcp.md#rights
-    //= type=test
-    //# A stream MUST end when its token does.
-    async fn a_stream_ends_with_its_token(server) {
-        server.seed().await;
-        let made = server.post("/api/v1/tokens", json!({ "name": "short" })).await.created();
-        let agent = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[]).await;
-        let mut notices = agent.listen().await;
-        server.delete(&format!("/api/v1/tokens/{}", made["id"].as_str().unwrap())).await.ok();
-        assert!(notices.next(UPDATED).await.is_none());
+// proves 003 R3.6
+//= specs/spexus-mcp.md#changes
+//= type=test
+//# A change by anyone MUST be told to those who watch a resource it concerns.
+async fn a_change_by_rest_or_another_agent_reaches_a_watcher(server: &mut Server) {
+    server.seed().await;
+    let (_agent, mut notices) = watching(
+        server,
+        &[
+            "requirement://REQ-001",
+            "epic://EP-001/hierarchy",
+            "requirement://REQ-001/comments",
+        ],
+    )
+    .await;
+    server
+        .patch("/api/v1/requirements/REQ-001", json!({ "title": "Changed" }))
+        .await
+        .ok();
+    let mut missing = vec!["requirement://REQ-001", "epic://EP-001/hierarchy"];
+    while !missing.is_empty() {
+        let told = notices.next(UPDATED).await.unwrap();
+        assert!(told["timestamp"].is_string() && told["resource_uri"].is_string());
+        // What was written just before the subscription may be told, too.
+        missing.retain(|uri| told["uri"] != *uri || told["change_type"] != "updated");
     }
+    let other = Agent::connect(server).await;
+    other
+        .call("add_comment", json!({ "id": "REQ-001", "content": "Seen." }))
+        .await;
+    notice_of(&mut notices, "requirement://REQ-001/comments").await;
+    server
+        .delete("/api/v1/requirements/REQ-001?force=true")
+        .await
+        .ok();
+    while notice_of(&mut notices, "requirement://REQ-001").await["change_type"] != "deleted" {}
+    assert!(
+        notices
+            .next("notifications/resources/list_changed")
+            .await
+            .is_some()
+    );
+    server
+        .post(
+            "/api/v1/prompts",
+            json!({ "name": "p", "messages": [{ "role": "user", "text": "x" }] }),
+        )
+        .await
+        .created();
+    assert!(notices.next("notifications/prompts/list_changed").await.is_some());
+    assert_eq!(
+        notices.next("notifications/capabilities/changed").await.unwrap()["changed"],
+        json!(["prompts"])
+    );
+}
 
-    async fn what_watches_nothing_real_is_refused(server) {
-        let agent = Agent::connect(server).await;
-        let error = agent.refused("resources/subscribe", json!({ "uri": "chapter://1" })).await;
-        assert_eq!(error["code"], -32002);
-        // Another role sees other tools, and is told so.
-        server.user("ann", "User").await;
-        let made = server.post("/api/v1/tokens?user=ann", json!({ "name": "more", "scopes": ["admin"] })).await.created();
-        let ann = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
-        let mut notices = ann.listen().await;
-        let before = ann.tools().await;
-        server.patch("/api/v1/users/ann", json!({ "role": "Administrator" })).await.ok();
-        assert!(notices.next("notifications/tools/list_changed").await.is_some());
-        let after = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[("x-spexus-toolsets", "all")]).await;
-        assert!(after.tools().await.len() > before.len());
-        let words = after.hello["result"]["instructions"].as_str().unwrap();
-        assert!(words.contains("put_workflow") && !ann.hello["result"]["instructions"].as_str().unwrap().contains("put_workflow"));
-    }
+//= specs/spexus-mcp.md#rights
+//= type=test
+//# A stream MUST end when its token does.
+async fn a_stream_ends_with_its_token(server: &mut Server) {
+    server.seed().await;
+    let made = server
+        .post("/api/v1/tokens", json!({ "name": "short" }))
+        .await
+        .created();
+    let agent = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[]).await;
+    let mut notices = agent.listen().await;
+    server
+        .delete(&format!("/api/v1/tokens/{}", made["id"].as_str().unwrap()))
+        .await
+        .ok();
+    assert!(notices.next(UPDATED).await.is_none());
 }
 
 /// Two nodes on one PostgreSQL, a subscriber on each.

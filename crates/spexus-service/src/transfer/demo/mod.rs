@@ -7,18 +7,19 @@ mod plan;
 mod write;
 
 use super::Progress;
-use super::large::{self, Work};
+use super::large::{self, Notes, Work};
 use super::people::People;
 use crate::Service;
-use crate::context::Context;
 use dice::Dice;
 use plan::Planner;
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
+use spexus_domain::project::Project;
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
+use spexus_store::{Result, Tx};
 use write::Writer;
 
 /// Items made at most by one call.
@@ -67,23 +68,23 @@ pub async fn fill(
     let mut planner = Planner::new(Dice::new(seed), items);
     let mut filled = Filled::default();
     while !planner.is_done() {
-        let (owned, named, progress) = (caller.clone(), project.map(str::to_owned), progress.clone());
-        let work: Work<(People, Planner, Filled)> = Box::new(move |tx, notes| {
+        let part = Part {
+            people,
+            planner,
+            progress: progress.clone(),
+        };
+        let (owned, named) = (caller.clone(), project.map(str::to_owned));
+        let work: Work<(People, Planner, Filled)> = Box::new(move |service, notes| {
             Box::pin(async move {
-                let context = Context::new(&mut tx.conn, &owned, named.as_deref()).await?;
-                notes.project = Some((context.project.id, context.project.key.clone()));
-                let mut writer = Writer::begin(tx, context.project, &people).await?;
-                while !planner.is_done() && writer.filled.items < PART_ITEMS {
-                    let epic = planner.next_epic();
-                    writer.epic(tx, epic).await?;
-                    progress(planner.made());
-                }
-                let filled = writer.finish(tx).await?;
-                Ok((people, planner, filled))
+                let named = named.as_deref();
+                let job = service.change(&owned, Operation::CreateItem, named, move |tx, context| {
+                    Box::pin(part.write(tx, context.project, notes))
+                });
+                job.await
             })
         });
-        let part;
-        (people, planner, part) = if items <= MAX_DIRECT_OPERATIONS as u64 {
+        let made;
+        (people, planner, made) = if items <= MAX_DIRECT_OPERATIONS as u64 {
             large::direct(service, caller, false, work).await?
         } else {
             large::staged(service, caller, CopyExtent::Nothing, false, work)
@@ -91,12 +92,43 @@ pub async fn fill(
                 .0
         };
         filled = Filled {
-            project: part.project,
-            items: filled.items + part.items,
-            links: filled.links + part.links,
-            comments: filled.comments + part.comments,
-            users: filled.users + part.users,
+            project: made.project,
+            items: filled.items + made.items,
+            links: filled.links + made.links,
+            comments: filled.comments + made.comments,
+            users: filled.users + made.users,
         };
     }
     Ok(filled)
+}
+
+/// Some of what is to be made.
+struct Part {
+    people: People,
+    planner: Planner,
+    progress: Progress,
+}
+
+impl Part {
+    async fn write(
+        self,
+        tx: &mut Tx,
+        project: Project,
+        mut notes: Notes,
+    ) -> Result<((People, Planner, Filled), Notes)> {
+        let Self {
+            people,
+            mut planner,
+            progress,
+        } = self;
+        notes.project = Some((project.id, project.key.clone()));
+        let mut writer = Writer::begin(tx, project, &people).await?;
+        while !planner.is_done() && writer.filled.items < PART_ITEMS {
+            let epic = planner.next_epic();
+            writer.epic(tx, epic).await?;
+            progress(planner.made());
+        }
+        let filled = writer.finish(tx).await?;
+        Ok(((people, planner, filled), notes))
+    }
 }

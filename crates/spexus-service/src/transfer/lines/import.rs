@@ -5,7 +5,7 @@ use super::settings::Taking;
 use super::{MAX_LINE_BYTES, VERSION};
 use crate::Service;
 use crate::context::NO_PROJECT;
-use crate::transfer::large::{self, Work};
+use crate::transfer::large::{self, Notes, Work};
 use crate::transfer::people::People;
 use crate::transfer::{Imported, Input, Progress, at_line, broken_file};
 use spexus_domain::account::Caller;
@@ -40,28 +40,23 @@ pub async fn import(
     ] {
         caller.may(operation)?;
     }
-    let people = People::new(&service.passwords).await?;
-    let (mut input, is_large) = measured(input)?;
-    let key = key.map(str::to_owned);
+    let (input, is_large) = measured(input)?;
+    let file = File {
+        input,
+        people: People::new(&service.passwords).await?,
+        key: key.map(str::to_owned),
+        dry_run,
+        progress,
+    };
     //= specs/spexus.md#transfer
     //# An import MUST be all or nothing, also when the process is killed.
-    let work: Work<Imported> = Box::new(move |tx, notes| {
+    let owned = caller.clone();
+    let work: Work<Imported> = Box::new(move |service, notes| {
         Box::pin(async move {
-            let everything = match notes.had_items {
-                Some(had_items) => !had_items,
-                None => !transfer::has_items(&mut tx.conn, None).await?,
-            };
-            notes.is_alone = true;
-            let mut reader = Reader::new(people, Taking::new(everything), key);
-            let mut line = 0;
-            while let Some(record) = next(&mut input, &mut line)? {
-                let taken = reader.take(tx, record).await;
-                large::at(notes, tx, line, taken)?;
-                progress(line);
-            }
-            let project = reader.target()?;
-            notes.project = Some((project.id, project.key.clone()));
-            reader.finish(tx, line, dry_run).await
+            let job = service.change_anywhere(&owned, Operation::ManageProjects, move |tx, _| {
+                Box::pin(file.read(tx, notes))
+            });
+            job.await
         })
     });
     if !is_large {
@@ -70,6 +65,36 @@ pub async fn import(
     let (mut imported, shown) = large::staged(service, caller, CopyExtent::Each, dry_run, work).await?;
     imported.warnings.extend(shown.warning());
     Ok(imported)
+}
+
+/// What is to be read, and how.
+struct File {
+    input: Input,
+    people: People,
+    key: Option<String>,
+    dry_run: bool,
+    progress: Progress,
+}
+
+impl File {
+    async fn read(mut self, tx: &mut Tx, mut notes: Notes) -> Result<(Imported, Notes)> {
+        let everything = match notes.had_items {
+            Some(had_items) => !had_items,
+            None => !transfer::has_items(&mut tx.conn, None).await?,
+        };
+        notes.is_alone = true;
+        let mut reader = Reader::new(self.people, Taking::new(everything), self.key);
+        let mut line = 0;
+        while let Some(record) = next(&mut self.input, &mut line)? {
+            let taken = reader.take(tx, record).await;
+            large::at(&mut notes, tx, line, taken)?;
+            (self.progress)(line);
+        }
+        let project = reader.target()?;
+        notes.project = Some((project.id, project.key.clone()));
+        let imported = reader.finish(tx, line, self.dry_run).await?;
+        Ok((imported, notes))
+    }
 }
 
 /// The input as it was, and whether it is more than fits into one transaction.

@@ -7,7 +7,7 @@ use spexus_domain::comment::Comment;
 use spexus_domain::item::{Item, Priority};
 use spexus_domain::link::LinkType;
 use spexus_domain::project::Project;
-use spexus_domain::prompt::{Argument, Message, Prompt};
+use spexus_domain::prompt::{Argument, MessageTemplate, Prompt};
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{Reference, Timestamp, Uuid};
@@ -64,7 +64,7 @@ pub(super) struct PromptRecord {
     pub(super) title: String,
     #[serde(default)]
     pub(super) description: String,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<MessageTemplate>,
     #[serde(default)]
     pub(super) arguments: Vec<Argument>,
     pub(super) active: bool,

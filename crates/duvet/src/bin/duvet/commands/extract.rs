@@ -4,9 +4,9 @@ use crate::arguments::Extract;
 use crate::{project, terminal};
 use duvet::extraction::{self, Language};
 use duvet::fence::Fence;
-use duvet::library::Places;
+use duvet::loader::{LoadedSpecification, SpecificationRequest};
+use duvet::locator::SpecificationLocator;
 use duvet::output;
-use duvet::shelf::{Order, Volume};
 use duvet::specification::Format;
 use duvet::specification::extract::Mode;
 use duvet::target::is_url;
@@ -40,14 +40,15 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         other => return Err(format!("`{other}` is no way of extraction; known: compat, v2")),
     };
     let name = flags.target_path.as_str();
-    let order = Order {
+    let request = SpecificationRequest {
         name,
         format: format(&flags.format)?,
         cited: (name, 1),
+        excerpt: "",
     };
-    let volume = Volume::open(&Places::new(&project::root(), &config), &order);
-    let Some(specification) = &volume.specification else {
-        let help = volume
+    let loaded = LoadedSpecification::open(&SpecificationLocator::new(&project::root(), &config), &request);
+    let Some(specification) = &loaded.specification else {
+        let help = loaded
             .diagnostic
             .as_ref()
             .and_then(|d| d.help.clone())

@@ -3,11 +3,13 @@
 use crate::arguments::{self, Fetch};
 use crate::download::{self, Hosts};
 use crate::{project, terminal};
-use duvet::analysis::{Project, analyse};
+use duvet::analysis::Project;
 use duvet::fence::{self, read_settings};
-use duvet::library::{LOCK_PATH, Lock, MAX_SPECIFICATION_BYTES, Places};
+use duvet::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
+use duvet::lockfile::{LOCK_PATH, LockFile};
+use duvet::memo::Memo;
 use duvet::output;
-use duvet::store::Store;
+use duvet::pipeline::analyse;
 use duvet::target::{canonical, is_url};
 use std::path::Path;
 use std::time::Instant;
@@ -24,17 +26,23 @@ pub(crate) fn run(flags: &Fetch) -> Result<bool, String> {
 
 /// Downloads what is missing before a report, when the person asks for it.
 pub(crate) fn missing(project: &Project, hosts: &arguments::Hosts) -> Result<bool, String> {
-    fetch(project, &cited(project), false, hosts)
+    let mut urls = cited(project);
+    if project.config.strict_compat {
+        // The public tool locks nothing: texts that are here are left alone.
+        let locator = SpecificationLocator::new(&project.root, &project.config);
+        urls.retain(|url| locator.locate(url, None).is_ok_and(|path| !path.exists()));
+    }
+    fetch(project, &urls, false, hosts)
 }
 
 fn fetch(project: &Project, urls: &[String], update: bool, hosts: &arguments::Hosts) -> Result<bool, String> {
     let lock_path = project.root.join(LOCK_PATH);
-    let (mut lock, faults) = Lock::parse(&read_settings(&lock_path));
+    let (mut lock, faults) = LockFile::parse(&read_settings(&lock_path));
     for fault in &faults {
         let line = format!("warning: {LOCK_PATH}:{}: {}\n", fault.start.line, fault.message);
-        terminal::tell(&terminal::printable(&line));
+        terminal::write_stderr(&terminal::printable(&line));
     }
-    let places = Places::new(&project.root, &project.config);
+    let locator = SpecificationLocator::new(&project.root, &project.config);
     let hosts = Hosts {
         allowed: hosts
             .allow_host
@@ -47,9 +55,9 @@ fn fetch(project: &Project, urls: &[String], update: bool, hosts: &arguments::Ho
     let mut failed = 0;
     let before = lock.clone();
     for url in urls {
-        if let Err(problem) = one(url, update, &places, &hosts, &mut lock) {
+        if let Err(problem) = one(url, update, &locator, &hosts, &mut lock) {
             failed += 1;
-            terminal::tell(&format!(
+            terminal::write_stderr(&format!(
                 "error: {}: {}\n",
                 terminal::printable(url),
                 terminal::printable(&problem)
@@ -57,17 +65,23 @@ fn fetch(project: &Project, urls: &[String], update: bool, hosts: &arguments::Ho
         }
     }
     if lock != before {
-        let written = output::write_inside(&places.fence, &lock_path, lock.render().as_bytes());
+        let written = output::write_inside(&locator.fence, &lock_path, lock.render().as_bytes());
         written.map_err(|e| format!("cannot write `{LOCK_PATH}`: {e}"))?;
     }
     Ok(failed == 0)
 }
 
-fn one(url: &str, update: bool, places: &Places, hosts: &Hosts, lock: &mut Lock) -> Result<(), String> {
+fn one(
+    url: &str,
+    update: bool,
+    locator: &SpecificationLocator,
+    hosts: &Hosts,
+    lock: &mut LockFile,
+) -> Result<(), String> {
     if !is_url(url) {
         return Err("it is a path, not an address".to_owned());
     }
-    let path = places.locate(url, None).map_err(|e| e.to_string())?;
+    let path = locator.locate(url, None).map_err(|e| e.to_string())?;
     if path.exists() && !update {
         let known = fence::read(&path, MAX_SPECIFICATION_BYTES).map_err(|e| e.to_string())?;
         lock.insert_if_new(url, &known, &today());
@@ -75,7 +89,7 @@ fn one(url: &str, update: bool, places: &Places, hosts: &Hosts, lock: &mut Lock)
     }
     let start = Instant::now();
     let bytes = download::get(&canonical(url), hosts)?;
-    output::write_inside(&places.fence, &path, &bytes).map_err(|e| cannot_write(&path, &e))?;
+    output::write_inside(&locator.fence, &path, &bytes).map_err(|e| cannot_write(&path, &e))?;
     lock.insert(url, &bytes, &today());
     terminal::done("Fetched", url, start);
     Ok(())
@@ -87,7 +101,7 @@ fn cannot_write(path: &Path, problem: &fence::Refused) -> String {
 
 /// Every address that the project cites or is configured with.
 fn cited(project: &Project) -> Vec<String> {
-    let analysis = analyse(project, &mut Store::default());
+    let analysis = analyse(project, &mut Memo::default());
     let cited = analysis
         .specifications
         .iter()

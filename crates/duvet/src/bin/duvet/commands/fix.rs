@@ -2,19 +2,20 @@
 
 use crate::arguments::Fix;
 use crate::{project, terminal};
-use duvet::analysis::analyse;
 use duvet::fence::Fence;
+use duvet::memo::Memo;
 use duvet::output;
-use duvet::store::Store;
+use duvet::pipeline::analyse;
 use std::path::Path;
 
 pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
     let loaded = project::load(&flags.project, false)?;
     let project = &loaded.project;
-    let analysis = analyse(project, &mut Store::default());
+    let analysis = analyse(project, &mut Memo::default());
+    let is_whole = loaded.is_whole(&analysis);
     if flags.side_by_side {
-        terminal::answer(&duvet::fix::side_by_side(&analysis));
-        return Ok(true);
+        terminal::write_stdout(&duvet::fix::side_by_side(&analysis));
+        return Ok(is_whole);
     }
     let fence = Fence::new(&project.root, &[]);
     let fixed = duvet::fix::fix(&project.root, &analysis);
@@ -24,7 +25,7 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
         //= specs/duvet.md#fix
         //# Unless told to write, the command MUST show the difference and not write any file.
         if is_shown {
-            terminal::answer(&terminal::printable(&file.diff));
+            terminal::write_stdout(&terminal::printable(&file.diff));
         } else {
             let path = project.root.join(Path::new(&file.file));
             let written = output::write_inside(&fence, &path, file.text.as_bytes());
@@ -32,7 +33,7 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
         }
     }
     let files = fixed.len();
-    terminal::tell(&match is_shown {
+    terminal::write_stderr(&match is_shown {
         true if count > 0 => {
             format!(
                 "{count} citations in {files} files would be rewritten: `duvet fix --write` writes them\n"
@@ -41,5 +42,5 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
         true => "nothing to rewrite\n".to_owned(),
         false => format!("{count} citations in {files} files rewritten\n"),
     });
-    Ok(true)
+    Ok(is_whole)
 }

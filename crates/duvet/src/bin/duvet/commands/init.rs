@@ -47,7 +47,7 @@ fn hook() -> Result<(), String> {
 /// What is there already is never overwritten.
 fn create(path: &Path, text: &str) -> Result<(), String> {
     if path.exists() {
-        terminal::tell(&format!(
+        terminal::write_stderr(&format!(
             "{:>12} {} - already exists\n",
             "Skipping",
             path.display()

@@ -3,7 +3,7 @@
 use crate::arguments::Mcp;
 use crate::project;
 use duvet::engine::Engine;
-use duvet::mcp::{Desk, changes, server};
+use duvet::mcp::{SnapshotHolder, changes, server};
 use mcp_server::stdio;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ pub(crate) fn run(flags: &Mcp) -> Result<ExitCode, String> {
         std::env::set_current_dir(folder)
             .map_err(|e| format!("cannot work in `{}`: {e}", folder.display()))?;
     }
-    let desk = Arc::new(Desk::new(engine(flags)?.watching()));
-    let server = server(&desk).map_err(|refusal| refusal.to_string())?;
-    let (watching, told) = (Arc::clone(&desk), server.clone());
-    // It lives as long as the process. Its first look also makes the first answer ready.
-    std::thread::spawn(move || changes::tell(&watching, &told));
+    let holder = Arc::new(SnapshotHolder::new(engine(flags)?.watching()));
+    let server = server(&holder).map_err(|refusal| refusal.to_string())?;
+    let (snapshots, subscribers) = (Arc::clone(&holder), server.clone());
+    // It lives as long as the process. Its first snapshot also makes the first answer ready.
+    std::thread::spawn(move || changes::notify(&snapshots, &subscribers));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|e| format!("cannot start: {e}"))?;
     let ended = runtime.block_on(async {
-        stop_when_told(server.clone()).map_err(|e| format!("cannot hear signals: {e}"))?;
+        stop_on_signal(server.clone()).map_err(|e| format!("cannot listen for signals: {e}"))?;
         Ok::<_, String>(stdio::serve(&server, http::Extensions::new()).await)
     });
     // A thread may still be reading a file or standard input; nobody waits for its answer any more.
@@ -51,7 +51,7 @@ fn engine(flags: &Mcp) -> Result<Engine, String> {
 }
 
 #[cfg(unix)]
-fn stop_when_told(server: mcp_server::Server) -> std::io::Result<()> {
+fn stop_on_signal(server: mcp_server::Server) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -62,6 +62,6 @@ fn stop_when_told(server: mcp_server::Server) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn stop_when_told(_server: mcp_server::Server) -> std::io::Result<()> {
+fn stop_on_signal(_server: mcp_server::Server) -> std::io::Result<()> {
     Ok(())
 }

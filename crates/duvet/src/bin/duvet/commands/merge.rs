@@ -18,7 +18,7 @@ pub(crate) fn run(flags: &Merge) -> Result<bool, String> {
         .collect();
     let merged = duvet::merge::merge(&inputs)?;
     for warning in &merged.warnings {
-        terminal::tell(&format!("warning: {}\n", terminal::printable(warning)));
+        terminal::write_stderr(&format!("warning: {}\n", terminal::printable(warning)));
     }
     terminal::write(&flags.output, &merged.report)?;
     Ok(true)

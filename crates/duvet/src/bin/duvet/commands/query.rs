@@ -2,12 +2,11 @@
 
 use crate::arguments::{CheckName, CoverageName, Query};
 use crate::{project, terminal};
-use duvet::analysis::analyse;
-use duvet::diagnostic::Diagnostic;
 use duvet::fence::{self, Fence, MAX_REPORT_BYTES};
+use duvet::memo::Memo;
 use duvet::paths;
+use duvet::pipeline::analyse;
 use duvet::query::{Check, Coverage, CoverageFormat, Filter, Verdict, run as ask};
-use duvet::store::Store;
 use duvet::target::Target;
 use std::path::{Path, PathBuf};
 
@@ -18,33 +17,29 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
         .any(|c| matches!(c, Check::Coverage | Check::ExecutedCoverage));
     let runs = needs_runs.then(|| coverage(flags)).transpose()?;
     let loaded = project::load(&flags.project, true)?;
-    let analysis = analyse(&loaded.project, &mut Store::default());
+    let analysis = analyse(&loaded.project, &mut Memo::default());
     let filter = Filter {
         sections: flags.section.iter().map(|text| Target::parse(text)).collect(),
         quotes: flags.quote.clone(),
     };
-    let faults: Vec<&Diagnostic> = loaded
-        .diagnostics
-        .iter()
-        .chain(analysis.missing_inputs())
-        .collect();
-    for fault in &faults {
-        say(&format!("error[{}]: {}", fault.code.name(), fault.message));
-    }
+    let is_whole = loaded.is_whole(&analysis);
     let verdicts: Vec<Verdict> = checks
         .iter()
         .map(|check| ask(&analysis, *check, &filter, runs.as_ref()))
         .collect();
-    //= specs/duvet.md#nothing-lost
-    //# A query over a project with missing inputs MUST fail and name them.
-    let passed = faults.is_empty() && verdicts.iter().all(|verdict| verdict.passed);
+    let passed = is_whole && verdicts.iter().all(|verdict| verdict.passed);
     let drifted = analysis
         .citations()
         .filter(|(_, entry)| !entry.matched().grade.is_faithful())
         .count();
+    if drifted > 0 && loaded.project.config.strict_compat {
+        return Err(format!(
+            "{drifted} citations differ from the specification; there is no verdict with `--compat strict`"
+        ));
+    }
     if flags.json {
         let answer = serde_json::json!({ "passed": passed, "drifted": drifted, "verdicts": verdicts });
-        terminal::answer(&format!("{answer:#}\n"));
+        terminal::write_stdout(&format!("{answer:#}\n"));
         return Ok(passed);
     }
     for verdict in &verdicts {
@@ -118,7 +113,7 @@ fn show(verdict: &Verdict, verbose: bool) {
     for (category, count) in &verdict.counts {
         say(&format!("  {category}: {count}"));
     }
-    terminal::tell("\n");
+    terminal::write_stderr("\n");
     for finding in &verdict.findings {
         say(&format!("  × {}: {}", finding.problem, finding.target));
         say(&format!("    {}", finding.text));
@@ -128,7 +123,7 @@ fn show(verdict: &Verdict, verbose: bool) {
         for line in finding.write.iter().flat_map(|text| text.lines()) {
             say(&format!("        {line}"));
         }
-        terminal::tell("\n");
+        terminal::write_stderr("\n");
     }
     if verbose && verdict.passed {
         say("  nothing to complain about\n");
@@ -136,7 +131,7 @@ fn show(verdict: &Verdict, verbose: bool) {
 }
 
 fn say(line: &str) {
-    terminal::tell(&format!("{}\n", terminal::printable(line)));
+    terminal::write_stderr(&format!("{}\n", terminal::printable(line)));
 }
 
 fn word(passed: bool) -> &'static str {

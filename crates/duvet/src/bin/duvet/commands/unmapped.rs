@@ -2,14 +2,15 @@
 
 use crate::arguments::Unmapped;
 use crate::{project, terminal};
-use duvet::analysis::analyse;
+use duvet::memo::Memo;
+use duvet::pipeline::analyse;
 use duvet::source::{Reading, discover};
-use duvet::store::Store;
 
 pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
     let loaded = project::load(&flags.project, false)?;
     let project = &loaded.project;
-    let analysis = analyse(project, &mut Store::default());
+    let analysis = analyse(project, &mut Memo::default());
+    let is_whole = loaded.is_whole(&analysis);
     let found = discover(&project.root, &project.config);
     let names: Vec<(&str, &Reading)> = found
         .inputs
@@ -22,8 +23,8 @@ pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
     });
     if flags.json {
         let answer = serde_json::json!({ "functions": all, "unmapped": lonely, "files": files });
-        terminal::answer(&format!("{answer:#}\n"));
-        return Ok(true);
+        terminal::write_stdout(&format!("{answer:#}\n"));
+        return Ok(is_whole);
     }
     for file in &files {
         for function in &file.unmapped {
@@ -31,9 +32,9 @@ pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
                 terminal::printable(&function.name),
                 terminal::printable(&file.file),
             );
-            terminal::answer(&format!("{file}:{}: {name}\n", function.line));
+            terminal::write_stdout(&format!("{file}:{}: {name}\n", function.line));
         }
     }
-    terminal::tell(&format!("{lonely} of {all} functions cite nothing\n"));
-    Ok(true)
+    terminal::write_stderr(&format!("{lonely} of {all} functions cite nothing\n"));
+    Ok(is_whole)
 }

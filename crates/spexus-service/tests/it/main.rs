@@ -1,0 +1,24 @@
+//! The rules of the product, where they are: the public use cases over a real database, SQLite and PostgreSQL alike, with
+//! no surface and no socket.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
+
+mod accounts;
+mod audit;
+mod batch;
+mod client;
+mod comments;
+mod deletion;
+mod history;
+mod items;
+mod links;
+mod lists;
+mod lockout;
+mod projects;
+mod prompts;
+mod search;
+mod tokens;
+mod world;

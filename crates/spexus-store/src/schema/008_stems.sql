@@ -1,0 +1,1 @@
+-- Nothing in the tables changes. Words are stemmed by newer rules from here on, and the program writes the index of search anew.

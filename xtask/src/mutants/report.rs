@@ -1,0 +1,222 @@
+//! What a probe found, as figures and as a page.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+const HEAD: &str = "# Mutation probe
+
+Faults put into the code one at a time by `cargo xtask mutants [AREA…]`, and whether a test noticed. Written by that command; an area keeps
+its figures until it is probed again. A fault that cannot be built does not count; one that makes the tests run for ever was noticed.
+Survivors stand here with the reason from `mutants.tsv`.
+
+";
+const TABLE: &str =
+    "| area | noticed | survived | not built | noticed of what counts |\n|---|---:|---:|---:|---:|\n";
+
+/// The reasons of survivors: by file and description, without the line, which moves.
+pub(super) type Reasons = BTreeMap<String, String>;
+
+/// What became of the faults of one area.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Figures {
+    caught: usize,
+    unviable: usize,
+    missed: Vec<String>,
+}
+
+impl Figures {
+    /// Reads the lists that cargo-mutants leaves behind.
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let list = |name: &str| -> Result<Vec<String>> {
+            let path = folder.join(name);
+            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            Ok(text.lines().map(str::to_owned).collect())
+        };
+        Ok(Self {
+            caught: list("caught.txt")?.len() + list("timeout.txt")?.len(),
+            unviable: list("unviable.txt")?.len(),
+            missed: list("missed.txt")?
+                .iter()
+                .map(|line| without_line(line))
+                .collect(),
+        })
+    }
+
+    fn percent(&self) -> usize {
+        let viable = self.caught + self.missed.len();
+        (self.caught * 100).checked_div(viable).unwrap_or(100)
+    }
+
+    pub(super) fn line(&self) -> String {
+        let Self {
+            caught,
+            unviable,
+            missed,
+        } = self;
+        format!(
+            "{caught} noticed, {} survived, {unviable} not built: {} %",
+            missed.len(),
+            self.percent()
+        )
+    }
+}
+
+/// `crates/a/src/b.rs:10:5: replace f with ()` without the numbers, which change with every edit above.
+fn without_line(line: &str) -> String {
+    let mut parts = line.splitn(4, ':');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(file), Some(_), Some(_), Some(what)) => format!("{file}:{what}"),
+        _ => line.to_owned(),
+    }
+}
+
+/// `FILE: WHAT<TAB>REASON` on each line.
+pub(super) fn reasons(text: &str) -> Result<Reasons> {
+    let rows = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.map(|line| {
+        let (mutant, reason) = line
+            .split_once('\t')
+            .with_context(|| format!("no tab in {line:?}"))?;
+        Ok((mutant.to_owned(), reason.to_owned()))
+    })
+    .collect()
+}
+
+/// What is not good enough.
+pub(super) fn problems(all: &BTreeMap<&str, Figures>, reasons: &Reasons, least: usize) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (area, figures) in all {
+        if figures.percent() < least {
+            problems.push(format!(
+                "{area}: {} % noticed, {least} % at least",
+                figures.percent()
+            ));
+        }
+        let unexplained = figures
+            .missed
+            .iter()
+            .filter(|missed| !reasons.contains_key(*missed));
+        problems.extend(unexplained.map(|missed| {
+            format!("{area}: survived, write a test or the reason into docs/mutants.tsv: {missed}")
+        }));
+    }
+    problems
+}
+
+/// The page: what was probed now, and what stood there of areas that were not.
+pub(super) fn page(before: &str, order: &[&str], all: &BTreeMap<&str, Figures>, reasons: &Reasons) -> String {
+    let mut page = format!("{HEAD}{TABLE}");
+    for area in order {
+        let kept = before
+            .lines()
+            .find(|line| line.starts_with(&format!("| {area} |")));
+        match (all.get(area), kept) {
+            (Some(figures), _) => {
+                let missed = figures.missed.len();
+                let (caught, unviable) = (figures.caught, figures.unviable);
+                let _ = writeln!(
+                    page,
+                    "| {area} | {caught} | {missed} | {unviable} | {} % |",
+                    figures.percent()
+                );
+            }
+            (None, Some(row)) => page.push_str(&format!("{row}\n")),
+            (None, None) => {}
+        }
+    }
+    page.push_str("\n## Survivors\n");
+    for area in order {
+        let heading = format!("\n### {area}\n");
+        let section = match all.get(area) {
+            Some(figures) => {
+                let rows = figures.missed.iter().map(|missed| {
+                    let reason = reasons.get(missed).map_or("no reason yet", String::as_str);
+                    format!("- `{missed}`: {reason}\n")
+                });
+                rows.collect()
+            }
+            None => section(before, &heading).to_owned(),
+        };
+        if !section.trim().is_empty() {
+            page.push_str(&format!("{heading}\n{}\n", section.trim()));
+        }
+    }
+    page
+}
+
+/// What stands under a heading, up to the next.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let after = page.split_once(heading).map_or("", |(_, after)| after);
+    after.split("\n#").next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(caught: usize, missed: &[&str]) -> Figures {
+        Figures {
+            caught,
+            unviable: 1,
+            missed: missed.iter().map(|one| without_line(one)).collect(),
+        }
+    }
+
+    const SURVIVOR: &str = "crates/a/src/b.rs:10:5: replace f -> bool with true";
+
+    #[test]
+    fn a_survivor_without_a_reason_and_too_many_of_them_are_problems() {
+        let known =
+            reasons("# why\ncrates/a/src/b.rs: replace f -> bool with true\tit only decides on speed\n")
+                .unwrap();
+        let all = BTreeMap::from([("uri", figures(19, &[SURVIVOR]))]);
+        assert!(problems(&all, &known, 90).is_empty());
+        assert_eq!(problems(&all, &Reasons::new(), 90).len(), 1);
+        let all = BTreeMap::from([("uri", figures(5, &[SURVIVOR]))]);
+        assert_eq!(problems(&all, &known, 90), ["uri: 83 % noticed, 90 % at least"]);
+        assert!(reasons("no tab\n").is_err());
+    }
+
+    #[test]
+    fn an_area_keeps_its_figures_until_it_is_probed_again() {
+        let order = ["links", "uri"];
+        let first = page(
+            "",
+            &order,
+            &BTreeMap::from([("uri", figures(9, &[SURVIVOR]))]),
+            &Reasons::new(),
+        );
+        assert!(first.contains("| uri | 9 | 1 | 1 | 90 % |\n"), "{first}");
+        assert!(
+            first.contains("### uri\n\n- `crates/a/src/b.rs: replace f -> bool with true`: no reason yet\n"),
+            "{first}"
+        );
+        let second = page(
+            &first,
+            &order,
+            &BTreeMap::from([("links", figures(3, &[]))]),
+            &Reasons::new(),
+        );
+        assert!(
+            second.contains("| links | 3 | 0 | 1 | 100 % |\n| uri | 9 | 1 | 1 | 90 % |\n"),
+            "{second}"
+        );
+        assert!(second.contains("### uri\n\n- `crates/a"), "{second}");
+        let third = page(
+            &second,
+            &order,
+            &BTreeMap::from([("uri", figures(10, &[]))]),
+            &Reasons::new(),
+        );
+        assert!(
+            !third.contains("### uri") && third.contains("| uri | 10 | 0 |"),
+            "{third}"
+        );
+    }
+}
