@@ -2,7 +2,7 @@
 //! names every field at fault, what is wrong with it and what is allowed.
 //!
 //! Good input is decoded once, by plain serde. Only what does not fit is read a second time, by a deserializer of our own
-//! ([`reader`]) whose errors are values ([`fault`]): serde tells it what a type asked for through the data model, so
+//! (`reader`) whose errors are values (`fault`): serde tells it what a type asked for through the data model, so
 //! nobody has to read serde's sentences. Each fault is noted and passed over, and the input is read again, until all that
 //! is wrong with it is known.
 

@@ -13,6 +13,7 @@
 pub mod account;
 pub mod analysis;
 pub mod anchor;
+pub mod app;
 pub mod attribute;
 pub mod audit;
 pub mod baseline;

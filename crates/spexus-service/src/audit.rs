@@ -10,6 +10,7 @@ pub(crate) use trail::AuditTrail;
 
 use crate::Service;
 use crate::context::reading;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -96,6 +97,7 @@ impl Happening {
 }
 
 /// One page of the events a filter lets through, newest first.
+#[boxed]
 pub async fn list(
     service: &Service,
     caller: &Caller,
@@ -107,6 +109,7 @@ pub async fn list(
 }
 
 /// Whether the history is whole.
+#[boxed]
 pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
     let mut conn = reading(service, caller, Operation::Audit).await?;
     chain::verify(&mut conn).await.map_err(Refusal::from)
@@ -115,6 +118,7 @@ pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
 /// Removes the events from before a time; that it was done, and by whom, stays in the trail and in the history.
 //= specs/spexus-service.md#audit
 //# Whoever removes events MUST be named in the trail and in the history.
+#[boxed]
 pub async fn prune(service: &Service, caller: &Caller, before: Timestamp) -> Ruled<u64> {
     caller.may(Operation::Audit)?;
     let mut removed = 0;

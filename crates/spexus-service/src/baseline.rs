@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline};
@@ -18,6 +19,7 @@ use utoipa::IntoParams;
 const NOW: &str = "now";
 
 /// The baselines of a project.
+#[boxed]
 pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<Page<Baseline>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
@@ -27,6 +29,7 @@ pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> 
 }
 
 /// Names the present end of the history.
+#[boxed]
 pub async fn create(service: &Service, caller: &Caller, input: NewBaseline) -> Ruled<Baseline> {
     let project = input.project.clone();
     let job = service.change(
@@ -85,6 +88,7 @@ pub struct DiffQuery {
 
 /// One page of what differs between two baselines, item by item in the order they were made; `now` names the present, and
 /// the pages behind the first one mean the present of the first.
+#[boxed]
 pub async fn difference(
     service: &Service,
     caller: &Caller,

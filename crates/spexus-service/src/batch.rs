@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
 use crate::{Service, comment, item, link};
+use async_recursion::async_recursion as boxed;
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::{self, BatchInput, BatchResult, LocalNames, Operation, Outcome, Step};
@@ -13,6 +14,7 @@ use spexus_domain::{Ruled, Uuid};
 use spexus_store::Error;
 
 /// Does all operations, or none; with `dry_run` none, but tells what would have come of them.
+#[boxed]
 pub async fn run(
     service: &Service,
     caller: &Caller,

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
@@ -13,6 +14,7 @@ use spexus_domain::{AnyId, Reference, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, changes, items, tree};
 
 /// The changes of a project after a cursor, oldest first. The cursor of the last one is where to go on.
+#[boxed]
 pub async fn since(
     service: &Service,
     caller: &Caller,
@@ -53,6 +55,7 @@ async fn is_seen(conn: &mut Conn, seen: Visibility, item: Option<Uuid>) -> Resul
 }
 
 /// The number of the last change: where a feed that wants only news begins.
+#[boxed]
 pub async fn head(service: &Service, caller: &Caller) -> Ruled<i64> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     changes::head(&mut conn).await.map_err(Refusal::from)
@@ -71,6 +74,7 @@ pub struct News {
 
 /// The changes of all projects after a cursor, for a listener that decides itself who hears of what. Without `places` the
 /// items are not looked up.
+#[boxed]
 pub async fn news(service: &Service, after: i64, limit: u32, places: bool) -> Ruled<Vec<News>> {
     let mut conn = service.store.read().await?;
     let found = changes::since(&mut conn, None, after, limit).await?;

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, check_rev, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::anchor::Anchor;
 use spexus_domain::attribute::Attributes;
@@ -14,6 +15,7 @@ use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, Tx, comments, items};
 
 /// One page of the comments of an item, oldest first; all, or only settled or open ones.
+#[boxed]
 pub async fn list(
     service: &Service,
     caller: &Caller,
@@ -32,12 +34,14 @@ pub async fn list(
 }
 
 /// One comment.
+#[boxed]
 pub async fn get(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     Ok(find(&mut conn, caller, id).await?.0)
 }
 
 /// Writes a comment on an item, or an answer to another comment of it.
+#[boxed]
 pub async fn create(
     service: &Service,
     caller: &Caller,
@@ -83,6 +87,7 @@ pub async fn create(
 }
 
 /// Changes what a comment says, or settles its thread. People edit their own words; administrators anyone's.
+#[boxed]
 pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: CommentPatch) -> Ruled<Comment> {
     let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {
@@ -111,6 +116,7 @@ pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: Comment
 }
 
 /// Removes a comment that nobody answered.
+#[boxed]
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
     let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {

@@ -5,6 +5,9 @@
 //! types, call one function of this crate and show what it answers. A [`spexus_domain::account::Caller`] is the first
 //! argument of every one of them, so nothing can be done by nobody.
 //!
+//! Use cases give boxed futures (`#[boxed]`). The code of an async function is compiled where it is polled: without the box every
+//! surface would compile the service and the store below it again.
+//!
 //! The crate knows no surface and no SQL. What goes wrong below becomes a [`Refusal`] here, once, with the details in
 //! the log and not in the answer.
 
@@ -40,6 +43,7 @@ pub use spexus_store::deadline;
 
 use account::password::{PasswordCost, Passwords};
 use account::token::Grants;
+use async_recursion::async_recursion as boxed;
 use audit::AuditTrail;
 use spexus_domain::{Refusal, Ruled};
 use spexus_store::{Location, Store, StoreOptions};
@@ -116,6 +120,7 @@ impl std::ops::Deref for Service {
 
 impl Service {
     /// Opens the database and sets it up when it is empty; tells what the first start made.
+    #[boxed]
     pub async fn open(
         location: &Location,
         options: ServiceOptions,
@@ -173,6 +178,7 @@ impl Service {
     }
 
     /// Whether the database answers.
+    #[boxed]
     pub async fn ping(&self) -> Ruled<()> {
         self.store.ping().await.map_err(Refusal::from)
     }
@@ -184,6 +190,7 @@ impl Service {
 
     /// Writes what is still in memory: audit events and last uses of tokens. Removes audit events that were kept long
     /// enough.
+    #[boxed]
     pub async fn flush(&self) {
         self.audit.flush().await;
         account::token::note_uses(self).await;
@@ -191,6 +198,7 @@ impl Service {
     }
 
     /// Writes what is in memory and closes the database.
+    #[boxed]
     pub async fn close(self) {
         self.flush().await;
         self.store.clone().close().await;

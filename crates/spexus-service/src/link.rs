@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
@@ -26,6 +27,7 @@ pub struct Links {
 }
 
 /// The links of an item, in both directions; with a type name or an inverse name, only those.
+#[boxed]
 pub async fn list(
     service: &Service,
     caller: &Caller,
@@ -63,6 +65,7 @@ pub async fn list(
 }
 
 /// Makes a link.
+#[boxed]
 pub async fn create(
     service: &Service,
     caller: &Caller,
@@ -76,6 +79,7 @@ pub async fn create(
 }
 
 /// Says that a link still holds although an end has changed.
+#[boxed]
 pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
     let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
         Box::pin(async move {
@@ -96,6 +100,7 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
 }
 
 /// Ends a link.
+#[boxed]
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
     let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
         Box::pin(async move {

@@ -5,6 +5,7 @@
 
 use crate::Service;
 use crate::setup::random_bytes;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::{Refusal, Ruled, Uuid};
 use spexus_store::mcp_sessions::{self, SessionLimits};
 use spexus_store::{Actor, Result, Tx};
@@ -21,7 +22,7 @@ const MAX_READ: u32 = 200;
 /// Nothing of what others wrote has been looked at, and nothing had to be.
 const NOT_YET: i64 = -1;
 
-type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+type BoxedWrite<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
 /// Keeps the sessions of one node.
 #[derive(Clone)]
@@ -52,6 +53,7 @@ impl SessionKeeper {
     }
 
     /// Adds a session; gives the ids of those that had to end for it.
+    #[boxed]
     pub async fn add(&self, session: StoredSession) -> Ruled<Vec<String>> {
         let (node, limits) = (self.node, self.limits);
         self.write(move |tx| {
@@ -61,6 +63,7 @@ impl SessionKeeper {
     }
 
     /// Writes what was not read and when clients were heard of, in one transaction.
+    #[boxed]
     pub async fn save(&self, sessions: Vec<StoredSession>) -> Ruled<()> {
         let node = self.node;
         self.write(move |tx| {
@@ -95,6 +98,7 @@ impl SessionKeeper {
     }
 
     /// Ends a session, on whatever node it lives.
+    #[boxed]
     pub async fn end(&self, id: &str) -> Ruled<()> {
         let (node, id) = (self.node, id.to_owned());
         self.write(move |tx| Box::pin(async move { mcp_sessions::end(tx, &id, node).await.map(drop) }))
@@ -102,6 +106,7 @@ impl SessionKeeper {
     }
 
     /// A session that lives.
+    #[boxed]
     pub async fn get(&self, id: &str) -> Ruled<Option<StoredSession>> {
         let mut conn = self.service.store.look_up().await?;
         if self.known.load(Ordering::Acquire) == NOT_YET {
@@ -126,6 +131,7 @@ impl SessionKeeper {
     }
 
     /// What other nodes wrote since this was last asked.
+    #[boxed]
     pub async fn written(&self) -> Ruled<Vec<SessionWrite>> {
         let known = self.known.load(Ordering::Acquire);
         if known == NOT_YET {
@@ -158,7 +164,7 @@ impl SessionKeeper {
     async fn write<T, F>(&self, work: F) -> Ruled<T>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Work<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxedWrite<'t, T> + Send + 'static,
     {
         let job = self.service.write_as(nobody(), move |tx| {
             Box::pin(async move {

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{check_rev, project_of, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -12,6 +13,7 @@ use spexus_domain::{Code, Refusal, Ruled, text};
 use spexus_store::{Result, Tx, projects};
 
 /// The projects a caller can see.
+#[boxed]
 pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Project>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let mut all = projects::all(&mut conn).await?;
@@ -20,6 +22,7 @@ pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Project>> {
 }
 
 /// One project by its key.
+#[boxed]
 pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<Project> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     project_of(&mut conn, caller, Some(wanted))
@@ -28,6 +31,7 @@ pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<Proj
 }
 
 /// The key of the project a caller works in without naming one: the one the token is bound to, else the default one.
+#[boxed]
 pub async fn key_of(service: &Service, caller: &Caller) -> Ruled<String> {
     let generation = service.store.accounts_generation();
     let known = (generation, caller.bound_project, None);
@@ -41,12 +45,14 @@ pub async fn key_of(service: &Service, caller: &Caller) -> Ruled<String> {
 }
 
 /// The project a request is about: the one it names, the one its token is bound to, or the default one.
+#[boxed]
 pub async fn of_request(service: &Service, caller: &Caller, wanted: Option<&str>) -> Ruled<Project> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     project_of(&mut conn, caller, wanted).await.map_err(Refusal::from)
 }
 
 /// Makes a project.
+#[boxed]
 pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ruled<Project> {
     let job = service.change_anywhere(caller, Operation::ManageProjects, move |tx, _| {
         Box::pin(async move {
@@ -81,6 +87,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ru
 }
 
 /// Changes a project.
+#[boxed]
 pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: ProjectPatch) -> Ruled<Project> {
     let wanted = wanted.to_owned();
     let job = service.change_anywhere(caller, Operation::ManageProjects, move |tx, caller| {

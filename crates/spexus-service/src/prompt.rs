@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{NO_PROJECT, check_rev, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -13,24 +14,28 @@ use spexus_domain::{AnyId, Code, Reference, Refusal, Ruled, text};
 use spexus_store::{Conn, Result, Tx, items, prompts};
 
 /// All prompts.
+#[boxed]
 pub async fn list(service: &Service, caller: &Caller) -> Ruled<Page<Prompt>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     Ok(Page::whole(prompts::all(&mut conn).await?))
 }
 
 /// One prompt by any id or by its name.
+#[boxed]
 pub async fn get(service: &Service, caller: &Caller, id: &str) -> Ruled<Prompt> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     find(&mut conn, id).await.map_err(Refusal::from)
 }
 
 /// The active prompt, if there is one.
+#[boxed]
 pub async fn active(service: &Service, caller: &Caller) -> Ruled<Option<Prompt>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     prompts::active(&mut conn).await.map_err(Refusal::from)
 }
 
 /// Makes a prompt, not yet active.
+#[boxed]
 pub async fn create(service: &Service, caller: &Caller, input: NewPrompt) -> Ruled<Prompt> {
     caller.may(Operation::ManagePrompts)?;
     let title = input.title.clone().unwrap_or_else(|| input.name.clone());
@@ -71,6 +76,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewPrompt) -> Rul
 }
 
 /// Changes a prompt.
+#[boxed]
 pub async fn update(service: &Service, caller: &Caller, id: &str, patch: PromptPatch) -> Ruled<Prompt> {
     change(service, caller, id, move |before| {
         check_rev("this prompt", before.rev, patch.expect_rev)?;
@@ -92,6 +98,7 @@ pub async fn update(service: &Service, caller: &Caller, id: &str, patch: PromptP
 }
 
 /// Makes a prompt the active one, or the active one inactive.
+#[boxed]
 pub async fn activate(service: &Service, caller: &Caller, id: &str, active: bool) -> Ruled<Prompt> {
     change(service, caller, id, move |before| {
         Ok(Prompt {
@@ -103,6 +110,7 @@ pub async fn activate(service: &Service, caller: &Caller, id: &str, active: bool
 }
 
 /// Removes a prompt.
+#[boxed]
 pub async fn delete(service: &Service, caller: &Caller, id: &str) -> Ruled<Prompt> {
     let id = id.to_owned();
     let job = service.change_anywhere(caller, Operation::ManagePrompts, move |tx, _| {

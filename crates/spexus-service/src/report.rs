@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use serde::{Deserialize, Serialize};
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
@@ -26,6 +27,7 @@ pub struct StatusReport {
 //= specs/spexus-service.md#reports
 //# A report of status and of gaps MUST be the same to agents, by REST and on the command line.
 /// Counts items by kind, status, type and assignee; of the project, or of one item and what is below it.
+#[boxed]
 pub async fn status(
     service: &Service,
     caller: &Caller,
@@ -62,6 +64,7 @@ pub struct GapQuery {
 
 /// Finds gaps and contradictions; in the project, or in one item and what is below it. Each section has its whole count
 /// and a page of its rows.
+#[boxed]
 pub async fn gaps(service: &Service, caller: &Caller, query: &GapQuery) -> Ruled<GapReport> {
     caller.may(Operation::Read)?;
     let page = PageRequest::new(query.limit, query.cursor.clone())?;

@@ -1,6 +1,7 @@
 //! Folders that administrators open to agents while the server runs, kept so that they are open after a restart.
 
 use crate::Service;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Change, Entity, NewChange};
@@ -10,12 +11,14 @@ use spexus_domain::{Refusal, Ruled, Uuid};
 use spexus_store::{Result, Tx, roots};
 
 /// The roots that were added, for the server itself; who sees them is for its surface to ask.
+#[boxed]
 pub async fn added(service: &Service) -> Ruled<Vec<AddedRoot>> {
     let mut conn = service.store.read().await?;
     roots::all(&mut conn).await.map_err(Refusal::from)
 }
 
 /// Keeps a root.
+#[boxed]
 pub async fn add(service: &Service, caller: &Caller, root: AddedRoot) -> Ruled<()> {
     let by = caller.user_id;
     let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
@@ -28,6 +31,7 @@ pub async fn add(service: &Service, caller: &Caller, root: AddedRoot) -> Ruled<(
 }
 
 /// Forgets a root.
+#[boxed]
 pub async fn remove(service: &Service, caller: &Caller, root: AddedRoot) -> Ruled<()> {
     let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
         Box::pin(async move {

@@ -3,6 +3,7 @@
 use crate::Service;
 use crate::context::reading;
 use crate::item::list::{ItemQuery, filter};
+use async_recursion::async_recursion as boxed;
 use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
@@ -31,6 +32,7 @@ pub struct SearchQuery {
 const AFTER_NAMED: &str = "after-named";
 
 /// The best places for a text, an exact reference id first. No text is an error; without words the filters alone decide.
+#[boxed]
 pub async fn search(
     service: &Service,
     caller: &Caller,

@@ -3,6 +3,7 @@
 
 use crate::Service;
 use crate::context::{check_rev, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -15,12 +16,14 @@ use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, nearest};
 use spexus_store::{Result, Tx, settings};
 
 /// The requirement types.
+#[boxed]
 pub async fn requirement_types(service: &Service, caller: &Caller) -> Ruled<Page<RequirementType>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     Ok(Page::whole(settings::requirement_types(&mut conn).await?))
 }
 
 /// Makes a requirement type, or changes what it means.
+#[boxed]
 pub async fn put_requirement_type(
     service: &Service,
     caller: &Caller,
@@ -53,6 +56,7 @@ pub async fn put_requirement_type(
 }
 
 /// Removes a requirement type nothing uses.
+#[boxed]
 pub async fn delete_requirement_type(
     service: &Service,
     caller: &Caller,
@@ -84,12 +88,14 @@ pub async fn delete_requirement_type(
 }
 
 /// The link types.
+#[boxed]
 pub async fn link_types(service: &Service, caller: &Caller) -> Ruled<Page<LinkType>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     Ok(Page::whole(settings::link_types(&mut conn).await?))
 }
 
 /// Makes a link type, or changes its rules; links that exist stay.
+#[boxed]
 pub async fn put_link_type(service: &Service, caller: &Caller, wanted: LinkType) -> Ruled<LinkType> {
     caller.may(Operation::ManageSettings)?;
     wanted.check()?;
@@ -127,6 +133,7 @@ pub async fn put_link_type(service: &Service, caller: &Caller, wanted: LinkType)
 }
 
 /// Removes a link type nothing uses.
+#[boxed]
 pub async fn delete_link_type(service: &Service, caller: &Caller, name: &str) -> Ruled<LinkType> {
     let name = name.to_owned();
     let job = service.change_anywhere(caller, Operation::ManageSettings, move |tx, _| {
@@ -145,6 +152,7 @@ pub async fn delete_link_type(service: &Service, caller: &Caller, name: &str) ->
 }
 
 /// The workflows of all kinds that have a status.
+#[boxed]
 pub async fn workflows(service: &Service, caller: &Caller) -> Ruled<Page<Workflow>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let mut found = Vec::new();
@@ -155,6 +163,7 @@ pub async fn workflows(service: &Service, caller: &Caller) -> Ruled<Page<Workflo
 }
 
 /// The workflow of one kind.
+#[boxed]
 pub async fn workflow(service: &Service, caller: &Caller, kind: Kind) -> Ruled<Workflow> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let found = settings::workflow(&mut conn, kind).await?;
@@ -162,6 +171,7 @@ pub async fn workflow(service: &Service, caller: &Caller, kind: Kind) -> Ruled<W
 }
 
 /// Replaces the workflow of a kind. A status that items have now must stay.
+#[boxed]
 pub async fn put_workflow(
     service: &Service,
     caller: &Caller,

@@ -136,6 +136,11 @@ const TABLES: &[Table] = &[
         order: "uri",
         columns: "uri:t name:t description:t added_by:u added_at:i",
     },
+    Table {
+        name: "app",
+        order: "name",
+        columns: "name:t installation:t version:t source:t installed_by:u installed_at:i",
+    },
 ];
 
 /// Rows read in one step.

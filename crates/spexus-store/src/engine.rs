@@ -109,8 +109,8 @@ impl Conn {
         }
     }
 
-    /// Lends the connection: the one that can be used now, and where it comes back when it is dropped.
-    pub(crate) fn lend(&mut self) -> (Self, oneshot::Receiver<ReturnedConnection>) {
+    /// Checks the connection out: the one that can be used now, and where it comes back when it is dropped.
+    pub(crate) fn checkout(&mut self) -> (Self, oneshot::Receiver<ReturnedConnection>) {
         let (return_to, back) = oneshot::channel();
         let lent_out = Connection::Lent(self.engine());
         let mut lent = Self::new(std::mem::replace(&mut self.connection, lent_out), self.limit);

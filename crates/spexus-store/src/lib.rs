@@ -10,6 +10,7 @@
 //! ([`Error`]). The crate knows no permissions and no HTTP; it does what the service layer has decided.
 
 pub mod accounts;
+pub mod apps;
 pub mod audit;
 pub mod backup;
 pub mod baselines;
@@ -72,7 +73,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use writer::Writer;
 
 /// Where the time comes from; tests bring their own.
@@ -318,6 +319,11 @@ impl Store {
         };
         held.end().await;
         done
+    }
+
+    /// A permit to hold a connection for reading for as long as it takes.
+    pub(crate) async fn snapshot_permit(&self) -> Result<OwnedSemaphorePermit> {
+        self.shared.snapshots.acquire().await
     }
 
     /// Whether everything happens in a transaction or snapshot that is not over.

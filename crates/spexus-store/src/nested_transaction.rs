@@ -173,7 +173,7 @@ fn innermost(parts: &mut [Part]) -> Result<&mut Part> {
 }
 
 async fn lend_connection(tx: &mut Tx, to: oneshot::Sender<Conn>, deadline: &Deadline) -> Result<()> {
-    let (conn, back) = tx.conn.lend();
+    let (conn, back) = tx.conn.checkout();
     // A reader that went away drops it, which gives it back.
     let _ = to.send(conn);
     let returned = deadline.bound(back).await?.map_err(|_| over())?;

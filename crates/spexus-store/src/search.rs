@@ -44,7 +44,7 @@ pub async fn search(
     if query.is_empty() {
         return Ok(Page::whole(vec![]));
     }
-    let mut terms: Vec<Wanted> = query.terms.iter().map(Wanted::as_typed).collect();
+    let mut terms: Vec<ExpandedTerm> = query.terms.iter().map(ExpandedTerm::as_typed).collect();
     let mut rows = run(conn, filter, &terms, page.limit, offset).await?;
     if rows.is_empty() && forgive(conn, &mut terms).await? {
         rows = run(conn, filter, &terms, page.limit, offset).await?;
@@ -72,7 +72,12 @@ pub async fn search(
 //# The total of a search MUST be the number of places found or say that it is a lower bound, and every place MUST be reachable
 //# page by page.
 /// Whether more documents match than so many.
-async fn stands_behind(conn: &mut Conn, filter: &ItemFilter, terms: &[Wanted], many: i64) -> Result<bool> {
+async fn stands_behind(
+    conn: &mut Conn,
+    filter: &ItemFilter,
+    terms: &[ExpandedTerm],
+    many: i64,
+) -> Result<bool> {
     let (dialect, mut matching) = matching(conn, filter, terms);
     let from = matching.from(dialect);
     let filters = matching.conditions.text();
@@ -81,14 +86,19 @@ async fn stands_behind(conn: &mut Conn, filter: &ItemFilter, terms: &[Wanted], m
     Ok(conn.optional(sql, matching.conditions.params).await?.is_some())
 }
 
-async fn count_all(conn: &mut Conn, filter: &ItemFilter, terms: &[Wanted], count: Count) -> Result<Total> {
+async fn count_all(
+    conn: &mut Conn,
+    filter: &ItemFilter,
+    terms: &[ExpandedTerm],
+    count: Count,
+) -> Result<Total> {
     let (dialect, matching) = matching(conn, filter, terms);
     let from = matching.from(dialect);
     counted(conn, &from, matching.conditions, count).await
 }
 
 /// A term with the spellings it stands for.
-struct Wanted {
+struct ExpandedTerm {
     /// The word as typed; empty for phrases.
     word: String,
     /// The stems of which one must be found; for phrases, all of them in order.
@@ -96,7 +106,7 @@ struct Wanted {
     phrase: bool,
 }
 
-impl Wanted {
+impl ExpandedTerm {
     fn as_typed(term: &Term) -> Self {
         match term {
             Term::Phrase(stems) => Self {
@@ -116,7 +126,7 @@ impl Wanted {
 //= specs/spexus-store.md#search
 //# A word with one typing error SHOULD find the word that was meant.
 /// Takes words that stand nowhere for misspelt ones. Tells whether there were any.
-async fn forgive(conn: &mut Conn, terms: &mut [Wanted]) -> Result<bool> {
+async fn forgive(conn: &mut Conn, terms: &mut [ExpandedTerm]) -> Result<bool> {
     let mut forgiven = false;
     for term in terms.iter_mut().filter(|term| !term.phrase) {
         if !stands_anywhere(conn, term).await? {
@@ -128,7 +138,7 @@ async fn forgive(conn: &mut Conn, terms: &mut [Wanted]) -> Result<bool> {
     Ok(forgiven)
 }
 
-async fn stands_anywhere(conn: &mut Conn, term: &Wanted) -> Result<bool> {
+async fn stands_anywhere(conn: &mut Conn, term: &ExpandedTerm) -> Result<bool> {
     let dialect = Dialect::of(conn.engine());
     let sql = format!(
         "SELECT 1 AS one FROM {} WHERE {} AND {NOT_STAGED} LIMIT 1",
@@ -181,7 +191,7 @@ struct Dialect {
     with_items: &'static str,
     /// What grows with every document.
     newest: &'static str,
-    expression: fn(&[Wanted]) -> String,
+    expression: fn(&[ExpandedTerm]) -> String,
     matches: fn(&str) -> String,
     score: fn(&str) -> String,
 }
@@ -238,7 +248,7 @@ impl Matching {
     }
 }
 
-fn matching(conn: &Conn, filter: &ItemFilter, terms: &[Wanted]) -> (&'static Dialect, Matching) {
+fn matching(conn: &Conn, filter: &ItemFilter, terms: &[ExpandedTerm]) -> (&'static Dialect, Matching) {
     let dialect = Dialect::of(conn.engine());
     let (mut conditions, with_items) = match Conditions::of_documents(filter) {
         Some(conditions) => (conditions, ""),
@@ -260,7 +270,7 @@ fn matching(conn: &Conn, filter: &ItemFilter, terms: &[Wanted]) -> (&'static Dia
 async fn run(
     conn: &mut Conn,
     filter: &ItemFilter,
-    terms: &[Wanted],
+    terms: &[ExpandedTerm],
     limit: u32,
     offset: u32,
 ) -> Result<Vec<Row>> {
@@ -292,8 +302,8 @@ async fn run(
 //= specs/spexus-store.md#search
 //# Words MUST be found in all their Russian and English forms and by their beginnings.
 /// The words consist of letters and digits only, so quoting them is all the escaping there is.
-fn match_expression(terms: &[Wanted]) -> String {
-    let term = |term: &Wanted| {
+fn match_expression(terms: &[ExpandedTerm]) -> String {
+    let term = |term: &ExpandedTerm| {
         if term.phrase {
             return format!("{{title body}} : \"{}\"", term.stems.join(" "));
         }
@@ -308,8 +318,8 @@ fn match_expression(terms: &[Wanted]) -> String {
     terms.iter().map(term).collect::<Vec<_>>().join(" AND ")
 }
 
-fn ts_query(terms: &[Wanted]) -> String {
-    let term = |term: &Wanted| {
+fn ts_query(terms: &[ExpandedTerm]) -> String {
+    let term = |term: &ExpandedTerm| {
         let stems = term.stems.iter().map(|stem| format!("'{stem}':AB"));
         if term.phrase {
             return format!("({})", stems.collect::<Vec<_>>().join(" <-> "));
@@ -329,7 +339,7 @@ fn is_prefix(word: &str) -> bool {
     word.chars().nth(1).is_some()
 }
 
-fn hit(row: &Row, terms: &[Wanted]) -> Result<Hit> {
+fn hit(row: &Row, terms: &[ExpandedTerm]) -> Result<Hit> {
     let kind = kind(row, "kind")?;
     let (title, description) = (row.text("title")?, row.text("description")?);
     let found = |folded: &str| {

@@ -7,12 +7,14 @@
 use crate::engine::{Conn, Engine, ReturnedConnection};
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+use refusal::{Code, Refusal};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// Permits to hold a snapshot.
 pub(crate) struct SnapshotPermits {
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     acquire_timeout: Duration,
 }
 
@@ -21,32 +23,45 @@ pub(crate) struct SnapshotPermits {
 pub(crate) struct SnapshotHandle(mpsc::Sender<oneshot::Sender<Conn>>);
 
 /// A snapshot that is held: a connection in a read transaction.
-pub(crate) struct HeldSnapshot<'a> {
+pub(crate) struct HeldSnapshot {
     /// `None` once it is given back.
     conn: Option<Conn>,
     /// Where it comes back from whoever has it now.
     lent: Option<oneshot::Receiver<ReturnedConnection>>,
     readers: mpsc::Receiver<oneshot::Sender<Conn>>,
-    _permit: SemaphorePermit<'a>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl SnapshotPermits {
     pub(crate) fn new(max_read_connections: u32, acquire_timeout_ms: u64) -> Self {
         let permits = usize::try_from(max_read_connections / 2).unwrap_or(1).max(1);
         Self {
-            permits: Semaphore::new(permits),
+            permits: Arc::new(Semaphore::new(permits)),
             acquire_timeout: Duration::from_millis(acquire_timeout_ms),
         }
     }
 
+    /// A permit, as soon as there is one.
+    //= specs/spexus-store.md#reads
+    //# Reads of one moment, such as reports and exports, MUST leave half of the connections for reading to everybody else.
+    pub(crate) async fn acquire(&self) -> Result<OwnedSemaphorePermit> {
+        let permit = tokio::time::timeout(self.acquire_timeout, self.permits.clone().acquire_owned());
+        let permit = permit.await.ok().and_then(std::result::Result::ok);
+        permit.ok_or_else(|| self.busy())
+    }
+
+    fn busy(&self) -> Error {
+        let waited_ms = self.acquire_timeout.as_millis();
+        let message =
+            format!("others read as much as may be read at once, and none ended within {waited_ms} ms");
+        Refusal::new(Code::ConcurrentLimitExceeded, message)
+            .hint("Try again when reports and exports under way have ended.")
+            .into()
+    }
+
     /// Begins a snapshot of this moment.
-    pub(crate) async fn hold(&self, readers: &Pool) -> Result<(SnapshotHandle, HeldSnapshot<'_>)> {
-        let permit = tokio::time::timeout(self.acquire_timeout, self.permits.acquire());
-        let permit = permit
-            .await
-            .ok()
-            .and_then(std::result::Result::ok)
-            .ok_or_else(busy)?;
+    pub(crate) async fn hold(&self, readers: &Pool) -> Result<(SnapshotHandle, HeldSnapshot)> {
+        let permit = self.acquire().await?;
         let (requests, received) = mpsc::channel(1);
         let mut held = HeldSnapshot {
             conn: Some(readers.acquire().await?),
@@ -68,7 +83,7 @@ impl SnapshotHandle {
     }
 }
 
-impl HeldSnapshot<'_> {
+impl HeldSnapshot {
     async fn begin(&mut self) -> Result<()> {
         let conn = self.conn.as_mut().ok_or_else(over)?;
         let begin = match conn.engine() {
@@ -82,7 +97,7 @@ impl HeldSnapshot<'_> {
     pub(crate) async fn serve(&mut self) {
         while let Some(reader) = self.readers.recv().await {
             let Some(conn) = &mut self.conn else { return };
-            let (lent, back) = conn.lend();
+            let (lent, back) = conn.checkout();
             // Kept here, not in this future: whoever stops waiting must still find what comes back.
             let back = self.lent.insert(back);
             // A reader that went away drops it, which gives it back.
@@ -118,7 +133,7 @@ impl HeldSnapshot<'_> {
     }
 }
 
-impl Drop for HeldSnapshot<'_> {
+impl Drop for HeldSnapshot {
     fn drop(&mut self) {
         // Whoever went away in the middle left a transaction open.
         self.take_back();
@@ -130,8 +145,4 @@ impl Drop for HeldSnapshot<'_> {
 
 fn over() -> Error {
     Error::Unavailable("what was read together is over".into())
-}
-
-fn busy() -> Error {
-    Error::Unavailable("too many long reads at once".into())
 }

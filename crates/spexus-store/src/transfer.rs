@@ -11,6 +11,7 @@ use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
 use spexus_domain::project::Project;
 use spexus_domain::{Kind, Reference, Timestamp, Uuid};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Rows of one page.
 pub const PAGE_ROWS: u32 = 1_000;
@@ -77,13 +78,18 @@ pub struct Snapshot {
     conn: Option<Conn>,
     /// Whether the transaction is somebody else's: reads of a batch see what the batch wrote.
     lent: bool,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Snapshot {
     /// Begins one.
     pub async fn begin(store: &Store) -> Result<Self> {
-        let mut conn = store.read().await?;
         let lent = store.is_in_transaction();
+        let permit = match lent {
+            true => None,
+            false => Some(store.snapshot_permit().await?),
+        };
+        let mut conn = store.read().await?;
         match conn.engine() {
             _ if lent => {}
             Engine::Sqlite => {
@@ -100,6 +106,7 @@ impl Snapshot {
         Ok(Self {
             conn: Some(conn),
             lent,
+            _permit: permit,
         })
     }
 

@@ -14,7 +14,7 @@ fn check<T: DeserializeOwned>(document: &str, expect: &[[&str; 3]]) {
     assert_eq!(faults::<T>(document), expect, "{document}");
 }
 
-const NEW_COMMENT: &str = "one of content, parent_id, parent_comment_id, anchor";
+const NEW_COMMENT: &str = "one of content, parent_comment_id, parent_id, anchor";
 
 #[test]
 fn what_is_wrong_with_one_field_is_told_with_its_path_and_what_is_allowed() {

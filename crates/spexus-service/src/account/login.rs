@@ -7,6 +7,7 @@ use super::password::Lane;
 use super::token::SESSION_PREFIX;
 use crate::audit::{self, Happening, Origin};
 use crate::{Service, setup};
+use async_recursion::async_recursion as boxed;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
@@ -28,6 +29,7 @@ pub struct LoggedIn {
 }
 
 /// Opens a web session.
+#[boxed]
 pub async fn login(service: &Service, username: &str, password: &str, origin: &Origin) -> Ruled<LoggedIn> {
     let (user, attempt) = check_password(service, username, password, origin).await?;
     let secret = format!(
@@ -60,6 +62,7 @@ pub async fn login(service: &Service, username: &str, password: &str, origin: &O
 }
 
 /// Closes a web session.
+#[boxed]
 pub async fn logout(service: &Service, caller: &Caller, secret: &str, origin: &Origin) -> Ruled<()> {
     let hash = service.grants.hash(secret);
     let (owner, from) = (caller.clone(), origin.clone());
@@ -82,6 +85,7 @@ pub async fn logout(service: &Service, caller: &Caller, secret: &str, origin: &O
 }
 
 /// A caller for commands on the machine that holds the database, where the file's own protection is the door.
+#[boxed]
 pub async fn local(service: &Service, username: Option<&str>, client: &str) -> Ruled<Caller> {
     let mut conn = service.store.read().await?;
     let wanted = username.unwrap_or(setup::ADMIN);
@@ -103,6 +107,7 @@ pub async fn local(service: &Service, username: Option<&str>, client: &str) -> R
 }
 
 /// The caller of a local program that acts for a user with less than all of the user's rights.
+#[boxed]
 pub async fn local_agent(
     service: &Service,
     username: Option<&str>,

@@ -103,7 +103,7 @@ impl Passwords {
     pub(crate) async fn hash(&self, password: &str) -> Ruled<String> {
         let _turn = self.turn(Lane::Familiar).await?;
         let (params, password) = (self.params.clone(), password.to_owned());
-        aside(move || hash(&params, &password)).await?
+        run_blocking(move || hash(&params, &password)).await?
     }
 
     /// Waits until it is one's turn to hash, not for long and not behind too many.
@@ -129,7 +129,7 @@ impl Passwords {
     ) -> Ruled<bool> {
         let password = password.to_owned();
         let (exists, known) = (known.is_some(), known.unwrap_or(&self.nobody).to_owned());
-        let fits = aside(move || fits(&password, &known)).await??;
+        let fits = run_blocking(move || fits(&password, &known)).await??;
         Ok(fits && exists)
     }
 }
@@ -151,7 +151,7 @@ impl Drop for Waits<'_> {
 }
 
 /// Runs slow work beside the threads that answer requests.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Ruled<T> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Ruled<T> {
     tokio::task::spawn_blocking(work).await.map_err(|_| broken())
 }
 

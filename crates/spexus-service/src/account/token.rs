@@ -5,6 +5,7 @@ use super::caller;
 use crate::audit::{self, Happening, Origin};
 use crate::context::{project_of, reading};
 use crate::{Service, people, setup};
+use async_recursion::async_recursion as boxed;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::sync::Cache;
@@ -91,6 +92,7 @@ impl Grants {
 }
 
 /// Who a secret belongs to, with the rights as they are now. Tokens and web sessions are told apart by their prefix.
+#[boxed]
 pub async fn authenticate(service: &Service, secret: &str, origin: &Origin) -> Ruled<Caller> {
     match check(service, secret).await {
         Ok(grant) => {
@@ -123,6 +125,7 @@ pub fn is_remembered(service: &Service, secret: &str) -> bool {
 
 /// Done when a secret that was good has expired; never for one that does not end by itself. The clock is looked at every
 /// so often, because it may be set.
+#[boxed]
 pub async fn expired(service: &Service, secret: &str, every: Duration) {
     let Ok(grant) = check(service, secret).await else {
         return;
@@ -252,6 +255,7 @@ pub(crate) async fn note_uses(service: &Service) {
 }
 
 /// The tokens of a user: one's own, or for administrators anyone's.
+#[boxed]
 pub async fn list(service: &Service, caller: &Caller, user: Option<&str>) -> Ruled<Page<Token>> {
     let mut conn = reading(service, caller, Operation::OwnAccount).await?;
     let owner = owner(&mut conn, caller, user).await?;
@@ -271,6 +275,7 @@ fn is_within_reach(caller: &Caller, token: &Token) -> bool {
 }
 
 /// Makes a token for oneself, or as an administrator for someone else. A token never makes one with more rights.
+#[boxed]
 pub async fn create(
     service: &Service,
     caller: &Caller,
@@ -338,6 +343,7 @@ pub async fn create(
 }
 
 /// Revokes a token; it opens nothing from now on.
+#[boxed]
 pub async fn revoke(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Token> {
     let job = service.change_anywhere(caller, Operation::OwnAccount, move |tx, caller| {
         Box::pin(async move {

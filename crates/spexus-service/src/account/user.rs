@@ -5,6 +5,7 @@ use super::token;
 use crate::audit::{self, Happening, Origin};
 use crate::context::{check_rev, reading};
 use crate::{Service, people};
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spexus_domain::account::{Caller, NewUser, Role, User, UserPatch};
 use spexus_domain::attribute::Attributes;
@@ -30,6 +31,7 @@ pub struct Profile {
 }
 
 /// The names of all users.
+#[boxed]
 pub async fn names(service: &Service, caller: &Caller) -> Ruled<Page<Profile>> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let all = accounts::all(&mut conn).await?;
@@ -46,6 +48,7 @@ pub async fn names(service: &Service, caller: &Caller) -> Ruled<Page<Profile>> {
 }
 
 /// A user with everything about the account: oneself, or for administrators anyone.
+#[boxed]
 pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<User> {
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let user = people::find(&mut conn, caller, "user", wanted).await?;
@@ -56,6 +59,7 @@ pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<User
 }
 
 /// Makes an account.
+#[boxed]
 pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled<User> {
     caller.may(Operation::ManageUsers)?;
     let username = text::username("username", &input.username)?;
@@ -92,6 +96,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled
 }
 
 /// Changes an account; role and access bite at once. Someone must remain who can administer.
+#[boxed]
 pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: UserPatch) -> Ruled<User> {
     let wanted = wanted.to_owned();
     let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, caller| {
@@ -144,6 +149,7 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Use
 }
 
 /// Disables an account: its tokens and sessions go, its name stays in the history.
+#[boxed]
 pub async fn disable(service: &Service, caller: &Caller, wanted: &str) -> Ruled<User> {
     let patch = UserPatch {
         active: Some(false),
@@ -153,6 +159,7 @@ pub async fn disable(service: &Service, caller: &Caller, wanted: &str) -> Ruled<
 }
 
 /// Changes one's own password; all sessions end, and the tokens too when that is wanted.
+#[boxed]
 pub async fn change_password(
     service: &Service,
     caller: &Caller,
@@ -178,6 +185,7 @@ pub async fn change_password(
 
 /// Sets another person's password, as an administrator; all of that person's sessions end, and the tokens too when that
 /// is wanted. Tells how many tokens go on working.
+#[boxed]
 pub async fn reset_password(
     service: &Service,
     caller: &Caller,

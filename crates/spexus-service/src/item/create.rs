@@ -5,6 +5,7 @@ use super::record;
 use crate::Service;
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
+use async_recursion::async_recursion as boxed;
 use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
@@ -15,6 +16,7 @@ use spexus_domain::{Kind, Reference, Ruled, Uuid, attribute};
 use spexus_store::{Error, Result, Tx, items, projects};
 
 /// Makes an item. With an idempotency key the same request makes it once and is answered alike every time.
+#[boxed]
 pub async fn create(
     service: &Service,
     caller: &Caller,

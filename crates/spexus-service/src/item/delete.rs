@@ -4,6 +4,7 @@ use super::record;
 use crate::Service;
 use crate::context::Context;
 use crate::link;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
 use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Falling, Subject};
@@ -16,6 +17,7 @@ use spexus_store::{Conn, Error, Result, Tx, comments, items, links, tree};
 use std::collections::BTreeMap;
 
 /// What deleting an item would do.
+#[boxed]
 pub async fn preview(
     service: &Service,
     caller: &Caller,
@@ -32,6 +34,7 @@ pub async fn preview(
 }
 
 /// Deletes an item and what falls with it; without `force` only when nothing does.
+#[boxed]
 pub async fn delete(
     service: &Service,
     caller: &Caller,
@@ -55,6 +58,7 @@ pub async fn delete(
 /// Deletes an item of which somebody saw the preview and agreed to it. When something else falls by now, nothing does.
 //= specs/spexus-service.md#rules
 //# A deletion somebody agreed to MUST take with it exactly what they were shown, else nothing MUST be deleted.
+#[boxed]
 pub async fn delete_agreed(
     service: &Service,
     caller: &Caller,
@@ -86,6 +90,7 @@ pub async fn delete_agreed(
 }
 
 /// Brings a deleted item back, with everything that fell with it.
+#[boxed]
 pub async fn restore(
     service: &Service,
     caller: &Caller,

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Change;
 use spexus_domain::permission::Operation;
@@ -10,6 +11,7 @@ use spexus_domain::{AnyId, Kind, Ruled};
 use spexus_store::changes;
 
 /// One page of what happened to an item, newest first; deleted items have a history too.
+#[boxed]
 pub async fn history(
     service: &Service,
     caller: &Caller,

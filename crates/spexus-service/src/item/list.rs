@@ -2,6 +2,7 @@
 
 use crate::context::{Context, reading};
 use crate::{Service, people};
+use async_recursion::async_recursion as boxed;
 use serde::Deserialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::{Item, Priority};
@@ -71,6 +72,7 @@ impl ItemQuery {
 }
 
 /// One page of the items of a kind, or of all kinds.
+#[boxed]
 pub async fn list(
     service: &Service,
     caller: &Caller,

@@ -4,6 +4,7 @@ use crate::Service;
 use crate::context::{Context, reading};
 use crate::item::ItemQuery;
 use crate::search::{self, SearchQuery};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
@@ -17,6 +18,7 @@ const MAX_WORDS_CHARS: usize = 200;
 
 /// The items an id may have meant, the most alike first; with a kind, only of that kind. `None` when the id leads
 /// somewhere, be it to an item that is deleted or of another kind: then nothing was mistyped.
+#[boxed]
 pub async fn near(
     service: &Service,
     caller: &Caller,

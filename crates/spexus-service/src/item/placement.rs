@@ -5,6 +5,7 @@ use super::record;
 use super::update::check_rev;
 use crate::Service;
 use crate::context::Context;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, Move};
@@ -13,6 +14,7 @@ use spexus_domain::{Code, Kind, Refusal, Ruled};
 use spexus_store::{Conn, Result, Tx, items};
 
 /// Moves an item.
+#[boxed]
 pub async fn move_to(
     service: &Service,
     caller: &Caller,

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
@@ -31,6 +32,7 @@ pub struct Hierarchy {
 }
 
 /// One item by any id; with a kind, only of that kind.
+#[boxed]
 pub async fn get(
     service: &Service,
     caller: &Caller,
@@ -47,6 +49,7 @@ pub async fn get(
 }
 
 /// What an item directly contains, in order; with kinds, only of those. With a kind of its own, only an item of that kind.
+#[boxed]
 pub async fn children(
     service: &Service,
     caller: &Caller,
@@ -74,6 +77,7 @@ pub async fn children(
 }
 
 /// The tree below an item, `depth` levels deep or all of it.
+#[boxed]
 pub async fn hierarchy(
     service: &Service,
     caller: &Caller,
@@ -85,6 +89,7 @@ pub async fn hierarchy(
 }
 
 /// The tree below an item like [`hierarchy`], with only the beginnings of descriptions: for outlines.
+#[boxed]
 pub async fn outline(
     service: &Service,
     caller: &Caller,
@@ -135,6 +140,7 @@ async fn within(
 }
 
 /// What contains an item, from the top down to the item itself.
+#[boxed]
 pub async fn path(service: &Service, caller: &Caller, project: Option<&str>, id: &str) -> Ruled<Page<Item>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;

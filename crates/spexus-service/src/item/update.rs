@@ -4,6 +4,7 @@ use super::apply::{assignee, criterion, requirement_type, workflow};
 use super::record;
 use crate::Service;
 use crate::context::Context;
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Change, FieldChange};
@@ -13,6 +14,7 @@ use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text};
 use spexus_store::{Conn, Error, Result, Tx, changes, comments, items, projects};
 
 /// Changes the fields that are given; a stale `expect_rev` is refused with who changed what.
+#[boxed]
 pub async fn update(
     service: &Service,
     caller: &Caller,

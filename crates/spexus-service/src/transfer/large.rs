@@ -29,7 +29,8 @@ type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What is done with the items a file or a plan speaks of, by a service all of whose reads and writes are one transaction;
 /// and what it noted.
-pub(super) type Work<T> = Box<dyn FnOnce(Service, Notes) -> BoxFuture<'static, Ruled<(T, Notes)>> + Send>;
+pub(super) type ImportJob<T> =
+    Box<dyn FnOnce(Service, Notes) -> BoxFuture<'static, Ruled<(T, Notes)>> + Send>;
 
 /// What an import notes while it is carried out, for the moment at which it is shown.
 #[derive(Default)]
@@ -92,7 +93,12 @@ impl Shown {
 }
 
 /// Carries out what fits into one transaction.
-pub(super) async fn direct<T>(service: &Service, caller: &Caller, dry_run: bool, work: Work<T>) -> Ruled<T> {
+pub(super) async fn direct<T>(
+    service: &Service,
+    caller: &Caller,
+    dry_run: bool,
+    work: ImportJob<T>,
+) -> Ruled<T> {
     let work = |service| work(service, Notes::default());
     let (done, _) = service.write_together(caller, !dry_run, work).await?;
     Ok(done)
@@ -106,7 +112,7 @@ pub(super) async fn staged<T>(
     caller: &Caller,
     extent: CopyExtent,
     dry_run: bool,
-    work: Work<T>,
+    work: ImportJob<T>,
 ) -> Ruled<(T, Shown)> {
     let (store, actor) = (&service.store, Actor::from(caller));
     let mut scratch = ScratchCopy::begin(store, actor.clone(), extent).await?;

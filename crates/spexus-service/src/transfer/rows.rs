@@ -2,7 +2,7 @@
 //! as everywhere. A name in the reference column that nothing has yet stands for what the row makes, and later rows can
 //! use it.
 
-use super::large::{self, Notes, Work};
+use super::large::{self, ImportJob, Notes};
 use super::status_path::status_path;
 use super::{Imported, Progress, all_refused, refused_at};
 use crate::Service;
@@ -82,7 +82,7 @@ pub(super) async fn apply(
     let size = some.len();
     let rows = some.into_iter().chain(rest);
     let (owned, named) = (caller.clone(), project.map(str::to_owned));
-    let work: Work<Imported> = Box::new(move |service, notes| {
+    let work: ImportJob<Imported> = Box::new(move |service, notes| {
         Box::pin(async move {
             let applying = Applying::begin(service, &owned, named.as_deref(), notes).await?;
             let (imported, notes) = applying.all(rows, &progress).await?;

@@ -7,6 +7,7 @@
 )]
 
 mod accounts;
+mod apps;
 mod audit;
 mod batch;
 mod client;

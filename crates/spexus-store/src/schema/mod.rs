@@ -55,6 +55,11 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        shared: include_str!("009_app.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The version since which words are stemmed as they are now.
@@ -97,7 +102,7 @@ pub(crate) async fn prepare(conn: &mut Conn, may_prepare: bool) -> Result<bool> 
 //# Where an older version stemmed words by other rules, the index MUST be written anew when its database is brought to this
 //# program's version.
 async fn reindex(conn: &mut Conn) -> Result<()> {
-    let (lent, back) = conn.lend();
+    let (lent, back) = conn.checkout();
     let mut tx = Tx::new(lent);
     let rebuilt = search::rebuild(&mut tx).await;
     drop(tx);

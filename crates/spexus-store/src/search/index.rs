@@ -65,7 +65,10 @@ pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> 
 /// Builds the whole index anew, for databases that were copied.
 pub async fn rebuild(tx: &mut Tx) -> Result<()> {
     let clear = match tx.conn.engine() {
-        Engine::Sqlite => "DELETE FROM search_text; DELETE FROM search_doc; DELETE FROM search_form",
+        // Rows deleted one by one would stay in the totals that scores are reckoned with.
+        Engine::Sqlite => {
+            "INSERT INTO search_text (search_text) VALUES ('delete-all'); DELETE FROM search_doc; DELETE FROM search_form"
+        }
         Engine::Postgres => "TRUNCATE search_doc, search_form",
     };
     tx.words.forget();

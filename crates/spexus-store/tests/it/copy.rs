@@ -111,6 +111,14 @@ async fn furnish_richly(world: &World) {
                     description: String::new(),
                 };
                 spexus_store::roots::put(tx, &root, user.id).await?;
+                let app = spexus_domain::app::InstalledApp {
+                    name: "linter".into(),
+                    installation: "1".into(),
+                    version: "1.0.0".into(),
+                    source: "bundle".into(),
+                    installed_at: tx.now(),
+                };
+                spexus_store::apps::put(tx, &app, user.id).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })
         })

@@ -2,6 +2,7 @@
 
 use crate::world::{World, both, create_in};
 use spexus_domain::{Kind, Refusal};
+use spexus_store::transfer::Snapshot;
 use spexus_store::{Error, changes};
 
 both![
@@ -9,6 +10,7 @@ both![
     what_only_reads_cannot_write,
     reading_that_is_given_up_frees_its_connection,
     half_of_the_connections_stay_for_everybody_else,
+    reports_and_exports_leave_half_of_the_connections_too,
 ];
 
 //= specs/spexus-store.md#reads
@@ -106,4 +108,27 @@ async fn half_of_the_connections_stay_for_everybody_else(world: World) {
     for one in held {
         assert!(one.await.unwrap().is_ok());
     }
+}
+
+//= specs/spexus-store.md#reads
+//= type=test
+//# Reads of one moment, such as reports and exports, MUST leave half of the connections for reading to everybody else.
+async fn reports_and_exports_leave_half_of_the_connections_too(world: World) {
+    let first = Snapshot::begin(&world.store).await.unwrap();
+    let second = Snapshot::begin(&world.store).await.unwrap();
+    let mut third = Box::pin(Snapshot::begin(&world.store));
+    assert!(futures_util::poll!(&mut third).is_pending());
+    changes::head(&mut world.store.read().await.unwrap())
+        .await
+        .unwrap();
+    drop(first);
+    let third = third.await.unwrap();
+    let Err(Error::Refused(refusal)) = Snapshot::begin(&world.store).await else {
+        panic!("a third beside two");
+    };
+    assert_eq!(refusal.code, spexus_domain::Code::ConcurrentLimitExceeded);
+    for snapshot in [second, third] {
+        snapshot.end().await.unwrap();
+    }
+    assert!(Snapshot::begin(&world.store).await.is_ok());
 }

@@ -7,9 +7,10 @@ mod plan;
 mod write;
 
 use super::Progress;
-use super::large::{self, Notes, Work};
+use super::large::{self, ImportJob, Notes};
 use super::people::People;
 use crate::Service;
+use async_recursion::async_recursion as boxed;
 use dice::Dice;
 use plan::Planner;
 use serde::Serialize;
@@ -44,6 +45,7 @@ pub struct Filled {
 }
 
 /// Fills a project with this many items. What the project has already stays.
+#[boxed]
 pub async fn fill(
     service: &Service,
     caller: &Caller,
@@ -74,7 +76,7 @@ pub async fn fill(
             progress: progress.clone(),
         };
         let (owned, named) = (caller.clone(), project.map(str::to_owned));
-        let work: Work<(People, Planner, Filled)> = Box::new(move |service, notes| {
+        let work: ImportJob<(People, Planner, Filled)> = Box::new(move |service, notes| {
             Box::pin(async move {
                 let named = named.as_deref();
                 let job = service.change(&owned, Operation::CreateItem, named, move |tx, context| {

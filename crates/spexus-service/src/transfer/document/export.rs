@@ -4,6 +4,7 @@ use super::{BETWEEN, CRITERIA, REQUIREMENTS, escaped};
 use crate::Service;
 use crate::context::Context;
 use crate::transfer::{Exported, Progress, broken_file};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
@@ -14,6 +15,7 @@ use spexus_store::{Conn, Result, listing};
 use std::io::Write;
 
 /// Writes a project, or with `epic` one epic, as a document.
+#[boxed]
 pub async fn export(
     service: &Service,
     caller: &Caller,

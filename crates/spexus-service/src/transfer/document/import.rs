@@ -4,10 +4,12 @@ use super::parse::Parser;
 use crate::Service;
 use crate::transfer::rows;
 use crate::transfer::{Imported, Input, Progress};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
 
 /// Makes and changes items as the document says, all of it or nothing.
+#[boxed]
 pub async fn import(
     service: &Service,
     caller: &Caller,

@@ -5,6 +5,7 @@ use super::record::{Header, ProjectRecord, Record, Totals};
 use crate::Service;
 use crate::context::{Context, NO_PROJECT};
 use crate::transfer::{Exported, Progress, broken_file};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::id::PROMPT_PREFIX;
 use spexus_domain::permission::Operation;
@@ -15,6 +16,7 @@ use spexus_store::{Conn, Error, Result, prompts, settings};
 use std::io::Write;
 
 /// Writes a project as it is at one moment. Deleted items, tokens, passwords and the history stay here.
+#[boxed]
 pub async fn export(
     service: &Service,
     caller: &Caller,

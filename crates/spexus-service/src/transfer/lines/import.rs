@@ -5,9 +5,10 @@ use super::settings::Taking;
 use super::{MAX_LINE_BYTES, VERSION};
 use crate::Service;
 use crate::context::NO_PROJECT;
-use crate::transfer::large::{self, Notes, Work};
+use crate::transfer::large::{self, ImportJob, Notes};
 use crate::transfer::people::People;
 use crate::transfer::{Imported, Input, Progress, at_line, broken_file};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, Read as _};
 
 /// Reads a project into an empty one, all of it or nothing. It is called what the file calls it, or as `key` says.
+#[boxed]
 pub async fn import(
     service: &Service,
     caller: &Caller,
@@ -51,7 +53,7 @@ pub async fn import(
     //= specs/spexus.md#transfer
     //# An import MUST be all or nothing, also when the process is killed.
     let owned = caller.clone();
-    let work: Work<Imported> = Box::new(move |service, notes| {
+    let work: ImportJob<Imported> = Box::new(move |service, notes| {
         Box::pin(async move {
             let job = service.change_anywhere(&owned, Operation::ManageProjects, move |tx, _| {
                 Box::pin(file.read(tx, notes))

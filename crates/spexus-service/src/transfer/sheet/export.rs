@@ -5,6 +5,7 @@ use super::formula::guarded;
 use crate::Service;
 use crate::context::Context;
 use crate::transfer::{Exported, Progress, broken_file};
+use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
@@ -29,6 +30,7 @@ pub struct Layout {
 }
 
 /// Writes the items of a project, or with an epic those of the epic, containers before what they contain.
+#[boxed]
 pub async fn export(
     service: &Service,
     caller: &Caller,

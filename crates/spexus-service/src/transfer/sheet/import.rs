@@ -5,6 +5,7 @@ use super::formula::unguarded;
 use crate::Service;
 use crate::transfer::rows::{self, Row, Rows};
 use crate::transfer::{Imported, Input, Progress, broken_file, refused_at};
+use async_recursion::async_recursion as boxed;
 use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
@@ -13,6 +14,7 @@ use spexus_domain::{Code, Kind, Refusal, Ruled, text};
 use std::io::BufRead as _;
 
 /// Makes and changes items as the sheet says, all of it or nothing.
+#[boxed]
 pub async fn import(
     service: &Service,
     caller: &Caller,
