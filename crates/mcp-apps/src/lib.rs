@@ -42,8 +42,9 @@ pub use listing::{
 pub use manifest::{
     CommandSection, DeclaredName, Family, Manifest, PlatformOverride, ServerKind, ServerSection, UserSetting,
 };
+pub use methods::ABSENT;
 pub use options::{AppLimits, AppOptions, PASSED_ON};
-pub use policy::{AppOperation, HostPolicy};
+pub use policy::{AppOperation, HostPolicy, RecordedApp};
 pub use status::AppStatus;
 
 use std::collections::BTreeMap;

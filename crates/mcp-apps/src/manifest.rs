@@ -15,7 +15,7 @@ use crate::names;
 pub(crate) const MAX_MANIFEST_BYTES: usize = 1 << 20;
 const MAX_TEXT_CHARS: usize = 2_000;
 
-/// See the module.
+/// An MCPB manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Its name for programs; what it has is listed under this name.

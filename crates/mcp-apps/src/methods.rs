@@ -12,8 +12,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::install::{AppSource, InstallRequest};
-use crate::policy::AppOperation;
+use crate::policy::{AppOperation, RecordedApp};
 use crate::{Apps, ListedApp};
+
+/// What is said of an app that is recorded and not here.
+pub const ABSENT: &str = "its files are not on this node; install it here too";
 
 /// All methods of this family.
 pub(crate) fn all(apps: &Apps) -> Vec<CustomMethod> {
@@ -48,8 +51,28 @@ where
 //# `apps/list` MUST list every installed app with its name, version, description, capabilities and state.
 async fn list(apps: Apps, cx: Context, _params: Value) -> Result<(String, Value), Refusal> {
     apps.policy().check(&cx, AppOperation::List)?;
-    let listed: Vec<Value> = apps.list()?.iter().map(ListedApp::to_value).collect();
-    Ok((String::new(), json!({ "apps": listed })))
+    let listed = apps.list()?;
+    //= specs/mcp-apps.md#methods
+    //# An app that is recorded and whose files are not on the node that is asked MUST be listed as absent, and the node MUST say so when it starts.
+    let absent = apps.policy().recorded().await?.into_iter();
+    let absent = absent.filter(|app| !listed.iter().any(|here| here.name == app.name));
+    let absent: Vec<Value> = absent.map(absent_value).collect();
+    let here = listed.iter().map(ListedApp::to_value);
+    Ok((
+        String::new(),
+        json!({ "apps": here.chain(absent).collect::<Vec<_>>() }),
+    ))
+}
+
+fn absent_value(app: RecordedApp) -> Value {
+    json!({
+        "name": app.name,
+        "version": app.version,
+        "source": app.source,
+        "installed_at": app.installed_at,
+        "state": "absent",
+        "problem": ABSENT,
+    })
 }
 
 /// One of `bundle`, `manifest` and `url` says where the app comes from.
@@ -111,6 +134,10 @@ async fn install(apps: Apps, cx: Context, params: Value) -> Result<(String, Valu
         settings: asked.settings,
     };
     let listed = apps.install(request).await?;
+    if let Err(refusal) = apps.policy().record(&cx, &listed.record).await {
+        apps.uninstall(&listed.name).await?;
+        return Err(refusal);
+    }
     Ok((listed.name.clone(), json!({ "app": listed.to_value() })))
 }
 
@@ -126,7 +153,12 @@ struct Uninstall {
 async fn uninstall(apps: Apps, cx: Context, params: Value) -> Result<(String, Value), Refusal> {
     apps.may_change(&cx)?;
     let asked: Uninstall = read(params)?;
-    let record = apps.uninstall(&asked.name).await?;
+    let removed = apps.uninstall(&asked.name).await;
+    let was_recorded = apps.policy().forget(&cx, &asked.name).await?;
+    let record = match removed {
+        Err(refusal) if was_recorded && refusal.code == Code::ResourceNotFound => None,
+        removed => removed?,
+    };
     let version = record.map(|record| record.manifest.version);
     let removed = json!({ "removed": { "name": asked.name, "version": version } });
     Ok((asked.name, removed))

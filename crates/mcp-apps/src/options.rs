@@ -103,7 +103,7 @@ impl Default for AppLimits {
             max_unpacked_bytes: 512 << 20,
             max_bundle_entries: 20_000,
             max_compression_ratio: 200,
-            max_listed: 1_000,
+            max_listed: 10_000,
             max_message_bytes: 16 << 20,
             start_timeout_ms: 20_000,
             call_timeout_ms: 20_000,

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
 use mcp_server::Context;
 use refusal::Refusal;
+
+use crate::AppRecord;
 
 /// What somebody is about to do with apps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +16,19 @@ pub enum AppOperation {
     List,
     /// Install or remove one.
     Manage,
+}
+
+/// An app that the server has a record of, whether its files are here or on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedApp {
+    /// Its name.
+    pub name: String,
+    /// The version it had when it was installed.
+    pub version: String,
+    /// `bundle`, `manifest` or `url`.
+    pub source: String,
+    /// When it was installed.
+    pub installed_at: String,
 }
 
 /// Policy of the server that has apps. Everything but [`check`](HostPolicy::check) may be left out.
@@ -27,6 +44,23 @@ pub trait HostPolicy: Send + Sync + 'static {
     /// A tool of an app is no longer listed.
     fn tool_removed(&self, tool: &str) {
         let _ = tool;
+    }
+
+    /// An app was installed here: the server may keep a record of it that other machines see.
+    fn record<'a>(&'a self, cx: &'a Context, app: &'a AppRecord) -> BoxFuture<'a, Result<(), Refusal>> {
+        let _ = (cx, app);
+        ready(Ok(())).boxed()
+    }
+
+    /// An app is removed. Tells whether there was a record of it.
+    fn forget<'a>(&'a self, cx: &'a Context, app: &'a str) -> BoxFuture<'a, Result<bool, Refusal>> {
+        let _ = (cx, app);
+        ready(Ok(false)).boxed()
+    }
+
+    /// Every app there is a record of.
+    fn recorded(&self) -> BoxFuture<'_, Result<Vec<RecordedApp>, Refusal>> {
+        ready(Ok(Vec::new())).boxed()
     }
 
     /// An operation is over: the method, what it was done to, how long it took and how it went.

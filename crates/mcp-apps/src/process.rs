@@ -18,7 +18,7 @@ const LAST_WORDS_BYTES: usize = 2_048;
 /// How long a killed process may take to be gone; only the kernel can take longer.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
 
-/// See the module. Dropped, its whole group is killed.
+/// A child process in a group of its own. Dropped, its whole group is killed.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,

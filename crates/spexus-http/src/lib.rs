@@ -28,6 +28,7 @@ mod openapi;
 mod options;
 mod project;
 mod prompt;
+mod query;
 mod report;
 mod respond;
 mod router;

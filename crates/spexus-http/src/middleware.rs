@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::early;
+use crate::query;
 use crate::respond::Refused;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -70,6 +71,9 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
             return Refused(refusal.fact("retry_after_seconds", 1)).into_response();
         }
     };
+    if let Err(refusal) = query::refuse_unread(&request) {
+        return Refused(refusal).into_response();
+    }
     let limit = Duration::from_millis(app.options.request_timeout_ms);
     match deadline::within(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
         Ok(Ok(response)) => response,

@@ -5,13 +5,13 @@
 //! with which outcome is in the audit trail; how much is asked of models is decided by one sampler for the whole server.
 
 mod answered;
-mod lost;
+mod unknown_reference;
 
 pub(crate) use answered::Answered;
-pub(crate) use lost::until_found;
+pub(crate) use unknown_reference::until_found;
 
 use crate::McpOptions;
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use crate::render;
 use mcp_protocol::Elicited;
 use mcp_server::{Context, CustomMethod, Decision, Elicitation, ElicitationRequest, Sampler, Stop};
@@ -50,7 +50,7 @@ pub(crate) fn methods(service: &Service, sampler: &Sampler) -> impl Iterator<Ite
         let service = asking.clone();
         async move {
             let caller = audit::caller(&cx)?;
-            let watch = Watch::start(&service, &caller, ELICITATION, "");
+            let watch = AuditEntry::start(&service, &caller, ELICITATION, "");
             let answered = match ElicitationRequest::parse(&params) {
                 Ok(request) => request.ask(&cx).await,
                 Err(refusal) => Err(refusal.into()),
@@ -63,7 +63,7 @@ pub(crate) fn methods(service: &Service, sampler: &Sampler) -> impl Iterator<Ite
         let (service, strategy) = (telling.clone(), sampler.describe(&cx));
         async move {
             let caller = audit::caller(&cx)?;
-            let watch = Watch::start(&service, &caller, SAMPLING, "");
+            let watch = AuditEntry::start(&service, &caller, SAMPLING, "");
             let told = caller.may(Operation::Read).map(|()| strategy);
             watch.stop(told.as_ref().map(drop));
             told
@@ -85,7 +85,7 @@ pub(crate) fn noting(
         let outcome = outcome.map_or_else(|refusal| refusal.code.name(), Elicited::action);
         // By what asked; the rest of the key tells questions of one call apart.
         let asking = key.split('.').next().unwrap_or_default();
-        Watch::start(&service, &caller, "elicitation/create", asking).note(outcome);
+        AuditEntry::start(&service, &caller, "elicitation/create", asking).note(outcome);
     }
 }
 

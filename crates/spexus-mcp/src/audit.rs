@@ -55,7 +55,7 @@ pub(crate) fn noting(service: &Service) -> impl Fn(&Answered<'_>) + Send + Sync 
         let caller = speaking(visit.caller(), client);
         let name = name_in(answered.params);
         let method = known(answered.method);
-        Watch::start(&service, &caller, method, &name).note(outcome);
+        AuditEntry::start(&service, &caller, method, &name).note(outcome);
     }
 }
 
@@ -110,8 +110,8 @@ fn known(method: &str) -> &'static str {
 }
 
 // Fulfils 003 R12.5
-/// An operation under way.
-pub(crate) struct Watch<'a> {
+/// The audit entry of an operation under way, written when it ends.
+pub(crate) struct AuditEntry<'a> {
     service: Service,
     caller: Caller,
     method: &'static str,
@@ -122,7 +122,7 @@ pub(crate) struct Watch<'a> {
 
 //= specs/spexus-mcp.md#audit
 //# An operation that was cancelled or ran out of time MUST be noted as such.
-impl Drop for Watch<'_> {
+impl Drop for AuditEntry<'_> {
     fn drop(&mut self) {
         if !self.noted {
             self.write_down("stopped");
@@ -130,7 +130,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-impl<'a> Watch<'a> {
+impl<'a> AuditEntry<'a> {
     pub(crate) fn start(service: &Service, caller: &Caller, method: &'static str, name: &'a str) -> Self {
         Self {
             service: service.clone(),

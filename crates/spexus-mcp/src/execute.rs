@@ -8,7 +8,7 @@
 
 mod reference;
 
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use crate::guard::Gate;
 use crate::render::{Answer, visible};
 use crate::tools::{Call, Effect, Spec};
@@ -102,7 +102,7 @@ impl Executor {
     //# `batch/execute` MUST carry out its operations in one transaction, all or none, and MUST note them as one operation.
     async fn run(&self, cx: &Context, params: Value) -> Ruled<Value> {
         let caller = audit::caller(cx)?;
-        let watch = Watch::start(&self.service, &caller, METHOD, "tools");
+        let watch = AuditEntry::start(&self.service, &caller, METHOD, "tools");
         let done = self.execute(cx, Visit::of(cx)?, &caller, params).await;
         watch.stop(done.as_ref().map(drop));
         done

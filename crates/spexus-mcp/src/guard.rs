@@ -1,7 +1,7 @@
 //! The gate: what a token may not use is neither listed nor run.
 
-use crate::audit::{self, Watch};
-use crate::guests::Guests;
+use crate::app_tools::AppTools;
+use crate::audit::{self, AuditEntry};
 use crate::tools::{Effect, Spec};
 use crate::visit::Visit;
 use crate::{McpOptions, Toolset, prompts};
@@ -26,13 +26,13 @@ struct Need {
 pub(crate) struct Gate {
     service: Service,
     tools: Arc<HashMap<&'static str, Need>>,
-    guests: Guests,
+    app_tools: AppTools,
     /// Whether tokens bound to a project may use what belongs to the installation: file roots and apps.
     shares: bool,
 }
 
 impl Gate {
-    pub(crate) fn new(service: &Service, tools: &[Spec], guests: &Guests, options: &McpOptions) -> Self {
+    pub(crate) fn new(service: &Service, tools: &[Spec], app_tools: &AppTools, options: &McpOptions) -> Self {
         let need = |tool: &Spec| Need {
             toolset: tool.toolset,
             right: tool.right,
@@ -41,7 +41,7 @@ impl Gate {
         Self {
             service: service.clone(),
             tools: Arc::new(tools.iter().map(|tool| (tool.name, need(tool))).collect()),
-            guests: guests.clone(),
+            app_tools: app_tools.clone(),
             shares: options.share_with_bound_tokens,
         }
     }
@@ -59,7 +59,7 @@ impl Gate {
             effect: if only_reads { Effect::Read } else { Effect::Add },
         };
         let own = self.tools.get(tool).copied();
-        own.or_else(|| self.guests.only_reads(tool).map(guest))
+        own.or_else(|| self.app_tools.only_reads(tool).map(guest))
     }
 
     /// The tools of these that are listed to a visit, and what each does.
@@ -154,7 +154,7 @@ impl Guard for Gate {
         let is_last = matches!(access, Access::SubscribeResource(uri) if is_shared(uri));
         if allowed.is_err() || is_last {
             let outcome = allowed.as_ref().copied();
-            Watch::start(&self.service, &audit::caller(cx)?, method, name).stop(outcome);
+            AuditEntry::start(&self.service, &audit::caller(cx)?, method, name).stop(outcome);
         }
         allowed
     }

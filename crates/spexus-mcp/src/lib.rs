@@ -12,17 +12,18 @@
 //! The crate knows no transport: [`Mcp::server`] is mounted by HTTP or served over a pair of streams, and whoever does
 //! that attaches a [`Visit`] to say on whose behalf requests come. It knows no SQL and reads no environment.
 
+mod app_tools;
 mod ask;
 mod audit;
 mod complete;
 mod execute;
 mod guard;
-mod guests;
 mod instructions;
 mod options;
 mod prompts;
 pub mod reference;
 mod render;
+mod resource_source;
 mod resources;
 mod roots;
 mod schema;
@@ -33,19 +34,20 @@ mod tools;
 mod visit;
 mod watch;
 
-pub use guests::Guests;
+pub use app_tools::AppTools;
 pub use mcp_protocol::OfferedVersions;
 pub use mcp_server::VersionMismatch;
 pub use options::{McpOptions, Sessions, Toolset};
 pub use spexus_complete::CompletionOptions;
 pub use visit::Visit;
 
-use audit::Watch;
+use audit::AuditEntry;
 use execute::Executor;
 use guard::Gate;
 use http::Extensions;
 use instructions::{ActivePrompt, Guides, Stock};
 use mcp_server::{Context, Info, Instructions, Limits, Offers, Server, Settings};
+use resource_source::ProductResources;
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -57,7 +59,7 @@ pub struct Mcp {
     server: Server,
     options: Arc<McpOptions>,
     folders: roots::OpenFolders,
-    guests: Guests,
+    app_tools: AppTools,
     guides: Arc<Guides>,
     _watcher: Arc<Watcher>,
 }
@@ -70,8 +72,8 @@ impl Mcp {
             .into_iter()
             .map(|tool| tool.fitting(options.max_answer_bytes))
             .collect();
-        let guests = Guests::new(service, options.share_with_bound_tokens);
-        let gate = Gate::new(service, &tools, &guests, &options);
+        let app_tools = AppTools::new(service, options.share_with_bound_tokens);
+        let gate = Gate::new(service, &tools, &app_tools, &options);
         let executor = Executor::new(service, &gate, &tools);
         let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
@@ -84,7 +86,7 @@ impl Mcp {
             guides: options.guide.then(|| guides.clone()),
         };
         let settings = settings(service, &options);
-        let kept = sessions::Kept::new(service, &options, &settings.limits)?;
+        let kept = sessions::DatabaseSessionStore::new(service, &options, &settings.limits)?;
         let mut builder = Server::builder(info(&options));
         if let Some(kept) = &kept {
             builder = builder.session_store(Arc::new(kept.clone()));
@@ -92,7 +94,7 @@ impl Mcp {
         let server = builder
             .settings(settings)
             .instructions(greeting.into_instructions())
-            .resource_source(resources::Served::new(service, &gate, folders.files()))
+            .resource_source(ProductResources::new(service, &gate, folders.files()))
             .guard(gate)
             .nonce_store(Arc::new(ask::Answered(service.clone())))
             .prompt_source(prompts::Stored(service.clone()))
@@ -120,7 +122,7 @@ impl Mcp {
             folders,
             server,
             options,
-            guests,
+            app_tools,
             guides,
         })
     }
@@ -136,8 +138,8 @@ impl Mcp {
     }
 
     /// Who answers for tools that others add to the server.
-    pub fn guests(&self) -> &Guests {
-        &self.guests
+    pub fn app_tools(&self) -> &AppTools {
+        &self.app_tools
     }
 
     /// How often a guide to what there is was made: once for those who see the same, and again when that changed.
@@ -232,7 +234,7 @@ impl Greeting {
     async fn words(&self, cx: &Context) -> Ruled<String> {
         let caller = audit::caller(cx)?;
         let version = cx.protocol_version();
-        let watch = Watch::start(&self.service, &caller, "initialize", version);
+        let watch = AuditEntry::start(&self.service, &caller, "initialize", version);
         //= specs/spexus-mcp.md#audit
         //# The versions of the protocol in use MUST be counted.
         metrics::counter!("spexus_mcp_greetings_total", "version" => version).increment(1);

@@ -22,12 +22,12 @@ const GRACE_MS: u64 = 2 * 60 * 1_000;
 
 /// Keeps sessions in the database.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct DatabaseSessionStore {
     service: Service,
     keeper: SessionKeeper,
 }
 
-impl Kept {
+impl DatabaseSessionStore {
     /// The store the options ask for; `None` for the memory of the process.
     pub(crate) fn new(service: &Service, options: &McpOptions, limits: &Limits) -> Ruled<Option<Self>> {
         if options.sessions == Sessions::Memory {
@@ -98,13 +98,13 @@ impl Kept {
 // Fulfils 002 Req-Proto-010, 002 Req-Proto-011
 //= specs/spexus-mcp.md#sessions
 //# A session MUST go on at every node of an installation, for the token it was opened with and for no other.
-impl SessionStore for Kept {
+impl SessionStore for DatabaseSessionStore {
     fn add(
         &self,
         record: SessionRecord,
         _max_per_owner: usize,
     ) -> BoxFuture<'_, Result<Vec<String>, Refusal>> {
-        self.keeper.add(self.kept(record)).boxed()
+        self.keeper.add(self.stored(record)).boxed()
     }
 
     fn edit<'a>(
@@ -126,7 +126,7 @@ impl SessionStore for Kept {
     }
 
     fn save(&self, records: Vec<SessionRecord>) -> BoxFuture<'_, Result<(), Refusal>> {
-        let kept = records.into_iter().map(|record| self.kept(record)).collect();
+        let kept = records.into_iter().map(|record| self.stored(record)).collect();
         self.keeper.save(kept).boxed()
     }
 
@@ -206,8 +206,8 @@ impl State {
     }
 }
 
-impl Kept {
-    fn kept(&self, record: SessionRecord) -> StoredSession {
+impl DatabaseSessionStore {
+    fn stored(&self, record: SessionRecord) -> StoredSession {
         let idle_micros = i64::try_from(record.idle_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         let state = written(&State::of(&record));
         let unread = record.unread.into_iter();

@@ -1,7 +1,7 @@
 //! `completion/complete` with a `text` instead of a `ref`: the method, and who asked for what.
 
 use crate::McpOptions;
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use mcp_server::{Context, CustomMethod, Server, Stop};
 use serde_json::Value;
 use spexus_complete::TextCompleter;
@@ -32,7 +32,7 @@ async fn complete(
     params: Value,
 ) -> Result<Value, Stop> {
     let caller = audit::caller(cx)?;
-    let watch = Watch::start(service, &caller, METHOD, "text");
+    let watch = AuditEntry::start(service, &caller, METHOD, "text");
     let completed = completer.complete(cx, &caller, params).await;
     watch.stop(completed.as_ref().map(drop));
     Ok(completed?)

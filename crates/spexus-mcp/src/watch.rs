@@ -3,7 +3,7 @@
 use crate::instructions::ActivePrompt;
 use crate::resources::topic;
 use crate::roots::OpenFolders;
-use crate::sessions::Kept;
+use crate::sessions::DatabaseSessionStore;
 use mcp_server::{Change as How, ChangeSet, List, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
@@ -28,7 +28,7 @@ impl Watcher {
         service: Service,
         server: Server,
         prompt: Arc<ActivePrompt>,
-        kept: Option<Kept>,
+        kept: Option<DatabaseSessionStore>,
         folders: OpenFolders,
     ) -> Self {
         let mut head = service.follow();
@@ -57,7 +57,7 @@ struct Following {
     service: Service,
     server: Server,
     prompt: Arc<ActivePrompt>,
-    sessions: Option<(watch::Receiver<i64>, Kept)>,
+    sessions: Option<(watch::Receiver<i64>, DatabaseSessionStore)>,
     folders: OpenFolders,
 }
 
@@ -110,7 +110,7 @@ impl Following {
 }
 
 /// Waits until another node may have written to a session.
-async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, Kept)>) {
+async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, DatabaseSessionStore)>) {
     let Some((number, kept)) = sessions else {
         return std::future::pending().await;
     };

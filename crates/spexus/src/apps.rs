@@ -1,10 +1,12 @@
 //! The wiring of apps: where they are kept, what they see of us, and who may do what with them.
 
 use crate::config::{Config, Sources};
-use mcp_apps::{AppOperation, AppOptions, Apps, HostPolicy};
+use futures_util::future::BoxFuture;
+use mcp_apps::{ABSENT, AppOperation, AppOptions, AppRecord, Apps, HostPolicy, RecordedApp};
 use mcp_server::Context;
-use spexus_domain::{Refusal, Ruled};
-use spexus_mcp::{Guests, Mcp, reference};
+use spexus_domain::app::InstalledApp;
+use spexus_domain::{Refusal, Ruled, Timestamp};
+use spexus_mcp::{AppTools, Mcp, reference};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,8 +52,18 @@ pub(crate) async fn start(mcp: &Mcp, config: &Config, sources: &Sources) -> Rule
     if !offered(sources) {
         return Ok(None);
     }
-    let policy = ProductPolicy(mcp.guests().clone());
+    let policy = ProductPolicy(mcp.app_tools().clone());
     let apps = Apps::start(mcp.server(), policy, options(config, sources)).await?;
+    let here = apps.list()?;
+    for app in mcp.app_tools().recorded().await? {
+        if !here.iter().any(|listed| listed.name == app.name) {
+            tracing::warn!(
+                app = app.name,
+                version = app.version,
+                "an app is absent: {ABSENT}"
+            );
+        }
+    }
     mcp.server().declare(FAMILY.0, FAMILY.1);
     Ok(Some(apps))
 }
@@ -68,8 +80,28 @@ pub(crate) async fn stop(apps: Option<Apps>) {
     }
 }
 
+/// An app as the database records it.
+pub(crate) fn described(record: &AppRecord) -> InstalledApp {
+    InstalledApp {
+        name: record.name.clone(),
+        installation: record.id.clone(),
+        version: record.manifest.version.clone(),
+        source: record.location.name().to_owned(),
+        installed_at: Timestamp::parse("installed_at", &record.installed_at).unwrap_or_default(),
+    }
+}
+
+fn to_recorded(app: InstalledApp) -> RecordedApp {
+    RecordedApp {
+        installed_at: app.installed_at.to_string(),
+        name: app.name,
+        version: app.version,
+        source: app.source,
+    }
+}
+
 /// The product's policy for apps: the rights and the audit trail of everything else over MCP.
-struct ProductPolicy(Guests);
+struct ProductPolicy(AppTools);
 
 impl HostPolicy for ProductPolicy {
     fn check(&self, cx: &Context, operation: AppOperation) -> Result<(), Refusal> {
@@ -85,6 +117,21 @@ impl HostPolicy for ProductPolicy {
 
     fn tool_removed(&self, tool: &str) {
         self.0.dismiss(tool);
+    }
+
+    fn record<'a>(&'a self, cx: &'a Context, app: &'a AppRecord) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(self.0.record(cx, described(app)))
+    }
+
+    fn forget<'a>(&'a self, cx: &'a Context, app: &'a str) -> BoxFuture<'a, Result<bool, Refusal>> {
+        Box::pin(self.0.forget(cx, app))
+    }
+
+    fn recorded(&self) -> BoxFuture<'_, Result<Vec<RecordedApp>, Refusal>> {
+        Box::pin(async {
+            let recorded = self.0.recorded().await?.into_iter();
+            Ok(recorded.map(to_recorded).collect())
+        })
     }
 
     fn audit(

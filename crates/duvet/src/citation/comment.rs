@@ -30,12 +30,12 @@ pub fn extract(source: Source<'_>) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut annotations = Vec::new();
     let mut diagnostics = Vec::new();
     let blocks = tokenizer::blocks(source.text, source.style);
-    let mut places = parser::Places {
+    let mut context = parser::BlockContext {
         cursor: Cursor::new(source.text),
         targets: Targets::default(),
     };
     for block in &blocks {
-        annotations.extend(parser::annotation(&source, block, &mut places, &mut diagnostics));
+        annotations.extend(parser::annotation(&source, block, &mut context, &mut diagnostics));
     }
     stray::find(&source, &blocks, &mut diagnostics);
     (annotations, diagnostics)

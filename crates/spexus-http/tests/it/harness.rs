@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -277,6 +277,14 @@ impl Server {
         TcpStream::connect(self.url.trim_start_matches("http://"))
             .await
             .unwrap()
+    }
+
+    /// The same from another address of this machine, which no client of the harness uses.
+    pub(crate) async fn connect_from(&self, address: &str) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+        let server = self.url.trim_start_matches("http://").parse().unwrap();
+        socket.connect(server).await.unwrap()
     }
 
     /// The head of a request with a JSON body of so many bytes.

@@ -142,7 +142,7 @@ fn scrubbed(value: &Value) -> Value {
         Value::Object(fields) => {
             let scrub = |(name, value): (&String, &Value)| {
                 let value = match name.as_str() {
-                    "id" | "project_id" | "content_hash" | "request_id" => json!("…"),
+                    "id" | "project_id" | "item_id" | "content_hash" | "request_id" => json!("…"),
                     name if name.ends_with("_at") => json!("…"),
                     _ => scrubbed(value),
                 };

@@ -183,6 +183,40 @@ async fn every_operation_of_the_document_is_answered() {
     server.stop().await;
 }
 
+//= specs/spexus-http.md#refusals
+//= type=test
+//# An unknown field of a body and an unknown parameter of a query MUST be refused, not ignored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_operation_ignores_a_parameter_it_does_not_know() {
+    let server = Server::on_sqlite().await;
+    let made = server
+        .post("/api/v1/tokens", json!({"name": "all", "scopes": ["admin"]}))
+        .await
+        .created();
+    let token = made["token"].as_str().unwrap();
+    for (method, path, operation) in operations(&document()) {
+        let has_body = operation["requestBody"].is_object();
+        let path = path.replace(['{', '}'], "");
+        let reply = server
+            .send(
+                token,
+                method.clone(),
+                &format!("{path}?nonsense=1"),
+                has_body.then(|| json!({})),
+                &[],
+            )
+            .await;
+        assert_eq!(reply.status, 400, "{method} {path}: {:?}", reply.body);
+        let fault = &reply.body["error"]["fields"][0];
+        assert_eq!(fault["field"], "nonsense", "{method} {path}: {:?}", reply.body);
+    }
+    let named = json!({"name": "v1", "project": "default"});
+    let reply = server.post("/api/v1/baselines?project=web", named).await;
+    reply.refused(400, 1021);
+    assert_eq!(server.get("/api/v1/baselines").await.ok()["data"], json!([]));
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_shows_every_operation_and_the_front_page_the_way() {
     let server = Server::on_sqlite().await;

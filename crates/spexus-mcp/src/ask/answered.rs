@@ -9,7 +9,7 @@ use spexus_domain::Refusal;
 use spexus_service::{Service, consent};
 use std::time::Duration;
 
-/// See the module.
+/// The nonce store of answered questions, in the database.
 pub(crate) struct Answered(pub(crate) Service);
 
 impl NonceStore for Answered {

@@ -7,7 +7,7 @@ mod table;
 pub(crate) use stored::{Stored, declare};
 pub(crate) use table::{ROWS, Row};
 
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use crate::complete::{Uses, completer};
 use mcp_protocol::{Content, PromptMessage, ResourceContents};
 use mcp_server::{Context, Prompt, Stop};
@@ -47,7 +47,7 @@ fn prompt(service: &Service, uses: &Uses, row: &'static Row) -> Prompt {
         let service = keeper.clone();
         async move {
             let caller = audit::caller(&cx)?;
-            let watch = Watch::start(&service, &caller, "prompts/get", row.name);
+            let watch = AuditEntry::start(&service, &caller, "prompts/get", row.name);
             let made = messages(&service, &caller, row, &arguments).await;
             watch.stop(made.as_ref().map(drop));
             Ok::<_, Stop>(made?)

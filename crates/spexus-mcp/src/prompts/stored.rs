@@ -1,6 +1,6 @@
 //! Prompts kept in the database, beside those of the product.
 
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocol::{Content, PromptArgument, PromptMessage, PromptTemplate, Role};
@@ -29,7 +29,7 @@ impl PromptSource for Stored {
     fn get<'a>(&'a self, cx: &'a Context, name: &'a str) -> BoxFuture<'a, Result<Option<Prompt>, Refusal>> {
         async move {
             let caller = audit::caller(cx)?;
-            let watch = Watch::start(&self.0, &caller, "prompts/get", name);
+            let watch = AuditEntry::start(&self.0, &caller, "prompts/get", name);
             let found = prompt::get(&self.0, &caller, name).await;
             // What nobody has is not a name but something a client wrote.
             let watch = watch.named(found.as_ref().map_or("", |_| name));
@@ -46,7 +46,7 @@ impl PromptSource for Stored {
     fn create<'a>(&'a self, cx: &'a Context, wanted: &'a NewPrompt) -> BoxFuture<'a, Result<bool, Refusal>> {
         async move {
             let caller = audit::caller(cx)?;
-            let watch = Watch::start(&self.0, &caller, "prompts/create", &wanted.name);
+            let watch = AuditEntry::start(&self.0, &caller, "prompts/create", &wanted.name);
             let made = match understood(wanted) {
                 Ok(input) => prompt::create(&self.0, &caller, input).await,
                 Err(refusal) => Err(refusal),

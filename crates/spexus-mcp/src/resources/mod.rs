@@ -3,14 +3,12 @@
 mod address;
 mod catalogue;
 mod read;
-mod served;
 pub(crate) mod topic;
 
 pub(crate) use address::{SCHEMES, scheme_of};
 pub(crate) use catalogue::{COLLECTIONS, Form, forms};
-pub(crate) use served::Served;
 
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
@@ -121,7 +119,7 @@ impl ResourceSource for Items {
             let caller = audit::caller(cx)?;
             let form = Address::parse(uri).ok().flatten();
             let form = form.as_ref().map_or("", Address::form);
-            let watch = Watch::start(&self.0, &caller, "resources/subscribe", form);
+            let watch = AuditEntry::start(&self.0, &caller, "resources/subscribe", form);
             let found = topic::of(&self.0, &caller, uri).await;
             watch.stop(found.as_ref().map(drop));
             Ok(Some(found?))
@@ -179,7 +177,7 @@ async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<R
     let Some(address) = Address::parse(uri)? else {
         return Ok(None);
     };
-    let watch = Watch::start(service, &caller, "resources/read", address.form());
+    let watch = AuditEntry::start(service, &caller, "resources/read", address.form());
     let found = read::read(service, &caller, &address).await;
     watch.stop(found.as_ref().map(drop));
     let mut value = found?;

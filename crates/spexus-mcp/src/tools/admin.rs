@@ -2,7 +2,7 @@
 
 use super::items::rows;
 use super::links::uuid;
-use super::spec::{Effect, Spec, Work, read, take};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use super::structure::page_request;
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
@@ -206,7 +206,7 @@ fn row<F, Fut>(
     run: F,
 ) -> Spec
 where
-    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    F: Fn(Invocation, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Ruled<Answer>> + Send + 'static,
 {
     Spec::new(tool, title, description, run)
@@ -215,8 +215,8 @@ where
         .takes(object(fields), output)
 }
 
-async fn list_users(work: Work, _: Arguments) -> Ruled<Answer> {
-    let found = user::names(&work.service, &work.caller).await?;
+async fn list_users(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+    let found = user::names(&invocation.service, &invocation.caller).await?;
     let row = |one: &user::Profile| {
         let mark = if one.active { "" } else { " (disabled)" };
         let role = one.role.map_or(String::new(), |role| format!(" {}", role.name()));
@@ -230,19 +230,19 @@ async fn list_users(work: Work, _: Arguments) -> Ruled<Answer> {
     ))
 }
 
-async fn update_user(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn update_user(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let wanted = take(&mut arguments, "user").unwrap_or_default();
     let patch: UserPatch = read(arguments)?;
-    let changed = user::update(&work.service, &work.caller, &wanted, patch).await?;
+    let changed = user::update(&invocation.service, &invocation.caller, &wanted, patch).await?;
     Ok(Answer::new(
         format!("Updated {}.", changed.username),
         json!({ "done": changed }),
     ))
 }
 
-async fn list_tokens(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let found = token::list(&work.service, &work.caller, arguments.text("user")).await?;
+async fn list_tokens(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
+    let found = token::list(&invocation.service, &invocation.caller, arguments.text("user")).await?;
     Ok(rows_of(
         "tokens",
         found.data.iter().map(|one| json!(one)).collect(),
@@ -251,17 +251,17 @@ async fn list_tokens(work: Work, arguments: Arguments) -> Ruled<Answer> {
     ))
 }
 
-async fn revoke_token(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn revoke_token(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let id = uuid("token_id", arguments.text("token_id").unwrap_or_default())?;
-    let gone = token::revoke(&work.service, &work.caller, id).await?;
+    let gone = token::revoke(&invocation.service, &invocation.caller, id).await?;
     Ok(Answer::new(
         format!("Revoked {} of {}.", gone.name, gone.user),
         json!({ "done": gone }),
     ))
 }
 
-async fn list_projects(work: Work, _: Arguments) -> Ruled<Answer> {
-    let found = project::list(&work.service, &work.caller).await?;
+async fn list_projects(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+    let found = project::list(&invocation.service, &invocation.caller).await?;
     let rows = found
         .data
         .iter()
@@ -269,73 +269,75 @@ async fn list_projects(work: Work, _: Arguments) -> Ruled<Answer> {
     Ok(rows_of("projects", rows.collect(), found.total(), None))
 }
 
-async fn create_project(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn create_project(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let input: NewProject = read(arguments.0)?;
-    let made = project::create(&work.service, &work.caller, input).await?;
+    let made = project::create(&invocation.service, &invocation.caller, input).await?;
     Ok(Answer::new(
         format!("Created the project {}.", made.key),
         json!({ "done": made }),
     ))
 }
 
-async fn update_project(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn update_project(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let key = take(&mut arguments, "key").unwrap_or_default();
     let patch: ProjectPatch = read(arguments)?;
-    let changed = project::update(&work.service, &work.caller, &key, patch).await?;
+    let changed = project::update(&invocation.service, &invocation.caller, &key, patch).await?;
     Ok(Answer::new(
         format!("Updated the project {}.", changed.key),
         json!({ "done": changed }),
     ))
 }
 
-async fn put_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let kept = settings::put_requirement_type(&work.service, &work.caller, read(arguments.0)?).await?;
+async fn put_type(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
+    let kept =
+        settings::put_requirement_type(&invocation.service, &invocation.caller, read(arguments.0)?).await?;
     Ok(Answer::new(
         format!("{} is a requirement type.", kept.name),
         json!({ "done": kept }),
     ))
 }
 
-async fn delete_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn delete_type(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let wanted = arguments.text("name").unwrap_or_default();
-    let gone = settings::delete_requirement_type(&work.service, &work.caller, wanted).await?;
+    let gone = settings::delete_requirement_type(&invocation.service, &invocation.caller, wanted).await?;
     Ok(Answer::new(
         format!("{} is no requirement type any more.", gone.name),
         json!({ "done": gone }),
     ))
 }
 
-async fn put_link_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let kept = settings::put_link_type(&work.service, &work.caller, read(arguments.0)?).await?;
+async fn put_link_type(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
+    let kept = settings::put_link_type(&invocation.service, &invocation.caller, read(arguments.0)?).await?;
     Ok(Answer::new(
         format!("{} is a relationship type.", kept.name),
         json!({ "done": kept }),
     ))
 }
 
-async fn delete_link_type(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn delete_link_type(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let wanted = arguments.text("name").unwrap_or_default();
-    let gone = settings::delete_link_type(&work.service, &work.caller, wanted).await?;
+    let gone = settings::delete_link_type(&invocation.service, &invocation.caller, wanted).await?;
     Ok(Answer::new(
         format!("{} is no relationship type any more.", gone.name),
         json!({ "done": gone }),
     ))
 }
 
-async fn put_workflow(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn put_workflow(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let kind = Kind::parse("kind", &take(&mut arguments, "kind").unwrap_or_default())?;
-    let kept = settings::put_workflow(&work.service, &work.caller, kind, read(arguments)?).await?;
+    let kept =
+        settings::put_workflow(&invocation.service, &invocation.caller, kind, read(arguments)?).await?;
     Ok(Answer::new(
         format!("{} has a new workflow.", kind.rules().label),
         json!({ "done": kept }),
     ))
 }
 
-async fn list_events(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn list_events(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (filter, page) = (EventFilter::default(), page_request(&arguments)?);
-    let found = audit::list(&work.service, &work.caller, &filter, page).await?;
+    let found = audit::list(&invocation.service, &invocation.caller, &filter, page).await?;
     let rows = found.data.iter().map(|one| json!(one)).collect();
     Ok(rows_of(
         "events",
@@ -345,8 +347,8 @@ async fn list_events(work: Work, arguments: Arguments) -> Ruled<Answer> {
     ))
 }
 
-async fn verify(work: Work, _: Arguments) -> Ruled<Answer> {
-    let verdict = audit::verify(&work.service, &work.caller).await?;
+async fn verify(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+    let verdict = audit::verify(&invocation.service, &invocation.caller).await?;
     Ok(Answer::new(
         "The verdict on the history.",
         json!({ "done": verdict }),

@@ -1,7 +1,7 @@
 //! Reports: how far the work has come, and where the tree has gaps.
 
 use super::items::project;
-use super::spec::{Spec, Work, read};
+use super::spec::{Invocation, Spec, read};
 use crate::render::Answer;
 use crate::schema::{answer, number, object, text};
 use mcp_protocol::Arguments;
@@ -24,9 +24,9 @@ fn status_report() -> Spec {
     )
 }
 
-async fn run_status(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_status(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (under, project) = (arguments.text("under"), arguments.text("project"));
-    let found = report::status(&work.service, &work.caller, project, under).await?;
+    let found = report::status(&invocation.service, &invocation.caller, project, under).await?;
     Ok(Answer::new(format!("{} items.", found.total_count), &found))
 }
 
@@ -51,9 +51,9 @@ fn analyze_hierarchy() -> Spec {
 }
 
 // Fulfils 003 R7.7
-async fn run_analysis(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_analysis(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let query: GapQuery = read(arguments.0)?;
-    let found = report::gaps(&work.service, &work.caller, &query).await?;
+    let found = report::gaps(&invocation.service, &invocation.caller, &query).await?;
     let mut findings = Map::new();
     for (section, rows) in &found.sections {
         let mut finding = json!({ "total_count": rows.total_count, "items": rows.data });

@@ -1,7 +1,7 @@
 //! Baselines: naming a moment, and telling what changed since.
 
 use super::items::{project, rows};
-use super::spec::{Effect, Spec, Work, read};
+use super::spec::{Effect, Invocation, Spec, read};
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
 use crate::schema::{answer, number, object, text};
@@ -56,8 +56,8 @@ pub(super) fn tools() -> Vec<Spec> {
     ]
 }
 
-async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
-    let found = baseline::list(&work.service, &work.caller, arguments.text("project")).await?;
+async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
+    let found = baseline::list(&invocation.service, &invocation.caller, arguments.text("project")).await?;
     let rows = found.data.iter().map(|one| {
         json!(format!(
             "{} at {} by {}",
@@ -67,18 +67,18 @@ async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
     Ok(rows_of("baselines", rows.collect(), found.total(), None))
 }
 
-async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_create(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let input: NewBaseline = read(arguments.0)?;
-    let made = baseline::create(&work.service, &work.caller, input).await?;
+    let made = baseline::create(&invocation.service, &invocation.caller, input).await?;
     Ok(Answer::new(
         format!("Created the baseline {}.", made.name),
         json!({ "baseline": made }),
     ))
 }
 
-async fn run_diff(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_diff(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let query: DiffQuery = read(arguments.0)?;
-    let found = baseline::difference(&work.service, &work.caller, &query).await?;
+    let found = baseline::difference(&invocation.service, &invocation.caller, &query).await?;
     let row = |one: &ItemDifference| {
         let fields: Vec<&str> = one.fields.iter().map(|field| field.field.as_str()).collect();
         json!({ "item": one.reference_id, "title": one.title, "difference": one.difference, "fields": fields })

@@ -1,7 +1,7 @@
 //! Many changes at once, and what changed since.
 
 use super::items::project as project_field;
-use super::spec::{Effect, Spec, Work, read, take};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use super::structure::limit;
 use crate::render::{Answer, change};
 use crate::schema::{answer, field, flag, number, object, text};
@@ -34,13 +34,13 @@ fn apply_changes() -> Spec {
         )
 }
 
-async fn run_batch(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_batch(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let key = take(&mut arguments, "idempotency_key");
     let input: BatchInput = read(arguments)?;
     //= specs/spexus-mcp.md#tools
     //# A batch MUST be applied whole or not at all, once for each idempotency key.
-    let done = batch::run(&work.service, &work.caller, input, key.as_deref()).await?;
+    let done = batch::run(&invocation.service, &invocation.caller, input, key.as_deref()).await?;
     let text = match done.dry_run {
         true => format!(
             "{} operation(s) would be applied; nothing was kept.",
@@ -72,12 +72,12 @@ fn changes_since() -> Spec {
     )
 }
 
-async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_changes(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let project = arguments.text("project");
     let Some(since) = arguments.get("since").and_then(Value::as_i64) else {
         // Also where nothing is read yet, a project that is not there is told so.
-        project::of_request(&work.service, &work.caller, project).await?;
-        let head = changes::head(&work.service, &work.caller).await?;
+        project::of_request(&invocation.service, &invocation.caller, project).await?;
+        let head = changes::head(&invocation.service, &invocation.caller).await?;
         let value = json!({ "changes": [], "next_since": head });
         return Ok(Answer::new(
             format!("Now is {head}; ask again with since."),
@@ -85,7 +85,7 @@ async fn run_changes(work: Work, arguments: Arguments) -> Ruled<Answer> {
         ));
     };
     let limit = limit(&arguments);
-    let found = changes::since(&work.service, &work.caller, project, since, limit).await?;
+    let found = changes::since(&invocation.service, &invocation.caller, project, since, limit).await?;
     let next = found.last().map_or(since, |last| last.seq);
     let rows: Vec<Value> = found.iter().map(change).collect();
     let text = format!("{} change(s).", rows.len());

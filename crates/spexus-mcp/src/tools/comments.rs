@@ -2,7 +2,7 @@
 
 use super::items::{project, rows};
 use super::links::uuid;
-use super::spec::{Effect, Spec, Work, read, take};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use super::structure::page_request;
 use crate::Toolset;
 use crate::render::{Answer, rows_of};
@@ -33,14 +33,23 @@ fn list() -> Spec {
     )
 }
 
-async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
     let resolved = arguments.get("resolved").and_then(Value::as_bool);
     let page = page_request(&arguments)?;
-    let found = comment::list(&work.service, &work.caller, project, None, id, resolved, page).await?;
+    let found = comment::list(
+        &invocation.service,
+        &invocation.caller,
+        project,
+        None,
+        id,
+        resolved,
+        page,
+    )
+    .await?;
     let rows = found.data.iter().map(shown).collect();
     Ok(rows_of(
         "comments",
@@ -66,7 +75,7 @@ fn add() -> Spec {
         )
 }
 
-async fn run_add(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_add(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let parent_id = arguments
         .text("reply_to")
         .map(|id| uuid("reply_to", id))
@@ -84,8 +93,8 @@ async fn run_add(work: Work, arguments: Arguments) -> Ruled<Answer> {
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
-    let made = comment::create(&work.service, &work.caller, project, None, id, input).await?;
-    Ok(told("Commented on", &made))
+    let made = comment::create(&invocation.service, &invocation.caller, project, None, id, input).await?;
+    Ok(summary("Commented on", &made))
 }
 
 fn update() -> Spec {
@@ -104,15 +113,15 @@ fn update() -> Spec {
         )
 }
 
-async fn run_update(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_update(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let id = uuid(
         "comment_id",
         &take(&mut arguments, "comment_id").unwrap_or_default(),
     )?;
     let patch: CommentPatch = read(arguments)?;
-    let changed = comment::update(&work.service, &work.caller, id, patch).await?;
-    Ok(told("Changed a comment on", &changed))
+    let changed = comment::update(&invocation.service, &invocation.caller, id, patch).await?;
+    Ok(summary("Changed a comment on", &changed))
 }
 
 fn delete() -> Spec {
@@ -123,17 +132,17 @@ fn delete() -> Spec {
         .takes(object([text("comment_id", "UUID").required()]), written())
 }
 
-async fn run_delete(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_delete(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let id = uuid("comment_id", arguments.text("comment_id").unwrap_or_default())?;
-    let gone = comment::delete(&work.service, &work.caller, id).await?;
-    Ok(told("Removed a comment on", &gone))
+    let gone = comment::delete(&invocation.service, &invocation.caller, id).await?;
+    Ok(summary("Removed a comment on", &gone))
 }
 
 fn written() -> Value {
     answer(&[("comment", "object")])
 }
 
-fn told(verb: &str, comment: &Comment) -> Answer {
+fn summary(verb: &str, comment: &Comment) -> Answer {
     Answer::new(
         format!("{verb} {}.", comment.item),
         json!({ "comment": shown(comment) }),

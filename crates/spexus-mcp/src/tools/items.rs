@@ -1,6 +1,6 @@
 //! Items of every kind: read, list, make, change. One text for all kinds; the kind's rules say what differs.
 
-use super::spec::{Effect, Spec, Work, read};
+use super::spec::{Effect, Invocation, Spec, read};
 use crate::Toolset;
 use crate::render::{self, Answer, Detail};
 use crate::schema::{Field, answer, choice, field, number, object, text};
@@ -95,8 +95,8 @@ pub(super) fn tools() -> Vec<Spec> {
 
 fn get_item() -> Spec {
     let description = "Reads one item of any kind (epic, user story, acceptance criterion, requirement, steering document) with its text and revision.";
-    Spec::new("get_item", "Get an item", description, |work, arguments| {
-        get_one(work, None, "id", arguments)
+    Spec::new("get_item", "Get an item", description, |invocation, arguments| {
+        get_one(invocation, None, "id", arguments)
     })
     .takes(
         object([
@@ -111,18 +111,23 @@ fn get_item() -> Spec {
 fn get(words: &'static Words) -> Spec {
     let [name, title] = words.get;
     let description = format!("Reads one {} with its text and revision.", words.one);
-    Spec::new(name, title, description, |work, arguments| {
-        get_one(work, Some(words.kind), words.id, arguments)
+    Spec::new(name, title, description, |invocation, arguments| {
+        get_one(invocation, Some(words.kind), words.id, arguments)
     })
     .set(Toolset::Author)
     .takes(object([id(words).required(), project(), detail("full")]), shown())
 }
 
-async fn get_one(work: Work, kind: Option<Kind>, field: &str, arguments: Arguments) -> Ruled<Answer> {
+async fn get_one(
+    invocation: Invocation,
+    kind: Option<Kind>,
+    field: &str,
+    arguments: Arguments,
+) -> Ruled<Answer> {
     let wanted = arguments.text(field).unwrap_or_default();
     let found = item::get(
-        &work.service,
-        &work.caller,
+        &invocation.service,
+        &invocation.caller,
         arguments.text("project"),
         kind,
         wanted,
@@ -166,13 +171,13 @@ fn list(words: &'static Words) -> Spec {
         "created_at, updated_at, priority, title, status or position; -field descends",
     )]);
     fields.extend(paging());
-    let run = |work, arguments| list_page(work, words, arguments);
+    let run = |invocation, arguments| list_page(invocation, words, arguments);
     Spec::new(name, title, description, run)
         .set(words.toolset)
         .takes(object(fields), rows())
 }
 
-async fn list_page(work: Work, words: &Words, arguments: Arguments) -> Ruled<Answer> {
+async fn list_page(invocation: Invocation, words: &Words, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let detail = match arguments.remove("detail") {
         Some(name) => Detail::parse(name.as_str().unwrap_or_default())?,
@@ -181,7 +186,7 @@ async fn list_page(work: Work, words: &Words, arguments: Arguments) -> Ruled<Ans
     let query: ItemQuery = read(arguments)?;
     let fields = query.fields.as_deref().map(names).unwrap_or_default();
     render::check_fields(&fields)?;
-    let page = item::list(&work.service, &work.caller, Some(words.kind), &query).await?;
+    let page = item::list(&invocation.service, &invocation.caller, Some(words.kind), &query).await?;
     Ok(render::page(words.many, &page, detail, &fields))
 }
 
@@ -201,7 +206,7 @@ fn create(words: &'static Words) -> Spec {
         fields.insert(0, text(rules.parent_field, "").required());
     }
     fields.extend([text("idempotency_key", "the same key creates once"), project()]);
-    let run = |work, arguments| create_one(work, words.kind, arguments);
+    let run = |invocation, arguments| create_one(invocation, words.kind, arguments);
     Spec::new(name, title, description, run)
         .does(Effect::Add, Operation::CreateItem)
         .set(words.toolset)
@@ -209,19 +214,19 @@ fn create(words: &'static Words) -> Spec {
 }
 
 // Fulfils 003 R9.8, 003 R10.5
-async fn create_one(work: Work, kind: Kind, arguments: Arguments) -> Ruled<Answer> {
+async fn create_one(invocation: Invocation, kind: Kind, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let key = arguments.remove("idempotency_key");
     let input: NewItem = read(arguments)?;
     let made = item::create(
-        &work.service,
-        &work.caller,
+        &invocation.service,
+        &invocation.caller,
         kind,
         input,
         key.as_ref().and_then(Value::as_str),
     )
     .await?;
-    Ok(told("Created", &made))
+    Ok(summary("Created", &made))
 }
 
 fn update(words: &'static Words) -> Spec {
@@ -233,21 +238,29 @@ fn update(words: &'static Words) -> Spec {
     let mut fields = vec![id(words).required()];
     fields.extend(content(words.kind, false));
     fields.extend([number("expect_rev", ""), project()]);
-    let run = |work, arguments| update_one(work, words, arguments);
+    let run = |invocation, arguments| update_one(invocation, words, arguments);
     Spec::new(name, title, description, run)
         .does(Effect::Set, Operation::UpdateItem)
         .set(words.toolset)
         .takes(object(fields), shown())
 }
 
-async fn update_one(work: Work, words: &Words, arguments: Arguments) -> Ruled<Answer> {
+async fn update_one(invocation: Invocation, words: &Words, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let (id, project) = (arguments.remove(words.id), arguments.remove("project"));
     let patch: ItemPatch = read(arguments)?;
     let id = id.as_ref().and_then(Value::as_str).unwrap_or_default();
     let project = project.as_ref().and_then(Value::as_str);
-    let changed = item::update(&work.service, &work.caller, project, Some(words.kind), id, patch).await?;
-    Ok(told("Updated", &changed))
+    let changed = item::update(
+        &invocation.service,
+        &invocation.caller,
+        project,
+        Some(words.kind),
+        id,
+        patch,
+    )
+    .await?;
+    Ok(summary("Updated", &changed))
 }
 
 /// What an item says, as arguments.
@@ -296,7 +309,7 @@ pub(super) fn one(item: &Item, detail: Detail) -> Answer {
 }
 
 /// What was done to an item: enough to go on with, without its text.
-pub(super) fn told(verb: &str, item: &Item) -> Answer {
+pub(super) fn summary(verb: &str, item: &Item) -> Answer {
     let value = json!({ "item": render::item(item, Detail::Summary, &[]) });
     Answer::new(format!("{verb} {} (rev {}).", item.reference_id, item.rev), value).about(item.id)
 }

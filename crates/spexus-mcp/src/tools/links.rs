@@ -1,7 +1,7 @@
 //! Relationships between items, and the steering documents epics follow.
 
 use super::items::{project, rows};
-use super::spec::{Effect, Spec, Work, read, take};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use crate::Toolset;
 use crate::render::{Answer, link_line, rows_of};
 use crate::schema::{answer, object, text};
@@ -53,12 +53,12 @@ fn create() -> Spec {
         )
 }
 
-async fn run_create(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_create(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let project = take(&mut arguments, "project");
     let input: NewLink = read(arguments)?;
-    let made = link::create(&work.service, &work.caller, project.as_deref(), input).await?;
-    Ok(told("Linked", &made))
+    let made = link::create(&invocation.service, &invocation.caller, project.as_deref(), input).await?;
+    Ok(summary("Linked", &made))
 }
 
 fn list() -> Spec {
@@ -74,14 +74,14 @@ fn list() -> Spec {
     )
 }
 
-async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
     let found = link::list(
-        &work.service,
-        &work.caller,
+        &invocation.service,
+        &invocation.caller,
         project,
         None,
         id,
@@ -92,8 +92,8 @@ async fn run_list(work: Work, arguments: Arguments) -> Ruled<Answer> {
 }
 
 fn by_id(name: &'static str, title: &'static str, description: &str, effect: Effect) -> Spec {
-    Spec::new(name, title, description, move |work, arguments| {
-        run_by_id(work, arguments, effect)
+    Spec::new(name, title, description, move |invocation, arguments| {
+        run_by_id(invocation, arguments, effect)
     })
     .does(effect, Operation::Link)
     .set(Toolset::Author)
@@ -103,19 +103,19 @@ fn by_id(name: &'static str, title: &'static str, description: &str, effect: Eff
     )
 }
 
-async fn run_by_id(work: Work, arguments: Arguments, effect: Effect) -> Ruled<Answer> {
+async fn run_by_id(invocation: Invocation, arguments: Arguments, effect: Effect) -> Ruled<Answer> {
     let id = uuid(
         "relationship_id",
         arguments.text("relationship_id").unwrap_or_default(),
     )?;
     match effect {
-        Effect::Remove => Ok(told(
+        Effect::Remove => Ok(summary(
             "Ended",
-            &link::delete(&work.service, &work.caller, id).await?,
+            &link::delete(&invocation.service, &invocation.caller, id).await?,
         )),
-        _ => Ok(told(
+        _ => Ok(summary(
             "Confirmed",
-            &link::confirm(&work.service, &work.caller, id).await?,
+            &link::confirm(&invocation.service, &invocation.caller, id).await?,
         )),
     }
 }
@@ -135,14 +135,14 @@ fn steering_of_epic() -> Spec {
     )
 }
 
-async fn run_steering(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_steering(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (epic, project) = (
         arguments.text("epic_id").unwrap_or_default(),
         arguments.text("project"),
     );
     let found = link::list(
-        &work.service,
-        &work.caller,
+        &invocation.service,
+        &invocation.caller,
         project,
         Some(Kind::Epic),
         epic,
@@ -165,7 +165,7 @@ fn follow() -> Spec {
     .takes(steering_and_epic(), linked())
 }
 
-async fn run_follow(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_follow(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let input = NewLink {
         source: arguments
             .text("steering_document_id")
@@ -174,8 +174,14 @@ async fn run_follow(work: Work, arguments: Arguments) -> Ruled<Answer> {
         target: arguments.text("epic_id").unwrap_or_default().to_owned(),
         link_type: GUIDES[0].to_owned(),
     };
-    let made = link::create(&work.service, &work.caller, arguments.text("project"), input).await?;
-    Ok(told("Linked", &made))
+    let made = link::create(
+        &invocation.service,
+        &invocation.caller,
+        arguments.text("project"),
+        input,
+    )
+    .await?;
+    Ok(summary("Linked", &made))
 }
 
 fn unfollow() -> Spec {
@@ -191,13 +197,13 @@ fn unfollow() -> Spec {
     .takes(steering_and_epic(), linked())
 }
 
-async fn run_unfollow(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_unfollow(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (epic, project) = (
         arguments.text("epic_id").unwrap_or_default(),
         arguments.text("project"),
     );
     let document = arguments.text("steering_document_id").unwrap_or_default();
-    let (service, caller) = (&work.service, &work.caller);
+    let (service, caller) = (&invocation.service, &invocation.caller);
     let document = item::get(service, caller, project, Some(Kind::SteeringDocument), document).await?;
     let links = link::list(service, caller, project, Some(Kind::Epic), epic, Some(GUIDES[1])).await?;
     let found = links
@@ -208,7 +214,7 @@ async fn run_unfollow(work: Work, arguments: Arguments) -> Ruled<Answer> {
             let message = format!("{epic} does not follow {}", document.reference_id);
             Refusal::new(Code::ResourceNotFound, message)
         })?;
-    Ok(told("Ended", &link::delete(service, caller, found.id).await?))
+    Ok(summary("Ended", &link::delete(service, caller, found.id).await?))
 }
 
 fn steering_and_epic() -> Value {
@@ -229,7 +235,7 @@ fn linked() -> Value {
     answer(&[("id", "string"), ("line", "string")])
 }
 
-fn told(verb: &str, link: &Link) -> Answer {
+fn summary(verb: &str, link: &Link) -> Answer {
     let line = link_line(link);
     Answer::new(format!("{verb}: {line}."), json!({ "id": link.id, "line": line }))
 }

@@ -14,7 +14,7 @@ mod spec;
 mod structure;
 mod vocabulary;
 
-pub(crate) use spec::{Call, Effect, Run, Spec, Work};
+pub(crate) use spec::{Call, Effect, Invocation, Run, Spec};
 
 // Fulfils 003 R6.1, 003 R6.5, 003 R6.6, 003 R7.1, 003 R7.2
 //= specs/spexus-mcp.md#tools

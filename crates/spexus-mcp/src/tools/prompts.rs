@@ -1,6 +1,6 @@
 //! Prompts kept in the database: the active one is what agents are told when they connect.
 
-use super::spec::{Effect, Spec, Work, read, take};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use crate::Toolset;
 use crate::prompts::declare;
 use crate::render::{Answer, rows_of};
@@ -22,8 +22,8 @@ fn list() -> Spec {
         "list_prompts",
         "List prompts",
         "Lists the stored prompts; the active one is marked.",
-        |work, _| async move {
-            let found = prompt::list(&work.service, &work.caller).await?;
+        |invocation, _| async move {
+            let found = prompt::list(&invocation.service, &invocation.caller).await?;
             let rows = found.data.iter().map(|one| json!(line(one))).collect();
             Ok(rows_of("prompts", rows, found.total(), None))
         },
@@ -36,8 +36,8 @@ fn active() -> Spec {
         "get_active_prompt",
         "Get the active prompt",
         "Reads the prompt agents are given when they connect.",
-        |work, _| async move {
-            match prompt::active(&work.service, &work.caller).await? {
+        |invocation, _| async move {
+            match prompt::active(&invocation.service, &invocation.caller).await? {
                 Some(one) => Ok(shown(&one)),
                 None => Err(Refusal::new(Code::PromptNotFound, "no prompt is active")
                     .hint("Activate one with activate_prompt.")),
@@ -52,9 +52,9 @@ fn get() -> Spec {
         "get_prompt",
         "Get a prompt",
         "Reads one stored prompt.",
-        |work, arguments| async move {
+        |invocation, arguments| async move {
             Ok(shown(
-                &prompt::get(&work.service, &work.caller, id(&arguments)).await?,
+                &prompt::get(&invocation.service, &invocation.caller, id(&arguments)).await?,
             ))
         },
     )
@@ -69,10 +69,12 @@ fn create() -> Spec {
         "Create a prompt",
         description,
         Effect::Add,
-        |work, arguments| async move {
+        |invocation, arguments| async move {
             let mut input: NewPrompt = read(with_messages(arguments.0))?;
             declare(&mut input);
-            Ok(shown(&prompt::create(&work.service, &work.caller, input).await?))
+            Ok(shown(
+                &prompt::create(&invocation.service, &invocation.caller, input).await?,
+            ))
         },
     )
     .takes(
@@ -95,12 +97,12 @@ fn update() -> Spec {
         "Update a prompt",
         description,
         Effect::Set,
-        |work, arguments| async move {
+        |invocation, arguments| async move {
             let mut arguments = arguments.0;
             let id = take(&mut arguments, "prompt_id").unwrap_or_default();
             let patch: PromptPatch = read(with_messages(arguments))?;
             Ok(shown(
-                &prompt::update(&work.service, &work.caller, &id, patch).await?,
+                &prompt::update(&invocation.service, &invocation.caller, &id, patch).await?,
             ))
         },
     )
@@ -125,9 +127,9 @@ fn activate() -> Spec {
         "Activate a prompt",
         description,
         Effect::Set,
-        |work, arguments| async move {
+        |invocation, arguments| async move {
             Ok(shown(
-                &prompt::activate(&work.service, &work.caller, id(&arguments), true).await?,
+                &prompt::activate(&invocation.service, &invocation.caller, id(&arguments), true).await?,
             ))
         },
     )
@@ -140,9 +142,9 @@ fn delete() -> Spec {
         "Delete a prompt",
         "Removes a stored prompt.",
         Effect::Remove,
-        |work, arguments| async move {
+        |invocation, arguments| async move {
             Ok(shown(
-                &prompt::delete(&work.service, &work.caller, id(&arguments)).await?,
+                &prompt::delete(&invocation.service, &invocation.caller, id(&arguments)).await?,
             ))
         },
     )
@@ -151,7 +153,7 @@ fn delete() -> Spec {
 
 fn reads<F, Fut>(name: &'static str, title: &'static str, description: &str, run: F) -> Spec
 where
-    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    F: Fn(Invocation, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Ruled<Answer>> + Send + 'static,
 {
     Spec::new(name, title, description, run)
@@ -161,7 +163,7 @@ where
 
 fn writes<F, Fut>(name: &'static str, title: &'static str, description: &str, effect: Effect, run: F) -> Spec
 where
-    F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+    F: Fn(Invocation, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Ruled<Answer>> + Send + 'static,
 {
     Spec::new(name, title, description, run)

@@ -1,6 +1,6 @@
 //! A prompt, run: with the model of the client, and as a text where the client lends none.
 
-use super::spec::{Effect, Spec, Work};
+use super::spec::{Effect, Invocation, Spec};
 use crate::Toolset;
 use crate::render::Answer;
 use crate::schema::{answer, field, number, object, text};
@@ -40,8 +40,8 @@ pub(super) fn tools() -> Vec<Spec> {
 
 //= specs/spexus-mcp.md#asking
 //# `run_prompt` MUST run the prompt with the client's model and mark what it said as a model's, and MUST give the prompt where the client lends no model.
-async fn run(work: Work, arguments: Arguments) -> Result<Answer, Stop> {
-    let Some(asker) = work.asker else {
+async fn run(invocation: Invocation, arguments: Arguments) -> Result<Answer, Stop> {
+    let Some(asker) = invocation.asker else {
         return Err(Refusal::new(Code::RuleViolated, "a batch cannot run a prompt").into());
     };
     let name = arguments.text("name").unwrap_or_default();
@@ -68,7 +68,7 @@ async fn run(work: Work, arguments: Arguments) -> Result<Answer, Stop> {
         .ask(&asker.cx, "run_prompt", params)
         .instrument(span)
         .await?;
-    Ok(told(name, &said))
+    Ok(render(name, &said))
 }
 
 /// A message of a prompt as models are asked: they take words, pictures and sound, and the words of a resource.
@@ -84,7 +84,7 @@ fn message(message: &PromptMessage) -> Value {
 }
 
 /// What the model said is nobody's word: neither ours nor the person's.
-fn told(name: &str, said: &Sampled) -> Answer {
+fn render(name: &str, said: &Sampled) -> Answer {
     let mut value = json!({
         "prompt": name, "ran": true, "origin": "model", "text": said.text, "model": said.model,
     });

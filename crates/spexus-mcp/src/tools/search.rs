@@ -1,7 +1,7 @@
 //! Search: across everything, or among requirements.
 
 use super::items::{paging, rows};
-use super::spec::{Spec, Work, read, take};
+use super::spec::{Invocation, Spec, read, take};
 use crate::render::{Answer, hit_line, rows_of};
 use crate::schema::{Field, object, text};
 use mcp_protocol::Arguments;
@@ -34,7 +34,7 @@ fn search_global() -> Spec {
         "search_global",
         "Search everything",
         description,
-        |work, arguments| run(work, arguments, None),
+        |invocation, arguments| run(invocation, arguments, None),
     )
     .takes(object(fields), rows())
 }
@@ -51,7 +51,7 @@ fn search_requirements() -> Spec {
         text("under", "only inside this container"),
     ];
     fields.extend(short_paging());
-    let run = |work, arguments| run(work, arguments, Some(Kind::Requirement));
+    let run = |invocation, arguments| run(invocation, arguments, Some(Kind::Requirement));
     Spec::new("search_requirements", "Search requirements", description, run).takes(object(fields), rows())
 }
 
@@ -63,7 +63,7 @@ fn short_paging() -> impl Iterator<Item = Field> {
 }
 
 // Fulfils 003 R7.5, 003 R7.8
-async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answer> {
+async fn run(invocation: Invocation, arguments: Arguments, only: Option<Kind>) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let query = take(&mut arguments, "query");
     let kinds = take(&mut arguments, "kinds");
@@ -84,7 +84,7 @@ async fn run(work: Work, arguments: Arguments, only: Option<Kind>) -> Ruled<Answ
     let filters: ItemQuery = read(arguments)?;
     //= specs/spexus-mcp.md#tools
     //# A search by a tool and the same search by REST MUST find the same things in the same order.
-    let found = search(&work.service, &work.caller, &wanted, &filters).await?;
+    let found = search(&invocation.service, &invocation.caller, &wanted, &filters).await?;
     let rows = found.data.iter().map(row).collect();
     Ok(rows_of(
         "matches",

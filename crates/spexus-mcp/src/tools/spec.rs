@@ -50,7 +50,7 @@ impl Effect {
 }
 
 /// What a tool runs.
-pub(crate) type Run = dyn Fn(Work, Arguments) -> BoxFuture<'static, Result<Answer, Stop>> + Send + Sync;
+pub(crate) type Run = dyn Fn(Invocation, Arguments) -> BoxFuture<'static, Result<Answer, Stop>> + Send + Sync;
 
 /// A tool as a batch calls it, with a service of the batch's own.
 pub(crate) type Call =
@@ -73,7 +73,7 @@ pub(crate) struct Spec {
 
 /// What a tool may touch while it works.
 #[derive(Clone)]
-pub(crate) struct Work {
+pub(crate) struct Invocation {
     pub(crate) service: Service,
     pub(crate) caller: Caller,
     /// Who is asked what only a person or a model can say; in a batch nobody is.
@@ -89,7 +89,7 @@ impl Spec {
         run: F,
     ) -> Self
     where
-        F: Fn(Work, Arguments) -> Fut + Send + Sync + 'static,
+        F: Fn(Invocation, Arguments) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Answer, E>> + Send + 'static,
         E: Into<Stop>,
     {
@@ -103,8 +103,10 @@ impl Spec {
             input: Value::Null,
             output: Value::Null,
             alone: false,
-            run: Arc::new(move |work, arguments| {
-                run(work, arguments).map(|done| done.map_err(Into::into)).boxed()
+            run: Arc::new(move |invocation, arguments| {
+                run(invocation, arguments)
+                    .map(|done| done.map_err(Into::into))
+                    .boxed()
             }),
         }
     }
@@ -146,12 +148,12 @@ impl Spec {
     pub(crate) fn call(&self) -> Call {
         let run = self.run.clone();
         Box::new(move |service, caller, arguments| {
-            let work = Work {
+            let invocation = Invocation {
                 service,
                 caller,
                 asker: None,
             };
-            run(work, arguments)
+            run(invocation, arguments)
                 .map(|done| done.map_err(ask::refusal))
                 .boxed()
         })
@@ -164,23 +166,23 @@ impl Spec {
     pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
         let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
         let uses = uses.clone();
-        let work = move |cx: Context, arguments: Arguments| {
+        let invocation = move |cx: Context, arguments: Arguments| {
             let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
                 let caller = audit::caller(&cx)?;
                 uses.note(caller.user_id, arguments.0.values().filter_map(Value::as_str));
-                let watch = audit::Watch::start(&service, &caller, "tools/call", name);
-                let work = Work {
+                let watch = audit::AuditEntry::start(&service, &caller, "tools/call", name);
+                let invocation = Invocation {
                     service,
                     caller,
                     asker: Some(Asker { cx, sampler }),
                 };
-                let answered = ask::until_found(&*run, work, arguments).await;
+                let answered = ask::until_found(&*run, invocation, arguments).await;
                 watch.pause(answered.as_ref().map(drop));
                 Ok::<_, Stop>(result(answered?))
             }
         };
-        let mut tool = Tool::new(self.name, self.description, work)
+        let mut tool = Tool::new(self.name, self.description, invocation)
             .input(self.input)
             .output(self.output)
             .annotated(self.effect.annotations());

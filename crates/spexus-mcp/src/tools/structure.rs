@@ -1,7 +1,7 @@
 //! The tree: looking at it, moving within it, deleting and bringing back.
 
-use super::items::{project, shown, told};
-use super::spec::{Effect, Spec, Work, read, take};
+use super::items::{project, shown, summary};
+use super::spec::{Effect, Invocation, Spec, read, take};
 use crate::render::{Answer, outline, rows_of};
 use crate::schema::{answer, flag, number, object, text};
 use crate::{Toolset, ask};
@@ -46,7 +46,7 @@ fn hierarchy() -> Spec {
     )
 }
 
-async fn run_hierarchy(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_hierarchy(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let depth = match arguments.get("depth").and_then(Value::as_i64) {
         Some(depth) if depth < 0 => {
             let problem = format!("{depth} is no number of levels");
@@ -58,7 +58,7 @@ async fn run_hierarchy(work: Work, arguments: Arguments) -> Ruled<Answer> {
         arguments.text("epic").unwrap_or_default(),
         arguments.text("project"),
     );
-    let tree = item::outline(&work.service, &work.caller, project, id, depth).await?;
+    let tree = item::outline(&invocation.service, &invocation.caller, project, id, depth).await?;
     let (outline, cut) = outline(&tree.root);
     let mut value =
         json!({ "outline": outline, "total_count": tree.total_count, "truncated": tree.truncated || cut });
@@ -92,14 +92,23 @@ fn story_requirements() -> Spec {
     )
 }
 
-async fn run_story_requirements(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_story_requirements(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("user_story").unwrap_or_default(),
         arguments.text("project"),
     );
     let page = page_request(&arguments)?;
     let (story, kinds) = (Some(Kind::UserStory), vec![Kind::Requirement]);
-    let found = item::children(&work.service, &work.caller, project, story, id, kinds, page).await?;
+    let found = item::children(
+        &invocation.service,
+        &invocation.caller,
+        project,
+        story,
+        id,
+        kinds,
+        page,
+    )
+    .await?;
     Ok(crate::render::page(
         "requirements",
         &found,
@@ -123,13 +132,13 @@ fn history() -> Spec {
         )
 }
 
-async fn run_history(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_history(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
     let page = page_request(&arguments)?;
-    let found = item::history(&work.service, &work.caller, project, None, id, page).await?;
+    let found = item::history(&invocation.service, &invocation.caller, project, None, id, page).await?;
     let rows = found.data.iter().map(crate::render::change).collect();
     Ok(rows_of(
         "changes",
@@ -157,13 +166,21 @@ fn move_item() -> Spec {
         )
 }
 
-async fn run_move(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_move(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let mut arguments = arguments.0;
     let id = take(&mut arguments, "id").unwrap_or_default();
     let project = take(&mut arguments, "project");
     let to: Move = read(arguments)?;
-    let moved = item::move_to(&work.service, &work.caller, project.as_deref(), None, &id, to).await?;
-    Ok(told("Moved", &moved))
+    let moved = item::move_to(
+        &invocation.service,
+        &invocation.caller,
+        project.as_deref(),
+        None,
+        &id,
+        to,
+    )
+    .await?;
+    Ok(summary("Moved", &moved))
 }
 
 fn preview_deletion() -> Spec {
@@ -173,12 +190,12 @@ fn preview_deletion() -> Spec {
         .takes(object([text("id", "any id").required(), project()]), deletion())
 }
 
-async fn run_preview(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_preview(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
-    let preview = item::preview(&work.service, &work.caller, project, None, id).await?;
+    let preview = item::preview(&invocation.service, &invocation.caller, project, None, id).await?;
     let text = match (preview.can_delete, preview.forbidden) {
         (true, _) => format!("{} can be deleted.", preview.reference_id),
         (false, false) => format!(
@@ -213,15 +230,15 @@ fn delete_item() -> Spec {
 
 //= specs/spexus-mcp.md#asking
 //# A deletion with consequences nobody agreed to MUST be put to the person with what falls, where the client can ask; without a yes nothing MUST be changed.
-async fn run_delete(work: Work, arguments: Arguments) -> Result<Answer, Stop> {
+async fn run_delete(invocation: Invocation, arguments: Arguments) -> Result<Answer, Stop> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
     let force = arguments.get("force").and_then(Value::as_bool).unwrap_or(false);
     let rev = arguments.get("expect_rev").and_then(Value::as_i64);
-    let (service, caller) = (&work.service, &work.caller);
-    let gone = match work.asker.filter(|asker| !force && asker.cx.can_elicit()) {
+    let (service, caller) = (&invocation.service, &invocation.caller);
+    let gone = match invocation.asker.filter(|asker| !force && asker.cx.can_elicit()) {
         None => item::delete(service, caller, project, None, id, force, rev).await?,
         Some(asker) => {
             let preview = item::preview(service, caller, project, None, id).await?;
@@ -249,13 +266,13 @@ fn restore_item() -> Spec {
         .takes(object([text("id", "any id").required(), project()]), shown())
 }
 
-async fn run_restore(work: Work, arguments: Arguments) -> Ruled<Answer> {
+async fn run_restore(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (id, project) = (
         arguments.text("id").unwrap_or_default(),
         arguments.text("project"),
     );
-    let back = item::restore(&work.service, &work.caller, project, None, id).await?;
-    Ok(told("Restored", &back))
+    let back = item::restore(&invocation.service, &invocation.caller, project, None, id).await?;
+    Ok(summary("Restored", &back))
 }
 
 /// The page a list was asked for.

@@ -1,6 +1,6 @@
 //! The words a project uses: what can stand in arguments that take names.
 
-use super::spec::{Spec, Work};
+use super::spec::{Invocation, Spec};
 use crate::render::Answer;
 use crate::schema::{answer, object};
 use mcp_protocol::Arguments;
@@ -13,7 +13,7 @@ use spexus_service::{project, settings};
 use std::sync::Arc;
 
 /// What was told last, the number of the last change it was read at, and to tokens of which project.
-type Kept = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
+type VocabularyCache = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
 
 /// The one tool of names.
 pub(super) fn tools() -> Vec<Spec> {
@@ -25,8 +25,8 @@ pub(super) fn tools() -> Vec<Spec> {
         ("users", "array"),
         ("projects", "array"),
     ]);
-    let kept = Kept::default();
-    let run = move |work, _: Arguments| run(work, kept.clone());
+    let cache = VocabularyCache::default();
+    let run = move |invocation, _: Arguments| run(invocation, cache.clone());
     vec![
         Spec::new("list_vocabulary", "List names", description, run)
             .does(super::spec::Effect::Read, Operation::ReadSettings)
@@ -35,26 +35,32 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 /// Names change seldom and are asked for often: as long as nothing changed they are told from memory.
-async fn run(work: Work, kept: Kept) -> Ruled<Answer> {
+async fn run(invocation: Invocation, cache: VocabularyCache) -> Ruled<Answer> {
     // What is read inside a transaction may never have been.
-    if work.service.is_inside() {
-        return Ok(Answer::new("Names by what they are for.", read(&work).await?));
+    if invocation.service.is_inside() {
+        return Ok(Answer::new(
+            "Names by what they are for.",
+            read(&invocation).await?,
+        ));
     }
-    let (head, project) = (*work.service.follow().borrow(), work.caller.bound_project);
-    let known = kept.lock().clone();
+    let (head, project) = (
+        *invocation.service.follow().borrow(),
+        invocation.caller.bound_project,
+    );
+    let known = cache.lock().clone();
     let value = match known {
         Some((at, of, value)) if at == head && of == project => value,
         _ => {
-            let value = read(&work).await?;
-            *kept.lock() = Some((head, project, value.clone()));
+            let value = read(&invocation).await?;
+            *cache.lock() = Some((head, project, value.clone()));
             value
         }
     };
     Ok(Answer::new("Names by what they are for.", value))
 }
 
-async fn read(work: &Work) -> Ruled<Value> {
-    let (service, caller) = (&work.service, &work.caller);
+async fn read(invocation: &Invocation) -> Ruled<Value> {
+    let (service, caller) = (&invocation.service, &invocation.caller);
     let mut statuses = Map::new();
     for workflow in settings::workflows(service, caller).await?.data {
         let mut next: Map<String, Value> = Map::new();

@@ -6,8 +6,9 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use mcp_apps::{AppOptions, AppRecord, AppSource, AppStatus, InstallRequest};
+use mcp_apps::{ABSENT, AppOptions, AppRecord, AppSource, AppStatus, InstallRequest};
 use serde_json::{Value, json};
+use spexus_domain::app::InstalledApp;
 use spexus_domain::{Code, Refusal};
 use spexus_service::app;
 use std::collections::BTreeMap;
@@ -60,19 +61,28 @@ pub(super) async fn run(context: &CommandContext, command: Command) -> Outcome {
 
 async fn in_session(session: &Session, options: &AppOptions, output: Output, command: Command) -> Outcome {
     match command {
-        Command::List => list(session, options, output),
+        Command::List => list(session, options, output).await,
         Command::Install(wanted) => install(session, options, output, wanted).await,
-        Command::Remove { name } => remove(session, options, output, &name),
+        Command::Remove { name } => remove(session, options, output, &name).await,
         Command::Status { name } => status(session, options, output, name.as_deref()),
     }
 }
 
-fn list(session: &Session, options: &AppOptions, output: Output) -> Outcome {
+async fn list(session: &Session, options: &AppOptions, output: Output) -> Outcome {
     app::check_manage(&session.caller)?;
     let installed = mcp_apps::installed(options)?;
-    let value =
-        json!({ "data": installed.iter().map(shown).collect::<Vec<_>>(), "total_count": installed.len() });
-    output.show(&value, |_| table(&installed.iter().map(row).collect::<Vec<_>>()))
+    let mut absent = app::recorded(&session.service).await?;
+    absent.retain(|app| !installed.iter().any(|record| record.name == app.name));
+    let values: Vec<Value> = installed
+        .iter()
+        .map(shown)
+        .chain(absent.iter().map(shown_absent))
+        .collect();
+    let value = json!({ "total_count": values.len(), "data": values });
+    output.show(&value, |_| {
+        let rows = installed.iter().map(row).chain(absent.iter().map(row_of_absent));
+        table(&rows.collect::<Vec<_>>())
+    })
 }
 
 async fn install(session: &Session, options: &AppOptions, output: Output, wanted: Install) -> Outcome {
@@ -99,9 +109,18 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
         settings: pairs("set", &wanted.set)?,
     };
     let installing = mcp_apps::install(options, request);
-    let record = app::install(&session.service, &session.caller, installing, |record| {
-        record.name.as_str()
-    })
+    let undo = |record: &AppRecord| {
+        if let Err(refusal) = mcp_apps::remove(options, &record.name) {
+            tracing::warn!(%refusal, "an app that could not be recorded is left on disk");
+        }
+    };
+    let record = app::install(
+        &session.service,
+        &session.caller,
+        installing,
+        apps::described,
+        undo,
+    )
     .await?;
     output.show(&shown(&record), |_| {
         let had = &record.listing;
@@ -116,11 +135,11 @@ async fn install(session: &Session, options: &AppOptions, output: Output, wanted
     })
 }
 
-fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
+async fn remove(session: &Session, options: &AppOptions, output: Output, name: &str) -> Outcome {
     let removed = app::remove(&session.service, &session.caller, name, || {
         mcp_apps::remove(options, name)
     });
-    let value = match removed? {
+    let value = match removed.await? {
         Some(record) => shown(&record),
         // Nothing but its name was left of it.
         None => json!({ "name": name }),
@@ -185,6 +204,23 @@ fn shown(record: &AppRecord) -> Value {
             "prompts": had.prompts.iter().map(|prompt| &prompt.name).collect::<Vec<_>>(),
         },
     })
+}
+
+/// An app that is recorded and whose files are not here.
+fn shown_absent(app: &InstalledApp) -> Value {
+    json!({
+        "name": app.name,
+        "version": app.version,
+        "source": app.source,
+        "installed_at": app.installed_at,
+        "problem": ABSENT,
+    })
+}
+
+fn row_of_absent(app: &InstalledApp) -> [String; 5] {
+    let of_record = [&app.name, &app.version, &app.source].map(Clone::clone);
+    let [name, version, source] = of_record;
+    [name, version, source, "absent".to_owned(), ABSENT.to_owned()]
 }
 
 fn row(record: &AppRecord) -> [String; 5] {

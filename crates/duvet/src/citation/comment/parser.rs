@@ -15,13 +15,13 @@ use std::sync::Arc;
 pub(super) fn annotation(
     source: &Source<'_>,
     block: &Block,
-    places: &mut Places<'_>,
+    context: &mut BlockContext<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Annotation> {
-    let column = places.cursor.position(block.span.start as usize).column;
+    let column = context.cursor.position(block.span.start as usize).column;
     let mut reader = Reader {
         source,
-        places,
+        context,
         details: Details::default(),
         faults: Vec::new(),
         seen: Vec::new(),
@@ -58,14 +58,14 @@ pub(super) fn annotation(
 }
 
 /// What the blocks of one file are read with.
-pub(super) struct Places<'t> {
+pub(super) struct BlockContext<'t> {
     pub(super) cursor: Cursor<'t>,
     pub(super) targets: Targets,
 }
 
 struct Reader<'a, 'c, 't> {
     source: &'a Source<'a>,
-    places: &'c mut Places<'t>,
+    context: &'c mut BlockContext<'t>,
     details: Details,
     faults: Vec<Diagnostic>,
     seen: Vec<(&'a str, Span)>,
@@ -137,7 +137,7 @@ impl<'a> Reader<'a, '_, '_> {
     }
 
     fn target(&mut self, span: Span, text: &str, annotation: &mut Annotation) {
-        annotation.target = self.places.targets.get(text);
+        annotation.target = self.context.targets.get(text);
         if annotation.target.specification.is_empty() {
             self.fault(
                 span,
@@ -211,8 +211,8 @@ impl<'a> Reader<'a, '_, '_> {
     }
 
     fn fault(&mut self, span: Span, code: Code, message: String) {
-        let start = self.places.cursor.position(span.start as usize);
-        let end = self.places.cursor.position(span.end as usize);
+        let start = self.context.cursor.position(span.start as usize);
+        let end = self.context.cursor.position(span.end as usize);
         self.faults
             .push(Diagnostic::new(code, message, &**self.source.name, start).until(end));
     }

@@ -219,13 +219,12 @@ async fn a_hello_that_makes_no_sense_is_refused_in_json_rpc(server: &mut Server)
 //= type=test
 //# After the first time, saying hello and listing tools MUST NOT read from the database.
 async fn hello_and_the_list_of_tools_cost_no_query(server: &mut Server) {
-    // News of how the server was set up may still be on its way and makes it look the token up once more.
+    // News of how the server was set up may still be on its way, and the node may look after a session it has just
+    // kept: both read meanwhile, so that one hello without any read proves that it needs none.
     let mut queries = u64::MAX;
-    for _ in 0..5 {
+    for _ in 0..100 {
         let before = server.service.store().reads();
-        for _ in 0..5 {
-            Agent::connect(server).await.tools().await;
-        }
+        Agent::connect(server).await.tools().await;
         queries = server.service.store().reads() - before;
         if queries == 0 {
             break;

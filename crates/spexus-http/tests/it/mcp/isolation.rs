@@ -482,13 +482,14 @@ async fn equal_numbers_of_two_projects_give_no_false_news(server: &mut Server) {
         .created();
     for notices in [&mut notices, &mut listener] {
         let heard = notices.until("requirement://REQ-001/comments").await;
-        let uris: Vec<&str> = heard
-            .iter()
-            .filter_map(|one| one["params"]["uri"].as_str())
-            .collect();
+        let uri = |params: &Value| params["uri"].as_str().map(str::to_owned);
+        let mut uris: Vec<String> = heard.iter().filter_map(|one| uri(&one["params"])).collect();
+        // Lists and searches may be told of after single items.
+        while uris.len() < wishes.len() {
+            uris.extend(uri(&notices.next(UPDATED).await.unwrap()));
+        }
         let mut wanted = wishes.to_vec();
         wanted.sort_unstable();
-        let mut uris = uris;
         uris.sort_unstable();
         assert_eq!(
             uris, wanted,

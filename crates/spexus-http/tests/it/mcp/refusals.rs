@@ -133,7 +133,7 @@ async fn provoke(server: &Server, code: Code) -> Value {
             let boom = Tool::ready("boom", "Fails.", |_| -> Result<ToolResult, Refusal> {
                 panic!("inside")
             });
-            server.mcp.guests().admit("boom", true);
+            server.mcp.app_tools().admit("boom", true);
             server.mcp.server().add_tool(boom).unwrap();
             call("boom", json!({})).await
         }

@@ -26,9 +26,9 @@ pub(super) enum Form {
     Toml,
 }
 
-/// Where and how.
+/// The configuration file of a host, and its shape.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConfigFile {
     pub(super) path: PathBuf,
     pub(super) form: Form,
 }
@@ -54,7 +54,7 @@ impl Host {
 }
 
 /// Where a host keeps its servers.
-pub(super) fn place(world: &World, host: Host, scope: Scope) -> Outcome<Place> {
+pub(super) fn config_file(world: &World, host: Host, scope: Scope) -> Outcome<ConfigFile> {
     let servers = Form::Json {
         key: "mcpServers",
         typed: false,
@@ -93,7 +93,7 @@ pub(super) fn place(world: &World, host: Host, scope: Scope) -> Outcome<Place> {
         (Host::Gemini, Scope::User) => (home(".gemini/settings.json"), servers),
         (Host::Gemini, Scope::Project) => (here(".gemini/settings.json")?, servers),
     };
-    Ok(Place { path, form })
+    Ok(ConfigFile { path, form })
 }
 
 /// The folder in which desktop programs keep their settings.

@@ -59,17 +59,17 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
         let problem = format!("{:?} is no name", wanted.name);
         return Err(Failure::argument("name", problem, "letters, digits, - and _"));
     }
-    let place = hosts::place(world, wanted.host, wanted.scope)?;
+    let config_file = hosts::config_file(world, wanted.host, wanted.scope)?;
     let entry = entry(world, wanted, global)?;
     // A link is followed, so that the file it leads to is changed and the link stays.
-    let path = std::fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
+    let path = std::fs::canonicalize(&config_file.path).unwrap_or_else(|_| config_file.path.clone());
     let before = match std::fs::read_to_string(&path) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(broken(&path, &format!("cannot be read: {error}"))),
     };
     let text = before.as_deref().unwrap_or_default();
-    let after = match place.form {
+    let after = match config_file.form {
         Form::Json { key, typed } => json::with_entry(text, key, typed, &entry),
         Form::Toml => toml::with_entry(text, &entry),
     };
@@ -87,7 +87,7 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
         "text": wanted.dry_run.then(|| hide_token(&after, &entry)),
     });
     output.show(&done, |_| {
-        told(
+        summary(
             wanted,
             &path,
             changed,
@@ -97,7 +97,7 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
     })
 }
 
-fn told(wanted: &Install, path: &Path, changed: bool, backup: Option<&Path>, after: &str) -> String {
+fn summary(wanted: &Install, path: &Path, changed: bool, backup: Option<&Path>, after: &str) -> String {
     let path = path.display();
     match (wanted.dry_run, changed) {
         (true, _) => format!("{path} would become:\n{after}"),

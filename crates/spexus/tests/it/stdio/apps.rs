@@ -183,3 +183,43 @@ fn what_cannot_be_installed_is_refused_in_words_and_leaves_nothing() {
         assert_eq!(world.json(&["app", "list"])["total_count"], 0);
     }
 }
+
+//= specs/mcp-apps.md#methods
+//= type=test
+//# An app that is recorded and whose files are not on the node that is asked MUST be listed as absent, and the node MUST say so when it starts.
+#[test]
+fn a_node_without_the_files_of_an_app_says_so() {
+    let world = World::new();
+    world.json(&["app", "install", &inner(&world)]);
+    let elsewhere = world.path("another-node");
+    let on_the_other_node = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("SPEXUS_APPS_FOLDER", &elsewhere);
+        command.env("LOG_LEVEL", "warn");
+        command
+    };
+    let mut host = Host::start(on_the_other_node(&["mcp", "--scope", "admin"]));
+    host.greet("2025-11-25");
+    assert!(!tools(&mut host).contains(&"inner_create_epic".to_owned()));
+    let listed = host.call("apps/list", json!({}))["result"]["apps"].clone();
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["state"], &listed[1]),
+        (&json!("inner"), &json!("absent"), &json!(null))
+    );
+    drop(host);
+    let output = on_the_other_node(&["app", "list"]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        shown.contains("inner") && shown.contains("its files are not on this node"),
+        "{shown}"
+    );
+    // Removed there it is gone for the whole installation.
+    assert!(
+        on_the_other_node(&["app", "remove", "inner"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let again = on_the_other_node(&["app", "remove", "inner"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(4));
+}

@@ -1,19 +1,20 @@
 //! Tools that others add to the product while it runs: who may see and call them, and what is noted of it.
 
-use crate::audit::{self, Watch};
+use crate::audit::{self, AuditEntry};
 use crate::visit::Visit;
 use mcp_server::Context;
 use parking_lot::RwLock;
+use spexus_domain::app::InstalledApp;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled};
-use spexus_service::Service;
+use spexus_service::{Service, app};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// See the module. Clones are the same.
+/// The registry of tools that apps add, for the guard and the audit trail. Clones are the same.
 #[derive(Clone)]
-pub struct Guests {
+pub struct AppTools {
     service: Service,
     /// Tools by name, and whether they only read.
     tools: Arc<RwLock<HashMap<String, bool>>>,
@@ -21,7 +22,7 @@ pub struct Guests {
     shares: bool,
 }
 
-impl Guests {
+impl AppTools {
     pub(crate) fn new(service: &Service, shares: bool) -> Self {
         Self {
             service: service.clone(),
@@ -57,7 +58,22 @@ impl Guests {
         if visit.is_read_only() {
             return Err(Refusal::new(Code::AuthzForbidden, "this connection is read-only"));
         }
-        spexus_service::app::check_manage(visit.caller())
+        app::check_manage(visit.caller())
+    }
+
+    /// Records an app that was installed.
+    pub async fn record(&self, cx: &Context, app: InstalledApp) -> Ruled<()> {
+        app::record(&self.service, Visit::of(cx)?.caller(), app).await
+    }
+
+    /// Forgets an app that was removed. Tells whether it was recorded.
+    pub async fn forget(&self, cx: &Context, name: &str) -> Ruled<bool> {
+        app::forget(&self.service, Visit::of(cx)?.caller(), name).await
+    }
+
+    /// The apps of the installation, on whatever machine.
+    pub async fn recorded(&self) -> Ruled<Vec<InstalledApp>> {
+        app::recorded(&self.service).await
     }
 
     /// Notes what was done, like everything else that is done over MCP.
@@ -71,7 +87,7 @@ impl Guests {
     ) {
         // Whoever has no visit was refused before anything could be done.
         if let Ok(caller) = audit::caller(cx) {
-            Watch::start(&self.service, &caller, method, name)
+            AuditEntry::start(&self.service, &caller, method, name)
                 .backdated(took)
                 .stop(outcome);
         }

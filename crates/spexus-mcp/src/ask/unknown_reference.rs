@@ -4,7 +4,7 @@
 use super::Asker;
 use crate::render::{self, Answer};
 use crate::resources::sees_several;
-use crate::tools::{Run, Work};
+use crate::tools::{Invocation, Run};
 use mcp_protocol::{Arguments, Elicited};
 use mcp_server::{Elicitation, Stop};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use spexus_domain::{Code, Kind, Refusal, text};
 use spexus_service::item;
 
 /// References one call may have wrong before it is refused.
-const MAX_LOST: usize = 4;
+const MAX_UNKNOWN: usize = 4;
 
 /// The arguments that name items, and of which kind.
 const REFERENCES: [(&str, Option<Kind>); 14] = [
@@ -34,7 +34,7 @@ const REFERENCES: [(&str, Option<Kind>); 14] = [
 ];
 
 /// A reference that leads nowhere, and what it may have meant.
-struct Lost {
+struct UnknownReference {
     field: &'static str,
     wanted: String,
     near: Vec<Item>,
@@ -46,45 +46,50 @@ struct Lost {
 /// have meant, where it cannot.
 //= specs/spexus-mcp.md#asking
 //# A reference that leads nowhere but resembles others MUST be put to the person, where the client can ask, and MUST be refused with those others where it cannot.
-pub(crate) async fn until_found(run: &Run, work: Work, mut arguments: Arguments) -> Result<Answer, Stop> {
-    for _ in 0..MAX_LOST {
-        let refusal = match run(work.clone(), arguments.clone()).await {
-            Err(Stop::Refused(refusal)) if may_be_lost(&refusal) => refusal,
+pub(crate) async fn until_found(
+    run: &Run,
+    invocation: Invocation,
+    mut arguments: Arguments,
+) -> Result<Answer, Stop> {
+    for _ in 0..MAX_UNKNOWN {
+        let refusal = match run(invocation.clone(), arguments.clone()).await {
+            Err(Stop::Refused(refusal)) if is_unknown_reference(&refusal) => refusal,
             other => return other,
         };
-        let Some(lost) = find(&work, &arguments).await else {
+        let Some(unknown) = find(&invocation, &arguments).await else {
             return Err(refusal.into());
         };
-        let asker = work.asker.as_ref().filter(|asker| asker.cx.can_elicit());
+        let asker = invocation.asker.as_ref().filter(|asker| asker.cx.can_elicit());
         let Some(asker) = asker else {
-            return Err(lost.told(refusal).into());
+            return Err(unknown.to_refusal(refusal).into());
         };
-        match lost.ask(asker).await? {
-            Some(found) => drop(arguments.0.insert(lost.field.to_owned(), found)),
-            None => return Err(lost.told(refusal).into()),
+        match unknown.ask(asker).await? {
+            Some(found) => drop(arguments.0.insert(unknown.field.to_owned(), found)),
+            None => return Err(unknown.to_refusal(refusal).into()),
         }
     }
-    run(work, arguments).await
+    run(invocation, arguments).await
 }
 
-fn may_be_lost(refusal: &Refusal) -> bool {
+fn is_unknown_reference(refusal: &Refusal) -> bool {
     matches!(refusal.code, Code::ResourceNotFound | Code::InvalidParams)
 }
 
 /// The first argument that names nothing but resembles something.
-async fn find(work: &Work, arguments: &Arguments) -> Option<Lost> {
+async fn find(invocation: &Invocation, arguments: &Arguments) -> Option<UnknownReference> {
     let project = arguments.text("project");
     for (field, kind) in REFERENCES {
         let Some(wanted) = arguments.text(field) else {
             continue;
         };
         // Whoever may not look around is told what the tool said.
-        let near = item::near(&work.service, &work.caller, project, kind, wanted)
+        let near = item::near(&invocation.service, &invocation.caller, project, kind, wanted)
             .await
             .ok()?;
         if let Some(near) = near.filter(|near| !near.is_empty()) {
-            let several = project.is_none() && sees_several(&work.service, &work.caller).await.ok()?;
-            return Some(Lost {
+            let several =
+                project.is_none() && sees_several(&invocation.service, &invocation.caller).await.ok()?;
+            return Some(UnknownReference {
                 field,
                 wanted: text::excerpt(wanted, 60),
                 several,
@@ -95,7 +100,7 @@ async fn find(work: &Work, arguments: &Arguments) -> Option<Lost> {
     None
 }
 
-impl Lost {
+impl UnknownReference {
     /// Which of them it is; `None` when the person says none.
     async fn ask(&self, asker: &Asker) -> Result<Option<Value>, Stop> {
         let ids = self.ids();
@@ -129,7 +134,7 @@ impl Lost {
     }
 
     /// The refusal, with what may have been meant.
-    fn told(&self, refusal: Refusal) -> Refusal {
+    fn to_refusal(&self, refusal: Refusal) -> Refusal {
         let ids = self.ids();
         let named = |(item, id): (&Item, &String)| format!("{id} ({})", text::excerpt(&item.heading(), 60));
         let near: Vec<String> = self.near.iter().zip(&ids).map(named).collect();

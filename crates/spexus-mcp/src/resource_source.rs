@@ -1,7 +1,7 @@
 //! What is served by address beside the registered resources: items to everyone, and files to those who may see them.
 
-use super::Items;
 use crate::guard::Gate;
+use crate::resources::Items;
 use crate::visit::Visit;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -10,14 +10,14 @@ use mcp_server::{Context, Files, Listing, Resource, ResourceSource, Server, Stop
 use spexus_domain::Refusal;
 use spexus_service::Service;
 
-/// See the module.
-pub(crate) struct Served {
+/// The resource source of the product: items, and files below the roots.
+pub(crate) struct ProductResources {
     gate: Gate,
     items: Items,
     all: WithFiles<Items>,
 }
 
-impl Served {
+impl ProductResources {
     pub(crate) fn new(service: &Service, gate: &Gate, files: Files) -> Self {
         Self {
             gate: gate.clone(),
@@ -27,7 +27,7 @@ impl Served {
     }
 }
 
-impl ResourceSource for Served {
+impl ResourceSource for ProductResources {
     fn list<'a>(
         &'a self,
         cx: &'a Context,
