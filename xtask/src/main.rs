@@ -16,6 +16,7 @@
 
 mod bench;
 mod ci;
+mod count;
 mod criteria;
 mod duvet_diff;
 mod generate;
@@ -38,6 +39,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                      check the house rules
   gen [--check] [NAME…]     write the generated references, or fail when one is out of date
   bench [--strict] [NAME…]  run the benchmark suites; --strict fails on a missed target
+  count [TREE…]             size and shape of product code, one column for each tree
   soak --kills N --engine sqlite|postgres
                             write while servers, databases, disks and clocks fail; count what was lost
   instructions BEFORE [AFTER]
@@ -66,6 +68,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         .map(|(first, rest)| (first.as_str(), rest))
     {
         Some(("soak", rest)) => return soak::run(&root(), rest),
+        Some(("count", rest)) => return count::run(&root(), rest),
         Some(("instructions", rest)) => return instructions::run(rest),
         Some(("duvet-diff", rest)) => return duvet_diff::run(&root(), rest),
         _ => {}

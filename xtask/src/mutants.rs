@@ -2,7 +2,7 @@
 //!
 //! What is probed is a table of areas; cargo-mutants makes the faults and runs the tests of the crates an area names. It works in a
 //! worktree of its own, on what is committed, and shares the libraries that are built already. A fault that no test notices is a
-//! survivor: it gets a test, or a row with the reason in `docs/mutants.tsv`. The figures stand in `docs/mutants.md`.
+//! survivor: it gets a test, or a row with the reason in `docs/mutants.tsv`. The figures are written to `docs/mutants.md`.
 
 mod report;
 

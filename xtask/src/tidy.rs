@@ -22,6 +22,8 @@ use anyhow::Result;
 
 use crate::tree::Tree;
 
+pub(crate) use cycles::largest_import_cycle;
+
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
@@ -43,6 +45,7 @@ const RULES: &[Rule] = &[
     shape::files_are_short,
     text::no_word_of_this_machine,
     text::the_map_leads_somewhere,
+    text::findings_are_closed_somewhere,
     marks::proven_criteria_exist,
     marks::criteria_are_proven,
 ];

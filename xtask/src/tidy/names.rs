@@ -84,59 +84,6 @@ const SHARED: &[(&str, &str)] = &[
     ("Role", "MCP: who speaks; the domain: what a user may do"),
 ];
 
-/// Worn words that still stand, by crate. Rows only go.
-const REMAINING: &[(&str, &str)] = &[
-    ("duvet", "Catalogue"),
-    ("duvet", "Desk"),
-    ("duvet", "Places"),
-    ("duvet", "Watch"),
-    ("duvet", "hear"),
-    ("duvet", "told"),
-    ("mcp-apps", "Catalogue"),
-    ("mcp-apps", "Ear"),
-    ("mcp-apps", "House"),
-    ("mcp-apps", "Place"),
-    ("mcp-apps", "SETTLE"),
-    ("mcp-apps", "Shelf"),
-    ("mcp-apps", "Wanted"),
-    ("spexus", "Place"),
-    ("spexus", "told"),
-    ("spexus-bridge", "Catalogue"),
-    ("spexus-bridge", "Errand"),
-    ("spexus-bridge", "Patience"),
-    ("spexus-bridge", "hear"),
-    ("spexus-bridge", "told"),
-    ("spexus-http", "Held"),
-    ("spexus-http", "Place"),
-    ("spexus-http", "dress"),
-    ("spexus-mcp", "Guests"),
-    ("spexus-mcp", "Kept"),
-    ("spexus-mcp", "Lost"),
-    ("spexus-mcp", "Place"),
-    ("spexus-mcp", "Wanted"),
-    ("spexus-mcp", "Watch"),
-    ("spexus-mcp", "Work"),
-    ("spexus-mcp", "told"),
-    ("spexus-service", "Work"),
-    ("spexus-service", "aside"),
-    ("spexus-store", "Wanted"),
-    ("spexus-store", "lend"),
-];
-
-/// Public types that still share a name, with the crates that will rename theirs. Rows only go.
-const REMAINING_TYPES: &[(&str, &str)] = &[
-    ("Event", "spexus-bridge"),
-    ("Facts", "spexus-store"),
-    ("Fault", "spexus-bridge"),
-    ("Kind", "mcp-apps"),
-    ("Limits", "spexus-bridge"),
-    ("Settings", "spexus-bridge"),
-    ("Token", "spexus-bridge"),
-];
-
-/// Crates with docs that only say "See the module". Rows only go.
-const REMAINING_DOCS: &[&str] = &["mcp-apps", "spexus-bridge", "spexus-mcp"];
-
 /// Definitions that are looked at.
 const DEFINITIONS: [&str; 7] = ["struct", "enum", "trait", "type", "fn", "const", "static"];
 
@@ -150,10 +97,8 @@ pub(super) fn names_are_the_fields(tree: &Tree) -> Vec<Finding> {
             let Some((_, instead)) = WORN.iter().find(|(worn, _)| *worn == name) else {
                 continue;
             };
-            if !REMAINING.contains(&(crate_of(&source.path), name)) {
-                let sentence = format!("`{name}` means too much; use the field's word: {instead}");
-                findings.push(Finding::new(&source.path, line + 1, sentence));
-            }
+            let sentence = format!("`{name}` means too much; use the field's word: {instead}");
+            findings.push(Finding::new(&source.path, line + 1, sentence));
         }
     }
     findings
@@ -179,12 +124,7 @@ pub(super) fn public_types_have_names_of_their_own(tree: &Tree) -> Vec<Finding> 
             }
         }
     }
-    let shared = |name: &str| {
-        SHARED
-            .iter()
-            .chain(REMAINING_TYPES)
-            .any(|(shared, _)| *shared == name)
-    };
+    let shared = |name: &str| SHARED.iter().any(|(shared, _)| *shared == name);
     let several = known
         .into_iter()
         .filter(|(name, crates)| crates.len() > 1 && !shared(name));
@@ -202,7 +142,7 @@ pub(super) fn public_types_have_names_of_their_own(tree: &Tree) -> Vec<Finding> 
 
 pub(super) fn docs_say_what_it_is(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for source in product(tree).filter(|source| !REMAINING_DOCS.contains(&crate_of(&source.path))) {
+    for source in product(tree) {
         for (line, comment) in source.comments.iter().enumerate() {
             let text = comment.trim_start().strip_prefix("/// ").unwrap_or_default();
             if text.starts_with("See the module") {

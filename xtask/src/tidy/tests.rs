@@ -345,12 +345,9 @@ fn a_cycle_through_a_reexport_or_super_is_a_cycle_and_one_of_tests_is_none() {
 }
 
 #[test]
-fn the_size_of_a_known_cycle_only_shrinks() {
-    let said = |modules| cycles_of(&ring("crates/spexus-mcp", modules));
-    assert!(said(6).is_empty());
-    let lower = "the largest import cycle has 5 modules now: lower the number in tidy/cycles.rs";
-    assert_eq!(said(5), [format!("crates/spexus-mcp/src/lib.rs:1: {lower}")]);
-    assert!(said(7)[0].contains("7 modules import each other, 6 at most"));
+fn the_largest_cycle_is_told_with_its_crate() {
+    let largest = super::largest_import_cycle(&ring("crates/x", 7));
+    assert_eq!(largest, (7, "x".to_owned()));
 }
 
 #[test]
@@ -476,6 +473,29 @@ fn a_file_the_map_names_and_nobody_has_is_found() {
     assert_eq!(
         said,
         ["spexus-http/gone.rs", "server.rs"].map(|name| format!("ARCHITECTURE.md:2: {}", sentence(name)))
+    );
+}
+
+#[test]
+fn a_finding_closed_by_a_file_or_test_that_is_gone_is_found() {
+    let tree = Tree::from([
+        (
+            "docs/security.md",
+            "| a | duvet/src/fence.rs (file_stem), gone.rs | duvet/tests/it/fence.rs::held, ::gone_too |\n",
+        ),
+        ("crates/duvet/src/fence.rs", ""),
+        ("crates/duvet/tests/it/fence.rs", "fn held() {}\n"),
+    ]);
+    let said: Vec<String> = super::text::findings_are_closed_somewhere(&tree)
+        .iter()
+        .map(line)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "docs/security.md:1: there is no file `gone.rs`: name the one that closes the finding now",
+            "docs/security.md:1: there is no test `gone_too`: name the one that proves the finding closed",
+        ]
     );
 }
 

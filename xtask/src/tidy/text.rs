@@ -68,6 +68,34 @@ pub(super) fn the_map_leads_somewhere(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Every file and every test that docs/security.md names exists: a finding is closed where the row says, or it is not known to
+/// be closed.
+pub(super) fn findings_are_closed_somewhere(tree: &Tree) -> Vec<Finding> {
+    const FINDINGS: &str = "docs/security.md";
+    let text = tree.file(FINDINGS).unwrap_or_default();
+    let mut findings = Vec::new();
+    let is_of_a_name = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+    for (line, text) in text.lines().enumerate() {
+        for word in text.split(|c| !is_of_a_name(c)) {
+            let (file, test) = word.split_once("::").unwrap_or((word, ""));
+            let is_file = file.ends_with(".rs");
+            let beside = format!("/{file}");
+            if is_file && !tree.files().any(|(path, _)| path.ends_with(&beside)) {
+                let sentence = format!("there is no file `{file}`: name the one that closes the finding now");
+                findings.push(Finding::new(FINDINGS, line + 1, sentence));
+            }
+            let is_test = !test.is_empty() && (is_file || file.is_empty());
+            let declared = format!("fn {test}(");
+            if is_test && !tree.files().any(|(_, text)| text.contains(&declared)) {
+                let sentence =
+                    format!("there is no test `{test}`: name the one that proves the finding closed");
+                findings.push(Finding::new(FINDINGS, line + 1, sentence));
+            }
+        }
+    }
+    findings
+}
+
 /// Whether an absolute path begins with it, as opposed to a URL or a longer path that has it inside.
 fn starts_a_path(text: &str, path: &str) -> bool {
     let inside = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "/._-}*~".contains(c));
