@@ -10,6 +10,7 @@ use crate::config::{self, CONFIG_PATH};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, MAX_SETTINGS_BYTES};
 use crate::file_watcher::{Changes, FileWatcher};
+#[cfg(feature = "mcp")]
 use crate::fix::Fixed;
 use crate::identity::{requirement_id, text_hash};
 use crate::memo::Memo;
@@ -70,6 +71,7 @@ pub struct Snapshot {
     priority: OnceLock<Vec<usize>>,
     folded: OnceLock<Vec<Folded>>,
     vocabulary: OnceLock<BTreeSet<String>>,
+    #[cfg(feature = "mcp")]
     fixes: OnceLock<Vec<Fixed>>,
 }
 
@@ -315,6 +317,7 @@ impl Snapshot {
             priority: OnceLock::new(),
             folded: OnceLock::new(),
             vocabulary: OnceLock::new(),
+            #[cfg(feature = "mcp")]
             fixes: OnceLock::new(),
         }
     }
@@ -337,6 +340,7 @@ impl Snapshot {
     }
 
     /// What `duvet fix` would write, worked out by the first who asks.
+    #[cfg(feature = "mcp")]
     pub(crate) fn fixes(&self, root: &Path) -> &[Fixed] {
         self.fixes.get_or_init(|| crate::fix::fix(root, &self.analysis))
     }

@@ -28,7 +28,7 @@ fn mutated(data: &[u8]) -> Option<Vec<(String, String)>> {
             0 => text.insert(at, char::from(change[4])),
             1 => drop(text.get(at..).and_then(|rest| rest.chars().next()).map(|_| text.remove(at))),
             2 => text.insert_str(at, WORDS[usize::from(change[4]) % WORDS.len()]),
-            _ => text.truncate(at.max(1).min(text.len())),
+            _ => text.truncate(text.ceil_char_boundary(at.max(1))),
         }
     }
     Some(files)

@@ -91,7 +91,7 @@ impl Answer {
     /// The answer in lines: project, exit code, and one line per file with its hash.
     pub(super) fn record(&self, number: u64, project: &Project) -> String {
         let code = if self.passed() { "answered" } else { "stopped" };
-        let mut lines = format!("{number}\t{code}\t{:016x}\n", project.hash());
+        let mut lines = format!("{number}\t{code}\t{:016x}\n", project_hash(project));
         if self.passed() {
             for (name, bytes) in &self.files {
                 lines.push_str(&format!("{number}\t{name}\t{:016x}\n", hash(bytes)));
@@ -119,4 +119,14 @@ impl Answer {
             .map(|line| format!("ours: {line}"));
         theirs.chain(ours).collect()
     }
+}
+
+/// Names the project: a generator that changed makes recorded answers void.
+fn project_hash(project: &Project) -> u64 {
+    let text: Vec<String> = project
+        .files
+        .iter()
+        .map(|(name, text)| format!("{name}\0{text}\0"))
+        .collect();
+    hash(text.concat().as_bytes())
 }

@@ -1,22 +1,9 @@
 //! A whole project that follows from a number.
 
-use super::hash;
 use super::text::{Dice, sentence, wrapped};
 
 pub(super) struct Project {
     pub(super) files: Vec<(String, String)>,
-}
-
-impl Project {
-    /// Names the project: a generator that changed makes recorded answers void.
-    pub(super) fn hash(&self) -> u64 {
-        let text: Vec<String> = self
-            .files
-            .iter()
-            .map(|(name, text)| format!("{name}\0{text}\0"))
-            .collect();
-        hash(text.concat().as_bytes())
-    }
 }
 
 /// A section that can be cited: its target and its sentences.

@@ -5,10 +5,6 @@ mod project;
 #[path = "../../../../xtask/src/duvet_diff/text.rs"]
 mod text;
 
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |hash, byte| hash ^ u64::from(*byte))
-}
-
 /// The files of a project.
 pub fn files(number: u64) -> Vec<(String, String)> {
     project::generate(number).files
