@@ -14,7 +14,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -30,6 +30,9 @@ const FIGURES: &str = "target/soak";
 
 /// How long a write may take to be acknowledged again after a fault before the run counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(120);
+
+/// How long a disk stays full where nobody is refused for it.
+const FULL_FOR: Duration = Duration::from_secs(10);
 
 /// What a run is made of.
 struct Options {
@@ -133,6 +136,7 @@ impl World {
             let result = (0..options.kills).try_for_each(|number| {
                 ledger.wait_for_more(plan.writes_between(), STUCK_AFTER)?;
                 let fault = plan.next();
+                ledger.struck(fault.name());
                 self.inflict(fault, number, ledger)
                     .with_context(|| fault.name())?;
                 done.push(fault);
@@ -160,16 +164,19 @@ impl World {
         let node = number % self.nodes.len();
         match fault {
             Fault::Kill => self.nodes[node].restart(),
-            Fault::FullDisk => {
-                let refused = ledger.refused();
-                self.nodes[node].restart_with_a_full_disk()?;
-                let begin = Instant::now();
-                // It is full when somebody was refused; where the file has room to reuse, that may never come.
-                while ledger.refused() == refused && begin.elapsed() < Duration::from_secs(10) {
-                    std::thread::yield_now();
+            Fault::FullDisk => match self.postgres.as_mut() {
+                None => {
+                    self.nodes[node].restart_with_a_full_disk()?;
+                    ledger.wait_for_refusal(FULL_FOR);
+                    self.nodes[node].restart()
                 }
-                self.nodes[node].restart()
-            }
+                Some((server, _)) => {
+                    server.fill_disk()?;
+                    ledger.wait_for_refusal(FULL_FOR);
+                    server.crash()?;
+                    Ok(server.recover()?)
+                }
+            },
             Fault::Clock(seconds) => self.nodes[node].set_clock(seconds),
             Fault::Crash => {
                 let (server, _) = self.postgres.as_mut().context("a PostgreSQL")?;

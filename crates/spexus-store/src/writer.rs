@@ -28,9 +28,11 @@ const MAX_GROUP_JOBS: usize = 256;
 /// How long a transaction takes further jobs; those in it wait for its end.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(250);
 
+//= specs/spexus-store.md#time
+//# A node that goes silent in the middle of a write MUST lose its place as the writer within a few seconds.
 /// How long a node may sit in the middle of a write before PostgreSQL takes its lock away; a node whose machine
-/// vanished would otherwise stop all others.
-const MAX_IDLE_IN_WRITE_MS: u64 = 60_000;
+/// vanished would otherwise stop all others. Shorter than others wait for the writer, so that they need not be refused.
+const MAX_IDLE_IN_WRITE_MS: u64 = 3_000;
 
 /// How long the connection may lie idle and still be written on without asking it first.
 const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);

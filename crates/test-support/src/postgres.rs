@@ -136,6 +136,15 @@ impl Server {
         self.ask("crash")
     }
 
+    /// Lets it write no further into any file, as on a full disk, until it is crashed and started again.
+    ///
+    /// # Errors
+    ///
+    /// When it is somebody else's server, or the machine has no `prlimit`.
+    pub fn fill_disk(&mut self) -> std::io::Result<()> {
+        self.ask("full")
+    }
+
     /// Starts it again after [`Server::crash`]; it recovers what it had acknowledged.
     ///
     /// # Errors

@@ -28,34 +28,65 @@ impl Fault {
 }
 
 /// Draws faults and the pauses between them.
+///
+/// Faults come from a deck that is shuffled when it is used up, so that every kind comes in each [`DECK`] of them.
 pub(super) struct Plan {
     dice: u64,
     postgres: bool,
+    deck: Vec<Fault>,
 }
+
+/// Cards in a deck.
+pub(super) const DECK: usize = 20;
 
 impl Plan {
     pub(super) fn new(seed: u64, postgres: bool) -> Self {
         Self {
             dice: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             postgres,
+            deck: Vec::new(),
         }
     }
 
     /// How many writes are acknowledged before the next fault.
     pub(super) fn writes_between(&mut self) -> usize {
-        1 + usize::try_from(self.draw() % 120).unwrap_or(0)
+        1 + self.below(120)
     }
 
     pub(super) fn next(&mut self) -> Fault {
-        let (face, minutes) = (self.draw() % 20, self.draw() % 60);
-        let seconds = i64::try_from(minutes).unwrap_or(0) * 60 - 1800;
-        match (face, self.postgres) {
-            (0..14, _) => Fault::Kill,
-            (14 | 15, _) => Fault::Clock(seconds),
-            (16.., false) => Fault::FullDisk,
-            (16..19, true) => Fault::Crash,
-            (19.., true) => Fault::BlackHole,
+        if self.deck.is_empty() {
+            self.deck = self.shuffled();
         }
+        self.deck.pop().unwrap_or(Fault::Kill)
+    }
+
+    fn shuffled(&mut self) -> Vec<Fault> {
+        let rare: &[Fault] = if self.postgres {
+            &[
+                Fault::Crash,
+                Fault::Crash,
+                Fault::BlackHole,
+                Fault::BlackHole,
+                Fault::FullDisk,
+            ]
+        } else {
+            &[Fault::FullDisk, Fault::FullDisk]
+        };
+        let mut deck = rare.to_vec();
+        for _ in 0..3 {
+            let minutes = i64::try_from(self.below(60)).unwrap_or(0);
+            deck.push(Fault::Clock(minutes * 60 - 1800));
+        }
+        deck.resize(DECK, Fault::Kill);
+        for last in (1..deck.len()).rev() {
+            let other = self.below(last + 1);
+            deck.swap(last, other);
+        }
+        deck
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.draw() % limit as u64).unwrap_or(0)
     }
 
     /// xorshift: a few bits of chance, the same for the same seed.
@@ -76,7 +107,7 @@ mod tests {
     fn the_same_seed_brings_the_same_faults_and_every_kind_comes() {
         let drawn = |seed, postgres| {
             let mut plan = Plan::new(seed, postgres);
-            (0..200).map(|_| plan.next()).collect::<Vec<_>>()
+            (0..DECK).map(|_| plan.next()).collect::<Vec<_>>()
         };
         assert_eq!(drawn(7, true), drawn(7, true));
         let names = |faults: Vec<Fault>| faults.into_iter().map(Fault::name).collect::<BTreeSet<_>>();
@@ -85,6 +116,7 @@ mod tests {
         let postgres = [
             "PostgreSQL crashed",
             "clock moved",
+            "disk full",
             "network swallowed",
             "server killed",
         ];

@@ -30,10 +30,18 @@ pub(super) struct Told {
     pub(super) unanswered: usize,
     /// The longest time in which nobody was acknowledged anything.
     pub(super) longest_pause: Duration,
+    /// The fault that came before it.
+    pub(super) paused_by: &'static str,
     last: Option<Instant>,
+    last_fault: &'static str,
 }
 
 impl Ledger {
+    /// A fault is inflicted now.
+    pub(super) fn struck(&self, fault: &'static str) {
+        self.lock().last_fault = fault;
+    }
+
     pub(super) fn created(&self, title: &str) {
         let mut told = self.lock();
         told.created.insert(title.to_owned());
@@ -51,11 +59,13 @@ impl Ledger {
         let mut told = self.lock();
         told.refused.insert(title.to_owned());
         told.refusals += 1;
+        self.more.notify_all();
     }
 
     /// A refusal after which the same write is tried again.
     pub(super) fn refused_for_now(&self) {
         self.lock().refusals += 1;
+        self.more.notify_all();
     }
 
     pub(super) fn unanswered(&self) {
@@ -64,10 +74,6 @@ impl Ledger {
 
     pub(super) fn acknowledged(&self) -> usize {
         self.lock().acknowledged
-    }
-
-    pub(super) fn refused(&self) -> usize {
-        self.lock().refusals
     }
 
     pub(super) fn told(&self) -> Told {
@@ -92,10 +98,22 @@ impl Ledger {
         Ok(())
     }
 
+    /// Waits until a write was refused; where files have room to reuse, that may never come.
+    pub(super) fn wait_for_refusal(&self, patience: Duration) {
+        let mut told = self.lock();
+        let before = told.refusals;
+        let nobody_was = |told: &mut Told| told.refusals == before;
+        let _ = self.more.wait_while_for(&mut told, nobody_was, patience);
+    }
+
     fn count(&self, told: &mut Told) {
         let now = Instant::now();
         if let Some(last) = told.last.replace(now) {
-            told.longest_pause = told.longest_pause.max(now - last);
+            let pause = now - last;
+            if pause > told.longest_pause {
+                told.longest_pause = pause;
+                told.paused_by = told.last_fault;
+            }
         }
         told.acknowledged += 1;
         self.more.notify_all();

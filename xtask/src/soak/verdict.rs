@@ -28,6 +28,7 @@ pub(super) struct Verdict {
     chain: Value,
     unexplained: Vec<String>,
     longest_pause_ms: u128,
+    paused_by: &'static str,
 }
 
 impl Verdict {
@@ -74,6 +75,7 @@ impl Verdict {
             chain,
             unexplained: unexplained(&items, &replay(node)?),
             longest_pause_ms: told.longest_pause.as_millis(),
+            paused_by: told.paused_by,
         })
     }
 
@@ -110,7 +112,10 @@ impl Verdict {
                 },
             ),
             ("items their history does not explain", told(&self.unexplained)),
-            ("longest pause", format!("{} ms", self.longest_pause_ms)),
+            (
+                "longest pause",
+                format!("{} ms, after: {}", self.longest_pause_ms, self.paused_by),
+            ),
         ];
         for (name, value) in rows {
             let _ = writeln!(text, "  {name:<38} {value}");
@@ -125,6 +130,7 @@ impl Verdict {
             "unanswered": self.unanswered, "lost": self.lost.len(), "duplicates": self.duplicates.len(),
             "refused_yet_done": self.refused_yet_done.len(), "chain_is_whole": self.chain_is_whole,
             "unexplained": self.unexplained.len(), "longest_pause_ms": u64::try_from(self.longest_pause_ms)?,
+            "paused_by": self.paused_by,
         });
         let path = folder.join(format!("{engine}-{kills}.json"));
         fs::write(&path, serde_json::to_string_pretty(&figures)? + "\n")

@@ -2,7 +2,7 @@
 
 use crate::proxy::Proxy;
 use crate::world::{Place, World, actor_of, both, create_in, make};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use spexus_domain::{Code, Kind, Refusal};
 use spexus_store::deadline::{self, Overrun};
 use spexus_store::{Error, Location, Result, Store, StoreOptions};
@@ -380,6 +380,36 @@ async fn a_black_holed_connection_stops_nobody_for_long() {
     }
     assert_eq!(items(&world).await, 2);
     in_time(store.ping()).await.unwrap();
+    world.chain_is_whole_after_a_while().await;
+}
+
+//= specs/spexus-store.md#time
+//= type=test
+//# A node that goes silent in the middle of a write MUST lose its place as the writer within a few seconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_goes_silent_in_a_write_stops_the_others_for_seconds_only() {
+    let Some((world, proxy, store)) = behind_a_proxy().await else {
+        return;
+    };
+    let (other, _) = world.place.open_with(&hasty()).await.unwrap();
+    let (draft, silent) = (world.draft(Kind::Epic, "half"), Arc::new(Notify::new()));
+    let gone = silent.clone();
+    let half = store.write(world.actor(), move |tx| {
+        Box::pin(async move {
+            make(tx, &draft).await?;
+            proxy.fall_silent();
+            gone.notify_one();
+            make(tx, &draft).await
+        })
+    });
+    let write = async || create_in(&other, world.actor(), world.draft(Kind::Epic, "other")).await;
+    let others = async {
+        silent.notified().await;
+        while write().await.is_err() {}
+    };
+    let (half, ()) = in_time(join(half, others)).await;
+    assert!(half.is_err());
+    assert_eq!(items(&world).await, 1, "what the silent one began is undone");
     world.chain_is_whole_after_a_while().await;
 }
 

@@ -56,7 +56,7 @@ impl Cluster {
         &self.url
     }
 
-    /// Has the keeper do something to the server: `crash` or `recover`.
+    /// Has the keeper do something to the server: `crash`, `full` or `recover`.
     pub(super) fn ask(&mut self, wish: &str) -> io::Result<()> {
         let input = self
             .keeper
