@@ -10,8 +10,9 @@
 //! kept in. The lists a client sees come from what an app had when it was last seen, so they are complete
 //! from the first moment, and a call to an app that is still starting waits for it.
 //!
-//! The second decision: **the registry is a folder.** An app comes and goes by one rename. A command in another process
-//! changes the folder, and running servers notice; installing over MCP does the same and nothing else.
+//! The second decision: **the programs are a folder.** An app comes and goes by one rename. A command in another process
+//! changes the folder, and running servers notice; installing over MCP does the same. Who installed what is the server's to
+//! record ([`HostPolicy`]), so that a node without the files knows what it lacks.
 //!
 //! What the crate refuses to know: requirements, users (the server answers for them, see [`HostPolicy`]), and the environment
 //! of the process (it is told what to pass on, see [`AppOptions`]).

@@ -11,7 +11,8 @@
 //!
 //! The second decision: **bodies are copied, not decoded.** A request keeps the id the host gave it, so that cancels,
 //! progress and answers fit without a table; its envelope is taken apart once, when it is read; the only thing ever
-//! added to it is an idempotency key. An answer goes back as the bytes it came as.
+//! added to it is an idempotency key. An answer goes back as the bytes it came as, on one line; only the answer to the
+//! hello is given the bridge's own name.
 //!
 //! The crate knows MCP's envelopes; HTTP, events and backoff are `mcp-client`'s. It knows no requirements, no database
 //! and no environment: whoever runs it hands in [`BridgeSettings`] and a pair of streams.

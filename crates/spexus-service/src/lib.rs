@@ -1,9 +1,9 @@
 //! What can be done with Spexus: one function for each use case.
 //!
 //! A use case is a permission, a rule, a transaction and its rows in the history, in this order and in one place.
-//! REST, MCP, the web pages and the command line hold no rule of their own: they turn their input into the domain's
-//! types, call one function of this crate and show what it answers. A [`spexus_domain::account::Caller`] is the first
-//! argument of every one of them, so nothing can be done by nobody.
+//! REST, MCP and the command line hold no rule of their own: they turn their input into the domain's types, call one
+//! function of this crate and show what it answers. What is done for somebody takes a [`spexus_domain::account::Caller`];
+//! what happens before anybody is known (signing in) or for nobody (upkeep) does not.
 //!
 //! Use cases give boxed futures (`#[boxed]`). The code of an async function is compiled where it is polled: without the box every
 //! surface would compile the service and the store below it again.

@@ -51,7 +51,7 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serves REST and web pages; the first start creates everything
+    /// Serves REST and MCP over HTTP; the first start creates everything
     Serve(SettingFlags),
     /// Serves MCP to an AI host over standard input and output; connects hosts
     Mcp(mcp::Mcp),

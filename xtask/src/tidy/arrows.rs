@@ -49,6 +49,16 @@ const HOMES: &[Home] = &[
         tests_of: None,
     },
     Home {
+        library: "ureq",
+        crates: &["duvet"],
+        tests_of: None,
+    },
+    Home {
+        library: "reqwest",
+        crates: &[],
+        tests_of: None,
+    },
+    Home {
         library: "rmcp",
         crates: &[],
         tests_of: None,

@@ -481,10 +481,11 @@ fn a_finding_closed_by_a_file_or_test_that_is_gone_is_found() {
     let tree = Tree::from([
         (
             "docs/security.md",
-            "| a | duvet/src/fence.rs (file_stem), gone.rs | duvet/tests/it/fence.rs::held, ::gone_too |\n",
+            "| a | duvet/src/fence.rs (file_stem), gone.rs | duvet/tests/it/fence.rs::held, ::gone_too, ::moved |\n",
         ),
         ("crates/duvet/src/fence.rs", ""),
         ("crates/duvet/tests/it/fence.rs", "fn held() {}\n"),
+        ("crates/duvet/tests/it/other.rs", "fn moved() {}\n"),
     ]);
     let said: Vec<String> = super::text::findings_are_closed_somewhere(&tree)
         .iter()
@@ -494,7 +495,8 @@ fn a_finding_closed_by_a_file_or_test_that_is_gone_is_found() {
         said,
         [
             "docs/security.md:1: there is no file `gone.rs`: name the one that closes the finding now",
-            "docs/security.md:1: there is no test `gone_too`: name the one that proves the finding closed",
+            "docs/security.md:1: there is no test `gone_too` in `duvet/tests/it/fence.rs`: name the one that proves the finding closed",
+            "docs/security.md:1: there is no test `moved` in `duvet/tests/it/fence.rs`: name the one that proves the finding closed",
         ]
     );
 }
@@ -513,6 +515,11 @@ fn writes_go_through_the_service() {
         check("crates/spexus-service/src/setup.rs", text, &[]);
         check("crates/spexus-store/src/sweep.rs", text, &[]);
     }
+    let unasked = "fn f() { service.write_as(actor, work) }\n";
+    let sentence =
+        "a write without a right: use `Service::change`, or join the list in xtask/src/tidy/writes.rs";
+    check(place, unasked, &[&format!("{place}:1: {sentence}")]);
+    check("crates/spexus-service/src/consent.rs", unasked, &[]);
     for text in [
         "fn f() { service.change(caller, operation, None, work) }\n",
         "fn f() { service.together(caller, true, work) }\n",

@@ -76,6 +76,7 @@ pub(super) fn findings_are_closed_somewhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_of_a_name = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
     for (line, text) in text.lines().enumerate() {
+        let mut named = String::new();
         for word in text.split(|c| !is_of_a_name(c)) {
             let (file, test) = word.split_once("::").unwrap_or((word, ""));
             let is_file = file.ends_with(".rs");
@@ -86,9 +87,16 @@ pub(super) fn findings_are_closed_somewhere(tree: &Tree) -> Vec<Finding> {
             }
             let is_test = !test.is_empty() && (is_file || file.is_empty());
             let declared = format!("fn {test}(");
-            if is_test && !tree.files().any(|(_, text)| text.contains(&declared)) {
-                let sentence =
-                    format!("there is no test `{test}`: name the one that proves the finding closed");
+            // `::name` alone goes on in the file that was named before it.
+            if is_file && !test.is_empty() {
+                named = beside;
+            }
+            let mut places = tree.files().filter(|(path, _)| path.ends_with(&named));
+            if is_test && !places.any(|(_, text)| text.contains(&declared)) {
+                let sentence = format!(
+                    "there is no test `{test}` in `{}`: name the one that proves the finding closed",
+                    named.trim_start_matches('/')
+                );
                 findings.push(Finding::new(FINDINGS, line + 1, sentence));
             }
         }
