@@ -183,6 +183,11 @@ impl Server {
         self.0.broker.begin_at(mark);
     }
 
+    /// How far the history has come that was told.
+    pub fn told_up_to(&self) -> u64 {
+        self.0.broker.mark()
+    }
+
     /// Takes over what another node wrote to the store of sessions; `None` when the session ended there.
     pub fn session_written(&self, id: &str, record: Option<SessionRecord>) {
         self.0.sessions.written(&self.0, id, record);

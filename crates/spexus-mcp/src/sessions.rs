@@ -50,6 +50,11 @@ impl DatabaseSessionStore {
         self.keeper.is_behind(number)
     }
 
+    /// Waits until this number is known as our own, as far as it may be.
+    pub(crate) async fn settled(&self, number: i64) {
+        self.keeper.settled(number).await;
+    }
+
     /// Lets the server take over what other nodes wrote.
     //= specs/spexus-mcp.md#sessions
     //# What a client asked one node for MUST be told it by the node it listens to, and what ended at one node MUST end at the others.

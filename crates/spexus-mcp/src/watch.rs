@@ -114,9 +114,20 @@ async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, Database
     let Some((number, kept)) = sessions else {
         return std::future::pending().await;
     };
-    // An error means that the store is gone, and with it all news.
-    if number.wait_for(|number| kept.is_behind(*number)).await.is_err() {
-        std::future::pending().await
+    loop {
+        // An error means that the store is gone, and with it all news.
+        let Ok(number) = number
+            .wait_for(|number| kept.is_behind(*number))
+            .await
+            .map(|number| *number)
+        else {
+            return std::future::pending().await;
+        };
+        // The database may tell us of our own write before the write itself came back.
+        kept.settled(number).await;
+        if kept.is_behind(number) {
+            return;
+        }
     }
 }
 

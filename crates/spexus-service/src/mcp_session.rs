@@ -9,9 +9,10 @@ use async_recursion::async_recursion as boxed;
 use spexus_domain::{Refusal, Ruled, Uuid};
 use spexus_store::mcp_sessions::{self, SessionLimits};
 use spexus_store::{Actor, Result, Tx};
+use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
 
 pub use spexus_store::mcp_sessions::{SessionWrite, StoredSession};
@@ -19,8 +20,11 @@ pub use spexus_store::mcp_sessions::{SessionWrite, StoredSession};
 /// Writes of other nodes read at once.
 const MAX_READ: u32 = 200;
 
-/// Nothing of what others wrote has been looked at, and nothing had to be.
-const NOT_YET: i64 = -1;
+/// Own writes that wait for an earlier number; one more is looked at like those of others.
+const MAX_WAITING: usize = 1_000;
+
+/// How long a write that may be our own is given to say so.
+const MAX_SETTLING: Duration = Duration::from_millis(50);
 
 type BoxedWrite<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
@@ -31,8 +35,60 @@ pub struct SessionKeeper {
     /// Tells our own writes from those of others.
     node: Uuid,
     limits: SessionLimits,
-    /// The number up to which writes are our own or were looked at.
-    known: Arc<AtomicI64>,
+    known: Arc<Mutex<Known>>,
+    /// Own writes that are under way.
+    writing: Arc<watch::Sender<usize>>,
+}
+
+/// Which writes need not be looked at.
+#[derive(Default)]
+struct Known {
+    /// The number up to which writes are our own or were looked at; `None` while nothing of what others wrote had to be.
+    up_to: Option<i64>,
+    /// Own writes further on, from the number before each to its last: they may come back in another order than that of
+    /// their numbers.
+    own: BTreeMap<i64, i64>,
+}
+
+impl Known {
+    fn is_behind(&self, number: i64) -> bool {
+        self.up_to.is_some_and(|known| number > known)
+    }
+
+    /// Our own write took the numbers after `base`, up to `last`.
+    fn claim(&mut self, base: i64, last: i64) {
+        let known = *self.up_to.get_or_insert(base);
+        if base >= known && self.own.len() < MAX_WAITING {
+            self.own.insert(base, last);
+        }
+        self.advance(known);
+    }
+
+    /// Everything up to a number was looked at.
+    fn advance(&mut self, to: i64) {
+        let mut known = self.up_to.map_or(to, |known| known.max(to));
+        while let Some(last) = self.own.remove(&known) {
+            known = last;
+        }
+        self.own.retain(|base, _| *base > known);
+        self.up_to = Some(known);
+    }
+}
+
+/// An own write under way; over when it is dropped.
+struct Writing(Arc<watch::Sender<usize>>);
+
+impl Writing {
+    fn begin(count: &Arc<watch::Sender<usize>>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 impl SessionKeeper {
@@ -48,7 +104,8 @@ impl SessionKeeper {
                 max_idle_ms: i64::try_from(max_idle_ms).unwrap_or(i64::MAX),
                 max_per_owner: u32::try_from(max_per_owner).unwrap_or(u32::MAX),
             },
-            known: Arc::new(AtomicI64::new(NOT_YET)),
+            known: Arc::default(),
+            writing: Arc::new(watch::Sender::new(0)),
         })
     }
 
@@ -109,9 +166,9 @@ impl SessionKeeper {
     #[boxed]
     pub async fn get(&self, id: &str) -> Ruled<Option<StoredSession>> {
         let mut conn = self.service.store.look_up().await?;
-        if self.known.load(Ordering::Acquire) == NOT_YET {
+        if self.known().up_to.is_none() {
             let last = mcp_sessions::last_rev(&mut conn).await?;
-            self.claim(NOT_YET, last);
+            self.known().up_to.get_or_insert(last);
         }
         let now = self.service.store.now();
         mcp_sessions::get(&mut conn, id, now, self.limits)
@@ -126,17 +183,23 @@ impl SessionKeeper {
 
     /// Whether there may be a write of another node up to this number that was not looked at.
     pub fn is_behind(&self, number: i64) -> bool {
-        let known = self.known.load(Ordering::Acquire);
-        known != NOT_YET && number > known
+        self.known().is_behind(number)
+    }
+
+    /// Waits until this number is known as our own, or no own write is under way that could turn out to be it: the
+    /// database may tell of a commit before the write that made it hears of it.
+    pub async fn settled(&self, number: i64) {
+        let mut writing = self.writing.subscribe();
+        let settled = writing.wait_for(|count| *count == 0 || !self.is_behind(number));
+        let _ = tokio::time::timeout(MAX_SETTLING, settled).await;
     }
 
     /// What other nodes wrote since this was last asked.
     #[boxed]
     pub async fn written(&self) -> Ruled<Vec<SessionWrite>> {
-        let known = self.known.load(Ordering::Acquire);
-        if known == NOT_YET {
+        let Some(known) = self.known().up_to else {
             return Ok(Vec::new());
-        }
+        };
         let mut conn = self.service.store.look_up().await?;
         let last = mcp_sessions::last_rev(&mut conn).await?;
         if last <= known {
@@ -153,7 +216,7 @@ impl SessionKeeper {
                 break;
             }
         }
-        self.known.fetch_max(last.max(since), Ordering::AcqRel);
+        self.known().advance(last.max(since));
         Ok(all)
     }
 
@@ -166,6 +229,7 @@ impl SessionKeeper {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxedWrite<'t, T> + Send + 'static,
     {
+        let _writing = Writing::begin(&self.writing);
         let job = self.service.write_as(nobody(), move |tx| {
             Box::pin(async move {
                 let base = mcp_sessions::last_rev(&mut tx.conn).await?;
@@ -175,15 +239,12 @@ impl SessionKeeper {
             })
         });
         let (done, base, last) = job.await?;
-        self.claim(NOT_YET, base);
-        self.claim(base, last);
+        self.known().claim(base, last);
         Ok(done)
     }
 
-    fn claim(&self, from: i64, to: i64) {
-        let _ = self
-            .known
-            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -258,6 +319,51 @@ mod tests {
         let heard = here.written().await.unwrap();
         let ids: Vec<&str> = heard.iter().map(|written| written.id.as_str()).collect();
         assert_eq!(ids, ["by another node"]);
+    }
+
+    #[test]
+    fn own_writes_are_known_in_whatever_order_they_come_back() {
+        let mut known = Known::default();
+        assert!(!known.is_behind(9), "nobody had to look at anything yet");
+        known.claim(4, 5);
+        known.claim(6, 8);
+        known.claim(3, 4);
+        assert!(known.is_behind(6), "one write between the two is still missing");
+        known.claim(5, 6);
+        assert!(!known.is_behind(8) && known.is_behind(9));
+        assert!(known.own.is_empty());
+    }
+
+    #[test]
+    fn a_write_of_another_node_between_two_of_ours_is_looked_at() {
+        let mut known = Known::default();
+        known.claim(0, 1);
+        known.claim(2, 3);
+        known.claim(3, 4);
+        assert!(known.is_behind(2));
+        known.advance(2);
+        assert!(!known.is_behind(4) && known.is_behind(5));
+    }
+
+    #[tokio::test]
+    async fn a_number_settles_when_no_own_write_is_under_way_that_could_have_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let keeper = node(&Location::File(folder.path().join("sessions.db"))).await;
+        keeper.known().claim(0, 1);
+        keeper.settled(2).await;
+        assert!(keeper.is_behind(2), "another node made it");
+        let ours = Writing::begin(&keeper.writing);
+        let settled = tokio::spawn({
+            let keeper = keeper.clone();
+            async move {
+                keeper.settled(2).await;
+                keeper.is_behind(2)
+            }
+        });
+        tokio::task::yield_now().await;
+        keeper.known().claim(1, 2);
+        drop(ours);
+        assert!(!settled.await.unwrap());
     }
 
     //= specs/spexus-store.md#sessions
