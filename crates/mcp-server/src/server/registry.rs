@@ -419,13 +419,17 @@ mod tests {
     //# A lookup by name MUST take at most logarithmic time and MUST NOT wait for a writer.
     #[tokio::test]
     async fn a_call_touches_as_many_entries_among_100_000_tools_as_among_10() {
-        for tools in [10, 100_000] {
-            let touched = touched_by_calls(tools).await;
-            // One comparison each; two of ten names that share a tag of the hash cost a tenth of the calls one more.
-            assert!(
-                (CALLS..2 * CALLS).contains(&touched),
-                "{CALLS} calls among {tools} tools touched {touched} entries"
-            );
+        // Names that share a tag of the hash cost a comparison more; how they are hashed is another matter for each
+        // server, and one of twenty in which no two of ten do says what a call takes.
+        let mut least = usize::MAX;
+        for _ in 0..20 {
+            least = least.min(touched_by_calls(10).await);
         }
+        assert_eq!(least, CALLS, "one for each call among 10 tools");
+        let touched = touched_by_calls(100_000).await;
+        assert!(
+            (CALLS..CALLS + CALLS / 4).contains(&touched),
+            "{CALLS} calls among 100,000 tools touched {touched} entries"
+        );
     }
 }

@@ -482,12 +482,16 @@ mod tests {
     #[tokio::test]
     async fn finding_a_session_touches_as_many_entries_among_100_000_as_among_10() {
         const FINDS: usize = 1_000;
-        for sessions in [10, 100_000] {
-            let touched = touched_by_finding(sessions, FINDS).await;
-            assert!(
-                (FINDS..2 * FINDS).contains(&touched),
-                "{FINDS} look-ups among {sessions} sessions touched {touched} entries"
-            );
+        // Ids that share a tag of the hash cost a comparison more; in most tables no two of ten do.
+        let mut least = usize::MAX;
+        for _ in 0..20 {
+            least = least.min(touched_by_finding(10, FINDS).await);
         }
+        assert_eq!(least, FINDS, "one for each look-up among 10 sessions");
+        let touched = touched_by_finding(100_000, FINDS).await;
+        assert!(
+            (FINDS..FINDS + FINDS / 4).contains(&touched),
+            "{FINDS} look-ups among 100,000 sessions touched {touched} entries"
+        );
     }
 }
