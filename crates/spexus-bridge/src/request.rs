@@ -19,6 +19,9 @@ use crate::stats::Stats;
 use crate::tool_call::{self, Checked};
 use crate::{answer, subscription};
 
+/// How much of a foreign word a line of the log holds.
+const MAX_LOGGED_CHARS: usize = 100;
+
 /// Requests that change nothing, or nothing twice.
 const REPEATABLE: &[&str] = &[
     "completion/complete",
@@ -149,7 +152,7 @@ impl Bridge {
         Some(in_flight)
     }
 
-    // Fulfils 003 R1.4, 003 R2.2, 003 R2.3, 003 R2.5, 003 R2.7
+    // Fulfils 001 D10, 003 R1.4, 003 R2.2, 003 R2.3, 003 R2.5, 003 R2.7
     async fn initialize(self: &Arc<Self>, request: &Request<'_>, sink: AnswerSink) -> Option<Ended> {
         if !matches!(sink, AnswerSink::Line) {
             let error = RpcError::invalid("`initialize` cannot be part of a batch");
@@ -169,14 +172,17 @@ impl Bridge {
             .params
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
+        let client = client_of(&params);
         let Some(asked) = params["protocolVersion"].as_str() else {
+            tracing::error!(client, "the host asks for no version");
             let refusal = Refusal::field(
                 Code::MissingRequiredField,
                 "protocolVersion",
                 "is missing",
                 "a version",
             );
-            self.refuse(request.id, refusal.into(), &sink).await;
+            let error = RpcError::from(refusal).with("code", "MALFORMED_REQUEST");
+            self.refuse(request.id, error, &sink).await;
             return None;
         };
         let versions = &self.settings.versions;
@@ -191,7 +197,8 @@ impl Bridge {
             //= specs/spexus-bridge.md#lifecycle
             //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, and the process MUST then exit with 76.
             None => {
-                tracing::error!(asked, "the host asks for a version nobody speaks");
+                let version = loggable(asked);
+                tracing::error!(client, version, "the host asks for a version nobody speaks");
                 self.refuse(request.id, RpcError::unknown_version(asked, versions), &sink)
                     .await;
                 return Some(Ended::VersionRefused);
@@ -256,6 +263,19 @@ impl Bridge {
             "instructions": said.get("instructions").and_then(Value::as_str).unwrap_or(if said.is_null() { later } else { "" }),
         })
     }
+}
+
+/// What a host calls itself, which is whatever it wrote.
+fn client_of(params: &Value) -> String {
+    let text = |name: &str| params["clientInfo"][name].as_str().unwrap_or_default();
+    let client = format!("{} {}", text("name"), text("version"));
+    loggable(client.trim())
+}
+
+/// A foreign word as it may stand in a line of a log.
+fn loggable(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(MAX_LOGGED_CHARS).map(plain).collect()
 }
 
 /// A request of the host being forwarded.

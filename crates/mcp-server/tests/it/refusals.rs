@@ -24,7 +24,7 @@ use tower_service::Service;
 use crate::client::Client;
 use crate::http_client::{Http, json_of};
 
-// proves 002 Resil-003
+// proves 002 Resil-003, 003 R16.7
 #[tokio::test]
 async fn every_refusal_of_the_crate_is_provoked() {
     let source = sources();

@@ -148,6 +148,8 @@ async fn nothing_is_done_before_hello() {
     assert_eq!(early["error"]["code"], 1076, "{early}");
     assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
     let missing = host.request("initialize", json!({})).await;
+    assert_eq!(missing["error"]["code"], -32602, "{missing}");
+    assert_eq!(missing["error"]["data"]["code"], "MALFORMED_REQUEST", "{missing}");
     assert_eq!(
         missing["error"]["data"]["fields"][0]["field"], "protocolVersion",
         "{missing}"

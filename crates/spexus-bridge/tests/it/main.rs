@@ -6,4 +6,6 @@ mod both_ways;
 mod faults;
 mod lifecycle;
 mod place;
+mod refusals;
 mod slow;
+mod vitals;
