@@ -107,8 +107,21 @@ async fn an_expired_or_revoked_token_opens_nothing_and_is_noted(server: &mut Ser
         (401, &json!(1011))
     );
     server.service.flush().await;
-    let events = server.get("/api/v1/audit/events").await.ok().to_string();
-    assert!(events.contains("token_refused"), "{events}");
+    let events = server.get("/api/v1/audit/events").await.ok();
+    let refused: Vec<&Value> = events["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["event"] == "token_refused")
+        .collect();
+    for reason in ["AUTH_EXPIRED", "AUTH_FAILED"] {
+        let noted = refused.iter().find(|event| event.to_string().contains(reason));
+        let noted = noted.unwrap_or_else(|| panic!("{reason} is not noted: {events}"));
+        assert!(
+            noted["address"].as_str().unwrap().starts_with("127.0.0.1"),
+            "{noted}"
+        );
+    }
 }
 
 // proves 003 R12.3

@@ -1,5 +1,6 @@
 //! What is said and declared to whoever says hello follows what there is: prompts, folders, apps, rights.
 
+use super::hello::{quiet, told};
 use super::{Agent, hello};
 use crate::harness::{ADMIN_PASSWORD, Server, on_both};
 use crate::logs::recorded;
@@ -172,6 +173,7 @@ async fn what_is_declared_follows_the_rights_of_whoever_asks(server: &mut Server
 //= type=test
 //# The guide MUST be made once for those who see the same, and again when something it speaks of changed.
 async fn guide_and_capabilities_are_made_once_until_something_changes(server: &mut Server) {
+    quiet(server).await;
     let first = Agent::connect(server).await;
     let made = || (server.mcp.guides_made(), server.mcp.server().capabilities_made());
     let (guides, capabilities) = made();
@@ -182,15 +184,11 @@ async fn guide_and_capabilities_are_made_once_until_something_changes(server: &m
     Agent::connect(server).await;
     assert_eq!(made(), (guides, capabilities), "items are no part of either");
     prompt(server, "release_notes", "Write them.", &[]).await;
+    told(server).await;
     let with = Agent::connect(server).await;
     assert!(instructions(&with).contains("release_notes"));
     Agent::connect(server).await;
-    // The list of prompts may be told as changed after the first of the two said hello.
-    assert!(
-        (1..=2).contains(&(server.mcp.guides_made() - guides)),
-        "{:?} after {guides}",
-        made()
-    );
+    assert_eq!(made().0, guides + 1);
     server.mcp.server().declare("teapots", "1.0.0");
     assert_eq!(
         declared(&Agent::connect(server).await)["teapots"]["version"],
@@ -221,22 +219,22 @@ async fn the_active_prompt_speaks_to_whoever_says_hello(server: &mut Server) {
     server.user("ann", "Commenter").await;
     let bound = json!({ "name": "bound", "project": "web" });
     let made = server.post("/api/v1/tokens?user=ann", bound).await.created();
-    for _ in 0..3 {
+    let hello_of_ann = async || {
         let ann = Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[]).await;
         let begin = "ann is Commenter in web on 2026-09-21; {{team}} stays.";
         assert!(instructions(&ann).starts_with(begin), "{}", instructions(&ann));
+    };
+    quiet(server).await;
+    hello_of_ann().await;
+    let before = server.service.store().reads();
+    for _ in 0..3 {
+        hello_of_ann().await;
     }
-    // The node may look after the sessions it keeps meanwhile; a hello without any read proves that it needs none.
-    let mut queries = u64::MAX;
-    for _ in 0..100 {
-        let before = server.service.store().reads();
-        Agent::with(server, made["token"].as_str().unwrap(), "2025-06-18", &[]).await;
-        queries = server.service.store().reads() - before;
-        if queries == 0 {
-            break;
-        }
-    }
-    assert_eq!(queries, 0, "the project is looked up once");
+    assert_eq!(
+        server.service.store().reads(),
+        before,
+        "the project is looked up once"
+    );
     let lasting = server
         .post("/api/v1/tokens", json!({ "name": "lasting" }))
         .await
@@ -404,8 +402,13 @@ fn a_hello_takes_no_orders_and_gives_nothing_away() {
         assert_eq!(refused.body["error"]["data"]["code"], "INVALID_PROTOCOL_VERSION");
         server.service.flush().await;
         let events = server.get("/api/v1/audit/events?limit=200").await.ok();
-        for event in events["data"].as_array().unwrap() {
-            let client = event["client"].as_str().unwrap_or_default();
+        let events = events["data"].as_array().unwrap();
+        let clients = || events.iter().filter_map(|event| event["client"].as_str());
+        assert!(
+            clients().any(|client| client.starts_with("x 2026 ERROR forged")),
+            "{events:?}"
+        );
+        for client in clients() {
             assert!(!client.contains(char::is_control), "{client:?}");
         }
         let Location::File(file) = &server.location else {

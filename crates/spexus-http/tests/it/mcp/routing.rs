@@ -6,10 +6,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Each method with parameters that make sense, and what of the answer only its handler writes: a member of the result,
-/// or the number of the refusal.
+/// or the refusal: as JSON-RPC counts it, and by its own number.
 enum Reached {
     Result(&'static str),
-    Refusal(u64),
+    Refusal(i32, u16),
 }
 use Reached::{Refusal, Result};
 
@@ -58,12 +58,24 @@ fn routes() -> Vec<(&'static str, Value, Reached)> {
         ),
         ("logging/setLevel", json!({ "level": "info" }), Result("")),
         // There are no tasks, and each of these says so in its own way.
-        ("tasks/get", json!({ "taskId": "nobody's" }), Refusal(0)),
-        ("tasks/result", json!({ "taskId": "nobody's" }), Refusal(0)),
+        (
+            "tasks/get",
+            json!({ "taskId": "nobody's" }),
+            Refusal(-32602, 1021),
+        ),
+        (
+            "tasks/result",
+            json!({ "taskId": "nobody's" }),
+            Refusal(-32602, 1021),
+        ),
         ("tasks/list", json!({}), Result("tasks")),
-        ("tasks/cancel", json!({ "taskId": "nobody's" }), Refusal(0)),
+        (
+            "tasks/cancel",
+            json!({ "taskId": "nobody's" }),
+            Refusal(-32602, 1021),
+        ),
         // Of a server that others use, too, one client cannot ask this.
-        ("shutdown", json!({}), Refusal(u64::MAX)),
+        ("shutdown", json!({}), Refusal(-32601, 1066)),
         (
             "initialize",
             json!({ "protocolVersion": "2025-06-18" }),
@@ -76,11 +88,11 @@ fn routes() -> Vec<(&'static str, Value, Reached)> {
 fn stateless_routes() -> Vec<(&'static str, Value, Reached)> {
     vec![
         ("server/discover", json!({}), Result("supportedVersions")),
-        ("subscriptions/listen", json!({}), Refusal(0)),
+        ("subscriptions/listen", json!({}), Refusal(-32602, 1028)),
         (
             "tasks/update",
             json!({ "taskId": "nobody's", "inputResponses": {} }),
-            Refusal(0),
+            Refusal(-32021, 1066),
         ),
     ]
 }
@@ -89,12 +101,13 @@ fn check(method: &str, answer: &Value, reached: &Reached) {
     match reached {
         Result("") => assert!(answer["result"].is_object(), "{method}: {answer}"),
         Result(member) => assert!(answer["result"].get(member).is_some(), "{method}: {answer}"),
-        Refusal(u64::MAX) => assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}"),
-        Refusal(_) => {
-            let code = answer["error"]["code"]
-                .as_i64()
-                .unwrap_or_else(|| panic!("{method}: {answer}"));
-            assert_ne!(code, -32601, "{method}: {answer}");
+        Refusal(code, number) => {
+            let error = &answer["error"];
+            assert_eq!(
+                (&error["code"], &error["data"]["refusal"]["code"]),
+                (&json!(code), &json!(number)),
+                "{method}: {answer}"
+            );
         }
     }
 }
@@ -123,8 +136,9 @@ async fn every_method_leads_to_its_handler_and_none_without_a_token(server: &mut
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         });
-        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": &params });
+        let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        headers.extend(params["taskId"].as_str().map(|task| ("mcp-name", task)));
         let answer = server
             .send(
                 &server.token,
