@@ -10,6 +10,7 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use spexus_http::{CompletionOptions, McpOptions};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 const METHOD: &str = "completion/complete";
 
@@ -288,6 +289,14 @@ async fn a_model_elsewhere_is_asked_first_and_missed_by_nobody() {
     }
     // After five failures it is left alone for a while.
     assert_eq!(elsewhere.asked.lock().unwrap().len(), 1 + 5);
+    // proves 002 Resil-002: a model that works again is asked again within five seconds
+    *elsewhere.broken.lock().unwrap() = false;
+    let works = Instant::now();
+    while complete(&agent, "The system shall log every").await["completion"]["model"] != "small" {
+        assert!(works.elapsed() < Duration::from_secs(5), "it is still left alone");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(works.elapsed() < Duration::from_secs(5), "{:?}", works.elapsed());
     server.stop().await;
 }
 

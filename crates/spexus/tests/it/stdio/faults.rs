@@ -1,6 +1,6 @@
 //! A backend that is killed, a token that is revoked, input that makes no sense, a host that leaves early.
 
-use super::host::{Backend, both_modes, serve};
+use super::host::{Backend, Host, both_modes, serve};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 
 const CLIENTS: usize = 20;
 
-// proves 003 R13.4, 003 R13.5, 003 R15.8
+/// How long it may take until what came back is used again.
+const MAX_RECOVERY: Duration = Duration::from_secs(5);
+
+// proves 003 R13.5, 003 R15.8
 //= specs/spexus-bridge.md#faults
 //= type=test
 //# A call that makes something MUST carry a key by which the backend makes it once, however often it is sent.
@@ -90,6 +93,54 @@ fn twenty_hosts(world: &World) {
             "{title} was answered with success and is not there"
         );
     }
+}
+
+// proves 002 Resil-002
+#[test]
+fn a_host_works_again_within_five_seconds_after_its_backend_came_back() {
+    World::both().iter().for_each(recovered);
+}
+
+fn recovered(world: &World) {
+    let backend = Backend::start(world);
+    let mut host = backend.bridge(world);
+    host.greet("2025-11-25");
+    let list = |host: &mut Host| host.tool("list_epics", json!({}));
+    assert!(list(&mut host).get("result").is_some());
+    let port = backend.port;
+    drop(backend.server);
+    // Until the bridge has given it up: that is when it takes longest to come back.
+    while list(&mut host)["error"]["code"] != 1086 {}
+    let _server = serve(world, port);
+    let accepting = Instant::now();
+    while list(&mut host).get("result").is_none() {
+        assert!(accepting.elapsed() < MAX_RECOVERY, "it is still refused");
+    }
+    assert!(accepting.elapsed() < MAX_RECOVERY, "{:?}", accepting.elapsed());
+}
+
+// proves 002 Resil-002
+#[test]
+fn a_server_works_again_within_five_seconds_after_its_database_came_back() {
+    let Some(mut postgres) = test_support::durable_postgres() else {
+        return;
+    };
+    let world = World::at(&postgres.fresh_database());
+    world.run(&["init"]).ok();
+    let backend = Backend::start(&world);
+    let mut host = backend.bridge(&world);
+    host.greet("2025-11-25");
+    let read = |host: &mut Host| host.tool("list_epics", json!({}))["result"]["isError"] == false;
+    assert!(read(&mut host));
+    postgres.crash().unwrap();
+    while read(&mut host) {}
+    postgres.recover().unwrap();
+    let accepting = Instant::now();
+    while !read(&mut host) {
+        assert!(accepting.elapsed() < MAX_RECOVERY, "it is still refused");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(accepting.elapsed() < MAX_RECOVERY, "{:?}", accepting.elapsed());
 }
 
 /// How often each title is in the database.
