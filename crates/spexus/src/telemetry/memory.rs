@@ -44,6 +44,33 @@ fn resident_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::tests::Kept;
+    use mcp_server::{Info, Server};
+    use tracing_subscriber::fmt;
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    // proves 003 R15.9
+    //= specs/spexus-bridge.md#logs
+    //= type=test
+    //# The system in the process MUST log from time to time, and when it ends, how much memory it holds and how many requests run.
+    #[tokio::test(start_paused = true)]
+    async fn how_the_process_is_is_logged_every_minute() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
+        let _logging = tracing::subscriber::set_default(tracing_subscriber::registry().with(lines));
+        let reporting = tokio::spawn(report(Server::builder(Info::new("test", "1.0.0")).build()));
+        tokio::task::yield_now().await;
+        for minute in 1..=2 {
+            tokio::time::advance(VITALS_EVERY + Duration::from_secs(1)).await;
+            tokio::task::yield_now().await;
+            let log = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+            let vitals: Vec<&str> = log.lines().filter(|line| line.contains("vitals")).collect();
+            assert_eq!(vitals.len(), minute, "{log}");
+            assert!(vitals[minute - 1].contains("in_flight=0"), "{log}");
+        }
+        reporting.abort();
+    }
 
     #[test]
     #[cfg(target_os = "linux")]

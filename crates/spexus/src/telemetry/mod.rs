@@ -112,8 +112,9 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
+    /// Lines that were logged.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    pub(super) struct Kept(pub(super) Arc<Mutex<Vec<u8>>>);
 
     impl std::io::Write for Kept {
         fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
@@ -130,10 +131,17 @@ mod tests {
     #[test]
     fn the_release_keeps_the_names_of_its_functions() {
         let manifest: toml::Value = toml::from_str(include_str!("../../../../Cargo.toml")).unwrap();
-        let strip = manifest["profile"]["release"]
-            .get("strip")
-            .and_then(toml::Value::as_str);
-        assert!(matches!(strip, None | Some("none" | "debuginfo")), "{strip:?}");
+        for profile in ["release", "dist"] {
+            // What a profile does not say it takes from the one it inherits.
+            let strip = manifest["profile"][profile].get("strip");
+            let keeps = match strip {
+                None => true,
+                Some(strip) => {
+                    matches!(strip.as_str(), Some("none" | "debuginfo")) || strip.as_bool() == Some(false)
+                }
+            };
+            assert!(keeps, "{profile}: {strip:?}");
+        }
     }
 
     // proves 003 R13.8

@@ -61,7 +61,7 @@ fn redacted(line: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    // proves 003 R13.3
+    // proves 003 R13.3, 002 Req-Sec-003
     //= specs/spexus-bridge.md#logs
     //= type=test
     //# A token MUST NOT be written to the log, wherever it came from.

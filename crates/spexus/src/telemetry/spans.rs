@@ -137,6 +137,7 @@ fn redact(attributes: &mut [KeyValue]) {
 mod tests {
     use super::*;
 
+    // proves 002 Req-Sec-003
     //= specs/spexus.md#secrets
     //= type=test
     //# Spans that are sent to a collector MUST NOT contain a token or the secret of a session.
