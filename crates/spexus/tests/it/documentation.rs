@@ -81,8 +81,9 @@ fn the_example_for_claude_desktop_starts_a_server_that_works() {
             &url,
             "mcp_pat_of_nobody_at_all_0000000000000000000000000",
         );
-        let refused = without.call("tools/list", json!({}));
-        assert!(refused.get("result").is_none(), "{refused}");
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {} });
+        let refused = without.call("initialize", hello);
+        assert_eq!(refused["error"]["data"]["refusal"]["code"], 1011, "{refused}");
     }
     let places = [
         "~/Library/Application Support/Claude/",

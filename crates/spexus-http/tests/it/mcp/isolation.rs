@@ -190,6 +190,7 @@ async fn no_tool_shows_or_changes_another_project(server: &mut Server) {
     );
 }
 
+// proves 002 Req-Res-011
 async fn no_address_shows_or_tells_of_another_project(server: &mut Server) {
     pair::seed(server).await;
     let bound = pair::agent(server, Some("web")).await;
@@ -554,6 +555,7 @@ async fn a_session_at_another_node_hears_of_its_own_project_alone(server: &mut S
     two.stop().await;
 }
 
+// proves 002 Req-Res-011
 //= specs/spexus-mcp.md#rights
 //= type=test
 //# File roots and apps belong to no project: a token bound to one MUST NOT see or use them, unless the operator says so.

@@ -6,7 +6,7 @@ use crate::logs::recorded;
 use serde_json::{Value, json};
 use spexus_store::Location;
 
-// proves 003 R13.3
+// proves 003 R13.3, 002 Req-Sec-003
 //= specs/spexus-mcp.md#answers
 //= type=test
 //# No answer and no log line MUST hold a token, a path of the host or the text of a statement.

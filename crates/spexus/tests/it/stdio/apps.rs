@@ -89,6 +89,7 @@ fn an_app_is_installed_by_command_served_and_removed() {
     drop(server);
 }
 
+// proves 004 §6d
 //= specs/mcp-apps.md#lists
 //= type=test
 //# A tool of an app MUST be listed and allowed to those who may write, and to those who may only read when it only reads and the operator trusts the app to say so.

@@ -14,7 +14,7 @@ const PROMPTS: [(&str, &str, &str); 6] = [
 ];
 
 // proves 003 R1.4, 003 R1.5, 003 R2.1, 003 R2.2, 003 R2.3, 003 R2.4, 003 R2.6, 003 R3.1, 003 R3.2, 003 R3.3, 003 R3.4
-// proves 003 R3.5, 000 R4.1, 000 R4.2, 002 Req-Cap-001, 002 Req-Proto-005
+// proves 003 R3.5, 000 R4.1, 000 R4.2, 002 Req-Cap-001
 #[test]
 fn every_version_is_greeted_with_what_works() {
     everywhere(|place| {
@@ -369,12 +369,14 @@ fn prompts_bring_their_context() {
     });
 }
 
-// proves 003 R1.7, 003 R3.6, 002 Req-Res-004, 002 Req-Res-005, 002 Req-Res-007, 002 Req-Proto-013, 002 Req-Prompt-007
+// proves 003 R1.7, 003 R3.6, 002 Req-Res-004, 002 Req-Res-005, 002 Req-Res-007, 002 Req-Res-009, 002 Req-Proto-013
+// proves 002 Req-Prompt-007
 #[test]
 fn changes_are_told_until_they_are_not_wanted() {
     everywhere(|place| {
         let uri = "requirement://REQ-001";
         place.asks("resources/subscribe", json!({ "uri": uri }));
+        assert_eq!(place.reads(uri)["title"], "Passkeys MUST work", "{}", place.name);
         let update = |place: &Place, title: &str| {
             place
                 .world
@@ -389,6 +391,12 @@ fn changes_are_told_until_they_are_not_wanted() {
         assert!(
             params["timestamp"].is_string() && params["change_type"] == "updated",
             "{}: {told}",
+            place.name
+        );
+        assert_eq!(
+            place.reads(uri)["title"],
+            "Changed by another process",
+            "{}",
             place.name
         );
         place.asks("resources/unsubscribe", json!({ "uri": uri }));
@@ -479,7 +487,7 @@ fn every_message_is_json_rpc_to_the_letter() {
     });
 }
 
-// proves 003 R15.4, 002 Req-Tool-008, 002 Req-Proto-012
+// proves 002 Req-Proto-012
 #[test]
 fn many_calls_at_once_are_each_answered_once() {
     everywhere(|place| {

@@ -92,21 +92,29 @@ fn a_host_works_on_requirements_over_pipes() {
     }
 }
 
-// proves 003 R1.6, 003 R2.5, 003 R2.7
+// proves 001 D10, 003 R1.6, 003 R2.5, 003 R2.7
 #[test]
 fn a_version_nobody_speaks_ends_the_process_with_76() {
     let worlds = World::both();
     for (mode, mut host, _backend) in worlds.iter().flat_map(both_modes) {
         let refused = host.call(
             "initialize",
-            json!({ "protocolVersion": "1999-01-01", "capabilities": {} }),
+            json!({ "protocolVersion": "1999-01-01", "capabilities": {}, "clientInfo": { "name": "museum\npiece", "version": "0.1" } }),
         );
         assert_eq!(refused["error"]["code"], -32602, "{mode}: {refused}");
         assert_eq!(
             refused["error"]["data"]["received_version"], "1999-01-01",
             "{mode}: {refused}"
         );
-        assert_eq!(host.end().code, Some(76), "{mode}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("1999-01-01"), "{mode}: {message}");
+        let ended = host.end();
+        assert_eq!(ended.code, Some(76), "{mode}");
+        let attempt = ended.log.lines().find(|line| line.contains("1999-01-01"));
+        assert!(attempt.is_some(), "{mode}: {}", ended.log);
+        if mode == "bridge" {
+            assert!(attempt.unwrap().contains("museum piece 0.1"), "{attempt:?}");
+        }
     }
 }
 
@@ -225,7 +233,7 @@ fn the_agent_inside_cannot_administer_and_ends_with_its_rights() {
     }
 }
 
-// proves 003 R13.1, 003 R13.2, 003 R13.3
+// proves 003 R13.1, 003 R13.2, 003 R13.3, 002 Req-Sec-003
 //= specs/spexus-bridge.md#logs
 //= type=test
 //# Log lines MUST go to standard error, each with its time, its severity and, where a request is concerned, the request's id.
