@@ -86,9 +86,9 @@ fn a_citation_of_a_file_outside_is_not_served() {
         ("project/specs/pot.md", super::SPECIFICATION),
         (
             "project/src/main.rs",
-            "//= ../secret.md#keys\n//= format=markdown\n//# The key is hunter2.\n",
+            "//= ../secret.md#keys\n//= format=markdown\n//# The key MUST be hunter2.\n",
         ),
-        ("secret.md", "# Keys\n\nThe key is hunter2.\n"),
+        ("secret.md", "# Keys\n\nThe key MUST be hunter2.\n"),
     ]);
     let mut client = Client::ready(&world.path("project"));
     for id in ["secret-md", "..%2Fsecret.md", "secret"] {
@@ -100,6 +100,10 @@ fn a_citation_of_a_file_outside_is_not_served() {
     assert_eq!(client.refused("resources/read", json!({ "uri": outside })), 1039);
     let shown: Value = client.result("list_invalid_citations", json!({ "detail": "full" }));
     assert!(shown.to_string().contains("specification-outside"), "{shown}");
-    let all = client.result("search_requirements", json!({ "query": "key" }));
-    assert!(!all.to_string().contains("# Keys"), "{all}");
+    let mut found = |query: &str| {
+        let answer = client.result("search_requirements", json!({ "query": query }));
+        answer["structuredContent"]["requirements"].clone()
+    };
+    assert_eq!(found("hunter2"), json!([]));
+    assert_eq!(found("whistle")[0]["text"], "A pot SHOULD whistle.");
 }
