@@ -34,6 +34,8 @@ pub async fn run(
     //# A batch MUST be carried out whole or not at all.
     //= specs/spexus-service.md#writing-once
     //# A trial MUST keep nothing.
+    //= specs/spexus-service.md#writing-once
+    //# A batch that takes longer than a transaction may MUST be undone, refused with the limit, and MUST free the writer.
     let work = |service: Service| async move {
         if let Some(kept) = recalled(&service, caller, key.clone()).await? {
             return again(&kept);
@@ -52,7 +54,7 @@ pub async fn run(
         }
         Ok(result)
     };
-    service.write_together(caller, !dry_run, work).await
+    service.together(caller, !dry_run, work).await
 }
 
 /// A batch inside its transaction.

@@ -105,6 +105,11 @@ impl ServiceOptions {
         Self {
             password_cost: PasswordCost::for_testing(),
             admin_password: Some("correct horse battery".into()),
+            // What two seconds are to a server, these are to a build without optimization beside other tests.
+            store: StoreOptions {
+                max_transaction_ms: 30_000,
+                ..StoreOptions::default()
+            },
             ..Self::default()
         }
     }

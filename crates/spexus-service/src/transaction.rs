@@ -32,17 +32,6 @@ impl Service {
         done.map_err(Refusal::from)
     }
 
-    /// Like `together`, for use cases that are all known when it begins: they may take as long as any write.
-    pub(crate) async fn write_together<T, F, Fut>(&self, caller: &Caller, keep: bool, work: F) -> Ruled<T>
-    where
-        F: FnOnce(Service) -> Fut,
-        Fut: Future<Output = Ruled<T>>,
-    {
-        let work = |store| refusing(work(self.over(store)));
-        let done = self.store.write_together(Actor::from(caller), keep, work).await;
-        done.map_err(Refusal::from)
-    }
-
     /// Runs work with a service that only reads, and reads everything at one moment. No write waits for it.
     pub async fn snapshot<T, F, Fut>(&self, work: F) -> Ruled<T>
     where

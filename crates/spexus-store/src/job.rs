@@ -20,8 +20,6 @@ pub(crate) enum JobClass {
     Short,
     /// A transaction of many steps, with a limit of its own; it shares no transaction with others.
     MultiStep,
-    /// A transaction of many steps that are all known when it begins: as long as any write, but shared with no others.
-    KnownSteps,
     /// As long as it takes: work of an operator on a whole database. It shares no transaction either.
     Maintenance,
 }

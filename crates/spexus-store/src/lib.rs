@@ -235,23 +235,6 @@ impl Store {
         F: FnOnce(Store) -> Fut,
         Fut: Future<Output = Result<T>>,
     {
-        self.nested(actor, keep, JobClass::MultiStep, work).await
-    }
-
-    /// Like `together`, for steps that are all known when it begins: they may take as long as any write.
-    pub async fn write_together<T, F, Fut>(&self, actor: Actor, keep: bool, work: F) -> Result<T>
-    where
-        F: FnOnce(Store) -> Fut,
-        Fut: Future<Output = Result<T>>,
-    {
-        self.nested(actor, keep, JobClass::KnownSteps, work).await
-    }
-
-    async fn nested<T, F, Fut>(&self, actor: Actor, keep: bool, class: JobClass, work: F) -> Result<T>
-    where
-        F: FnOnce(Store) -> Fut,
-        Fut: Future<Output = Result<T>>,
-    {
         match &self.scope {
             Scope::Transaction(outer) => {
                 return part(outer, keep, Box::pin(work(self.clone()))).await;
@@ -261,8 +244,10 @@ impl Store {
         }
         let (transaction, commands) = NestedTransaction::new();
         let writer = &self.shared.writer;
-        let limit = writer.limit(class);
-        let holding = writer.write(actor, class, move |tx| Box::pin(commands.serve(tx, limit)));
+        let limit = writer.limit(JobClass::MultiStep);
+        let holding = writer.write(actor, JobClass::MultiStep, move |tx| {
+            Box::pin(commands.serve(tx, limit))
+        });
         let store = self.in_transaction(transaction.clone());
         // On the heap: it is as large as everything that is done in it.
         let working = Box::pin(async move {

@@ -68,7 +68,7 @@ impl Limits {
 
     fn of_job(&self, class: JobClass) -> Option<Duration> {
         match class {
-            JobClass::Short | JobClass::KnownSteps => Some(self.write),
+            JobClass::Short => Some(self.write),
             JobClass::MultiStep => Some(self.transaction),
             JobClass::Maintenance => None,
         }

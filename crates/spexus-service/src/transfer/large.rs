@@ -100,7 +100,7 @@ pub(super) async fn direct<T>(
     work: ImportJob<T>,
 ) -> Ruled<T> {
     let work = |service| work(service, Notes::default());
-    let (done, _) = service.write_together(caller, !dry_run, work).await?;
+    let (done, _) = service.together(caller, !dry_run, work).await?;
     Ok(done)
 }
 

@@ -1,8 +1,9 @@
 //! Batches and idempotency keys: all or nothing, and once.
 
-use crate::world::{Refused, World, both};
+use crate::world::{Refused, World, both, fact};
 use serde_json::{Value, json};
 use spexus_service::item;
+use spexus_store::StoreOptions;
 
 both![
     a_batch_is_all_or_nothing_and_speaks_of_itself,
@@ -11,6 +12,7 @@ both![
     an_operation_without_its_right_stops_the_batch_before_anything,
     a_batch_inside_a_transaction_stands_or_falls_with_it,
     five_hundred_operations_are_one_transaction,
+    a_batch_gives_the_writer_back,
     an_idempotency_key_does_a_thing_once,
     a_trial_uses_up_no_idempotency_key,
     two_tokens_of_one_user_do_not_share_an_idempotency_key,
@@ -214,15 +216,41 @@ async fn a_batch_inside_a_transaction_stands_or_falls_with_it(world: &World) {
     }
 }
 
+/// A batch that makes epics.
+fn making(count: usize) -> Value {
+    let one = |at: usize| json!({"op": "create", "kind": "epic", "title": format!("Epic {at}")});
+    json!({"operations": (0..count).map(one).collect::<Vec<_>>()})
+}
+
 async fn five_hundred_operations_are_one_transaction(world: &World) {
-    let operations = |count: usize| {
-        let one = |at: usize| json!({"op": "create", "kind": "epic", "title": format!("Epic {at}")});
-        json!({"operations": (0..count).map(one).collect::<Vec<_>>()})
-    };
-    world.admin.batch(operations(501)).await.refused(1021);
-    let done = world.admin.batch(operations(500)).await.unwrap();
+    world.admin.batch(making(501)).await.refused(1021);
+    let done = world.admin.batch(making(500)).await.unwrap();
     assert_eq!(done["results"][499]["label"], "EP-500");
     assert_eq!(epics(world).await, 500);
+}
+
+// A batch of known operations had the time of a single write, seven times as long as others of many steps.
+//= specs/spexus-service.md#writing-once
+//= type=test
+//# A batch that takes longer than a transaction may MUST be undone, refused with the limit, and MUST free the writer.
+async fn a_batch_gives_the_writer_back(world: &World) {
+    let hasty = StoreOptions {
+        max_transaction_ms: 20,
+        ..StoreOptions::default()
+    };
+    let node = world.node_with(hasty).await;
+    let head = world.chain_head().await;
+    for dry_run in [true, false] {
+        let mut batch = making(500);
+        batch["dry_run"] = json!(dry_run);
+        let refusal = node.admin.batch(batch).await.refused(1069);
+        assert!(refusal.message.contains("20 ms"), "{}", refusal.message);
+        assert_eq!(fact(&refusal, "outcome"), "nothing_done");
+        assert_eq!(world.chain_head().await, head);
+    }
+    let next = world.admin.create("epic", json!({"title": "Next"})).await;
+    assert_eq!(next.unwrap()["reference_id"], "EP-001");
+    node.close().await;
 }
 
 //= specs/spexus-service.md#writing-once

@@ -5,7 +5,7 @@ use serde_json::json;
 use spexus_domain::{Code, Refusal, Ruled, Timestamp};
 use spexus_service::account::{login, token};
 use spexus_service::{Origin, Service, ServiceOptions};
-use spexus_store::Location;
+use spexus_store::{Location, StoreOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -65,11 +65,28 @@ impl World {
         Self::open(self.location.clone(), None).await
     }
 
+    /// Another node whose store works otherwise.
+    pub(crate) async fn node_with(&self, store: StoreOptions) -> Self {
+        let options = ServiceOptions {
+            store,
+            ..ServiceOptions::for_testing()
+        };
+        Self::open_with(self.location.clone(), None, options).await
+    }
+
     async fn open(location: Location, folder: Option<tempfile::TempDir>) -> Self {
+        Self::open_with(location, folder, ServiceOptions::for_testing()).await
+    }
+
+    async fn open_with(
+        location: Location,
+        folder: Option<tempfile::TempDir>,
+        options: ServiceOptions,
+    ) -> Self {
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000_000));
         let tick = clock.clone();
         let now = Arc::new(move || Timestamp(tick.fetch_add(1, Ordering::Relaxed)));
-        let opened = Service::open(&location, ServiceOptions::for_testing(), now).await;
+        let opened = Service::open(&location, options, now).await;
         let (service, _) = opened.unwrap();
         let caller = login::local(&service, None, "exam").await.unwrap();
         Self {
