@@ -132,7 +132,7 @@ impl Running<'_> {
                 (made.id, link::label(&made), 1)
             }
             Operation::Unlink(id) => {
-                let ended = link::delete(service, caller, id).await?;
+                let ended = link::delete_in(service, caller, named, id).await?;
                 (ended.id, link::label(&ended), 1)
             }
             Operation::Comment(id, input) => {

@@ -102,9 +102,20 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
 /// Ends a link.
 #[boxed]
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
-    let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
+    delete_in(service, caller, None, id).await
+}
+
+/// Ends a link that has to have an end in the project named.
+pub(crate) async fn delete_in(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    id: Uuid,
+) -> Ruled<Link> {
+    let job = service.change(caller, Operation::Link, project, move |tx, context| {
         Box::pin(async move {
-            let link = find(&mut tx.conn, &caller, id).await?;
+            let link = find(&mut tx.conn, &context.caller, id).await?;
+            context.check_link(&link)?;
             links::soft_delete(tx, id, None).await?;
             record(tx, Action::Deleted, &link).await?;
             Ok(link)

@@ -7,6 +7,7 @@
 
 use crate::context::Context;
 use spexus_domain::item::Item;
+use spexus_domain::link::Link;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
 use spexus_store::{Conn, Result, items};
 
@@ -81,6 +82,18 @@ impl Context {
             } if self.is_named && *key != self.project.key => Err(self.contradicted(&id.to_string(), key)),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a link in a request that names a project in which it has no end.
+    //= specs/spexus-service.md#projects
+    //# A request that names a project MUST be refused when a link it gives has no end in it.
+    pub(crate) fn check_link(&self, link: &Link) -> Result<()> {
+        let ends = [&link.source, &link.target];
+        if !self.is_named || ends.iter().any(|end| end.project_id == self.project.id) {
+            return Ok(());
+        }
+        let label = link.label(self.caller.visibility());
+        Err(self.contradicted(&format!("the link {label}"), &link.source.project))
     }
 
     fn contradicted(&self, item: &str, key: &str) -> spexus_store::Error {

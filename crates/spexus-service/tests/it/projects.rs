@@ -255,9 +255,16 @@ async fn a_batch_never_writes_into_the_wrong_project(world: &World) {
 //= specs/spexus-service.md#projects
 //= type=test
 //# A `project` that is accepted MUST be obeyed, and one that contradicts what the request names otherwise MUST be refused.
+//= specs/spexus-service.md#projects
+//= type=test
+//# A request that names a project MUST be refused when a link it gives has no end in it.
 async fn a_project_that_is_given_is_obeyed_or_refused(world: &World) {
     let ids = twins(world).await;
     let admin = &world.admin;
+    let inside = admin.link(id(&ids, "req"), "relates_to", id(&ids, "two")).await;
+    let inside = inside.unwrap()["id"].clone();
+    let across = admin.link("default/REQ-001", "relates_to", id(&ids, "two")).await;
+    let across = across.unwrap()["id"].clone();
     let made = json!({"operations": [{"op": "create", "kind": "epic", "title": "X", "project": "web"}]});
     let made = admin.batch(made).await.unwrap();
     let made = admin.get(id(&made["results"][0], "id")).await.unwrap();
@@ -292,6 +299,10 @@ async fn a_project_that_is_given_is_obeyed_or_refused(world: &World) {
             json!({"operations": [{"op": "unlink", "id": ids["req"], "project": "web"}]}),
             "operations[0].project",
         ),
+        (
+            json!({"project": "default", "operations": [{"op": "unlink", "id": inside}]}),
+            "operations[0].project",
+        ),
         (json!({"operations": [epic("nowhere")]}), "operations[0].project"),
         (
             json!({"project": "nowhere", "operations": [{"op": "create", "kind": "epic", "title": "X"}]}),
@@ -306,6 +317,10 @@ async fn a_project_that_is_given_is_obeyed_or_refused(world: &World) {
         assert_eq!(refusal.faults[0].field, field, "{batch}: {refusal:?}");
     }
     assert_eq!(world.chain_head().await, head);
+    for link in [inside, across] {
+        let unlink = json!({"project": "web", "operations": [{"op": "unlink", "id": link}]});
+        admin.batch(unlink).await.unwrap();
+    }
 }
 
 // The review's H4 and D2: consent to the deletion of web/REQ-001 deleted default/REQ-001.
