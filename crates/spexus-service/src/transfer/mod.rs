@@ -23,6 +23,7 @@ use spexus_store::Error;
 use std::io::BufRead;
 use std::sync::Arc;
 
+use rows::MAX_REFUSED;
 pub use rows::{RowAction, RowOutcome};
 
 /// Where an import is read from.
@@ -104,15 +105,20 @@ fn refused_at(line: u64, mut refusal: Refusal) -> Refusal {
 }
 
 /// One refusal for everything wrong with a file.
+//= specs/spexus-service.md#imports
+//# An import that stops at a number of refused lines MUST say that there may be more, and how many it names.
 fn all_refused(mut refusals: Vec<Refusal>) -> Option<Refusal> {
     if refusals.len() < 2 {
         return refusals.pop();
     }
-    let message = format!(
-        "{} lines were refused; the first: {}",
-        refusals.len(),
-        refusals[0].message
-    );
+    let lines = match refusals.len() > MAX_REFUSED {
+        true => format!(
+            "more than {MAX_REFUSED} lines were refused, the first {MAX_REFUSED} are named and the rest was not looked at"
+        ),
+        false => format!("{} lines were refused", refusals.len()),
+    };
+    refusals.truncate(MAX_REFUSED);
+    let message = format!("{lines}; the first: {}", refusals[0].message);
     let code = refusals[0].code;
     let faults: Vec<Fault> = refusals.into_iter().flat_map(|refusal| refusal.faults).collect();
     Some(Refusal {

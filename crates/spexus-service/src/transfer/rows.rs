@@ -21,8 +21,8 @@ use spexus_store::{Store, changes, items, settings, transfer};
 use std::collections::HashMap;
 use std::pin::Pin;
 
-/// Refused lines collected before an import gives up.
-const MAX_REFUSED: usize = 1_000;
+/// Refused lines told of an import; it gives up at the next one.
+pub(super) const MAX_REFUSED: usize = 1_000;
 
 /// One row, not yet checked.
 #[derive(Clone, Debug, Default)]
@@ -172,7 +172,7 @@ impl Applying {
                 Err(failure) if is_failure(&failure) => return Err(failure),
                 Err(refusal) => {
                     refused.push(refusal);
-                    if refused.len() == MAX_REFUSED {
+                    if refused.len() > MAX_REFUSED {
                         break;
                     }
                 }

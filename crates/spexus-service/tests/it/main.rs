@@ -22,4 +22,5 @@ mod projects;
 mod prompts;
 mod search;
 mod tokens;
+mod transfer;
 mod world;
