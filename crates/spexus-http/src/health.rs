@@ -76,7 +76,9 @@ pub(crate) async fn metrics(State(app): State<App>, parts: Parts) -> Answer<impl
         .extensions
         .get::<Sender>()
         .is_some_and(|sender| sender.is_local);
-    match is_local {
+    //= specs/spexus-http.md#permissions
+    //# A request that names a foreign `Host` or comes from a page of one MUST NOT be shown metrics without a token.
+    match is_local && app.hosts.check(&parts).is_ok() {
         true => spend_anonymous(&app, &parts)?,
         false => authenticate(&app, &parts).await?.may(Operation::Audit)?,
     }

@@ -165,6 +165,37 @@ async fn metrics_are_for_this_machine_and_for_administrators() {
     server.stop().await;
 }
 
+/// A page that points a name of its own at this machine reads what the browser of somebody at this machine may read.
+//= specs/spexus-http.md#permissions
+//= type=test
+//# A request that names a foreign `Host` or comes from a page of one MUST NOT be shown metrics without a token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_are_not_for_pages_of_other_sites() {
+    let server = Server::on_sqlite().await;
+    for header in [
+        ("Host", "evil.example"),
+        ("Host", "localhost.evil.example:80"),
+        ("Origin", "http://evil.example"),
+        ("Origin", "null"),
+    ] {
+        assert_eq!(
+            status(&server, "", "/metrics", &[header]).await,
+            401,
+            "{header:?}"
+        );
+        assert_eq!(status(&server, &server.token, "/metrics", &[header]).await, 200);
+    }
+    let own = [("Host", "localhost"), ("Origin", "http://localhost:8080")];
+    for header in own {
+        assert_eq!(
+            status(&server, "", "/metrics", &[header]).await,
+            200,
+            "{header:?}"
+        );
+    }
+    server.stop().await;
+}
+
 // Found by review (S-M9): one address could take every connection.
 //= specs/spexus-http.md#limits
 //= type=test
