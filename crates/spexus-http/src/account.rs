@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
 use crate::extract::{Id, Input, Params, uuid};
-use crate::respond::{Answer, Tagged, located, one_rev};
+use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -266,8 +266,7 @@ pub(crate) async fn create_token(
     Input(input): Input<NewToken>,
 ) -> Answer<impl IntoResponse> {
     let created = token::create(&app.service, &caller, params.user.as_deref(), input).await?;
-    let location = located(&format!("/api/v1/tokens/{}", created.info.id));
-    Ok((StatusCode::CREATED, location, Json(created)))
+    Ok((StatusCode::CREATED, Json(created)))
 }
 
 /// Revoke a token; it opens nothing from now on.

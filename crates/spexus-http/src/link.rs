@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Input, Params, uuid};
 use crate::item::InProject;
-use crate::respond::{Answer, located};
+use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -25,8 +25,7 @@ pub(crate) async fn create_link(
     Input(input): Input<NewLink>,
 ) -> Answer<impl IntoResponse> {
     let link = link::create(&app.service, &caller, params.project.as_deref(), input).await?;
-    let location = located(&format!("/api/v1/links/{}", link.id));
-    Ok((StatusCode::CREATED, location, Json(link)))
+    Ok((StatusCode::CREATED, Json(link)))
 }
 
 /// Say that a suspect link still holds.

@@ -89,7 +89,7 @@ impl<T> Tagged<T> {
 /// The header that tells where something stands that was made.
 //= specs/spexus-http.md#description
 //# Every answer to something made that has an address MUST name it as `Location`.
-pub(crate) fn located(path: &str) -> [(header::HeaderName, HeaderValue); 1] {
+fn located(path: &str) -> [(header::HeaderName, HeaderValue); 1] {
     // Addresses are made of keys, user names and UUIDs; what a header cannot hold is escaped.
     let escaped: String = path
         .bytes()

@@ -2,7 +2,7 @@ use super::InProject;
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Ids, Params};
-use crate::respond::{Answer, located};
+use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -53,8 +53,7 @@ pub(crate) async fn add_steering(
         link_type: GUIDES.into(),
     };
     let link = link::create(&app.service, &caller, params.project.as_deref(), input).await?;
-    let location = located(&format!("/api/v1/links/{}", link.id));
-    Ok((StatusCode::CREATED, location, Json(link)))
+    Ok((StatusCode::CREATED, Json(link)))
 }
 
 /// Let an epic no longer follow a steering document.

@@ -8,6 +8,14 @@ use spexus_domain::report::Section;
 /// The schemas whose answers carry their revision as `ETag`.
 const REVISED: [&str; 5] = ["Item", "Comment", "Prompt", "Project", "User"];
 
+/// How the paths end that make what has no address of its own to be read at: it is listed with others.
+const UNREADABLE: [&str; 4] = [
+    "/baselines",
+    "/links",
+    "/tokens",
+    "/steering-documents/{document}",
+];
+
 /// Operations of a batch: the name, what it needs beside `op`, and the schema whose fields it takes.
 const OPERATIONS: [(&str, &[&str], Option<&str>); 8] = [
     ("create", &["kind"], Some("NewItem")),
@@ -92,7 +100,8 @@ fn complete_headers(path: &str, status: &str, answer: &mut Value) {
             text("The revision, to be sent back as `If-Match` or `If-None-Match`."),
         );
     }
-    if status == "201" && !path.starts_with("/api/v1/baselines") {
+    let readable = !UNREADABLE.iter().any(|end| path.ends_with(end));
+    if status == "201" && readable {
         headers.insert("Location".into(), text("Where what was made stands."));
     }
     if status == "4XX" {

@@ -64,7 +64,8 @@ async fn a_list_is_not_taken_for_an_object_by_position(server: &mut Server) {
 
 //= specs/spexus-http.md#description
 //= type=test
-//# Every answer to something made that has an address MUST name it as `Location`.
+//# Every answer to something made that has an address MUST name it as `Location`, and no answer MUST name an address that
+//# cannot be read.
 async fn what_was_made_is_found_where_the_answer_says(server: &mut Server) {
     server.seed().await;
     for (path, body) in [
@@ -92,6 +93,28 @@ async fn what_was_made_is_found_where_the_answer_says(server: &mut Server) {
             (&made["id"], &made["key"]),
             "{path}"
         );
+    }
+    let document = json!({"title": "Located", "description": "Once."});
+    server
+        .post("/api/v1/steering-documents", document)
+        .await
+        .created();
+    for (path, body) in [
+        (
+            "/api/v1/links",
+            json!({"source": "EP-001", "target": "EP-002", "type": "relates_to"}),
+        ),
+        ("/api/v1/epics/EP-001/steering-documents/STD-001", json!(null)),
+        ("/api/v1/tokens", json!({"name": "located"})),
+        ("/api/v1/baselines", json!({"name": "located"})),
+    ] {
+        let reply = server.post(path, body).await;
+        assert_eq!(
+            reply.headers.get("location"),
+            None,
+            "{path} names what cannot be read"
+        );
+        reply.created();
     }
     let missing = server
         .post(
