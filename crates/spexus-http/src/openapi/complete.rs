@@ -25,7 +25,7 @@ const OPERATIONS: [(&str, &[&str], Option<&str>); 8] = [
     ("restore", &["id"], None),
     ("link", &[], Some("NewLink")),
     ("unlink", &["id"], None),
-    ("comment", &["item"], Some("NewComment")),
+    ("comment", &[], Some("NewComment")),
 ];
 
 //= specs/spexus-http.md#description
@@ -155,6 +155,22 @@ fn type_batches(schemas: &mut Value) {
                 }
             };
             properties.insert((*name).into(), schema);
+        }
+        //= specs/spexus-http.md#description
+        //# The document MUST accept every operation of a batch that the server accepts.
+        if op != "unlink" {
+            let project = "The key of the project; another than that of the batch is refused.";
+            properties
+                .entry("project")
+                .or_insert_with(|| json!({ "type": ["string", "null"], "description": project }));
+        }
+        if op == "comment" {
+            for (name, other) in [("item", "id"), ("id", "item")] {
+                let words = format!(
+                    "Any id of the item, or the `@name` of an operation before; or send it as `{other}`."
+                );
+                properties.insert(name.into(), json!({ "type": "string", "description": words }));
+            }
         }
         if op == "delete" {
             let force = "Also when other items fall with it.";

@@ -239,3 +239,52 @@ async fn the_page_shows_every_operation_and_the_front_page_the_way() {
     }
     server.stop().await;
 }
+
+//= specs/spexus-http.md#description
+//= type=test
+//# The document MUST accept every operation of a batch that the server accepts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_accepts_the_operations_of_a_batch_the_server_accepts() {
+    let server = Server::on_sqlite().await;
+    server.seed().await;
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let batch = json!([
+        {"op": "create", "ref": "e", "kind": "epic", "title": "New", "project": "default"},
+        {"op": "update", "id": "@e", "priority": 1, "expect_rev": 1, "project": "default"},
+        {"op": "move", "id": "REQ-001", "parent": "US-001", "project": "default"},
+        {"op": "link", "ref": "l", "source": "@e", "target": "EP-001", "type": "relates_to", "project": "default"},
+        {"op": "comment", "item": "@e", "content": "By item", "project": "default"},
+        {"op": "comment", "id": "@e", "content": "By id", "project": null},
+        {"op": "delete", "id": "@e", "force": true, "project": "default"},
+        {"op": "restore", "id": "@e", "project": "default"},
+    ]);
+    let mut seen = BTreeSet::new();
+    for operation in batch.as_array().unwrap() {
+        let op = operation["op"].as_str().unwrap();
+        seen.insert(op);
+        let schema = &schemas[format!("Batch{}{}", op[..1].to_uppercase(), &op[1..])];
+        for (name, value) in operation.as_object().unwrap() {
+            let known = &schema["properties"][name];
+            assert!(known.is_object(), "{op} has no {name}");
+            assert!(
+                !value.is_null() || known["type"].to_string().contains("null"),
+                "{op} {name}"
+            );
+        }
+        for name in schema["required"].as_array().unwrap() {
+            assert!(
+                operation.get(name.as_str().unwrap()).is_some(),
+                "{op} needs {name}"
+            );
+        }
+    }
+    let of_project = |op: &str| schemas[op]["properties"]["project"].is_object();
+    assert!(!of_project("BatchUnlink"), "a link is found by its own id");
+    assert_eq!(seen.len(), 7, "all but unlink");
+    server
+        .post("/api/v1/batch", json!({ "operations": batch }))
+        .await
+        .ok();
+    server.stop().await;
+}
