@@ -288,3 +288,47 @@ async fn the_document_accepts_the_operations_of_a_batch_the_server_accepts() {
         .ok();
     server.stop().await;
 }
+
+//= specs/spexus-http.md#refusals
+//= type=test
+//# `Idempotency-Key` and `If-Match` MUST be refused by an operation that does not read them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_that_promise_something_are_read_or_refused() {
+    let server = Server::on_sqlite().await;
+    let document = document();
+    let mut reading = [0, 0];
+    for (method, path, operation) in operations(&document) {
+        let address = path.replace(['{', '}'], "");
+        for (at, (header, value)) in [("Idempotency-Key", "k"), ("If-Match", "\"1\"")]
+            .into_iter()
+            .enumerate()
+        {
+            let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+            if parameters.any(|one| one["name"] == header && one["in"] == "header") {
+                reading[at] += 1;
+                continue;
+            }
+            let reply = server
+                .send(&server.token, method.clone(), &address, None, &[(header, value)])
+                .await;
+            let error = reply.refused(400, 1025);
+            assert_eq!(error["fields"][0]["field"], header, "{method} {path}");
+        }
+    }
+    assert!(reading[0] >= 3 && reading[1] >= 9, "{reading:?}");
+    // What reads them still does.
+    let epic = json!({"title": "Once"});
+    let once = [("Idempotency-Key", "once")];
+    let make = async || {
+        let made = server.send(
+            &server.token,
+            Method::POST,
+            "/api/v1/epics",
+            Some(epic.clone()),
+            &once,
+        );
+        made.await.created()["id"].clone()
+    };
+    assert_eq!(make().await, make().await);
+    server.stop().await;
+}
