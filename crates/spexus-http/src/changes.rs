@@ -12,7 +12,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use spexus_domain::change::Change;
-use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::{Service, changes};
@@ -161,7 +160,7 @@ impl ChangeFollower {
             // A token revoked or a role changed since the last event ends or narrows the stream now.
             let caller = self.auth.authenticate().await.ok()?;
             let project = self.project.as_deref();
-            let found = changes::since(&self.service, &caller, project, self.since, Some(MAX_PAGE_ROWS))
+            let found = changes::stream_since(&self.service, &caller, project, self.since)
                 .await
                 .ok()?;
             if let Some(last) = found.last() {

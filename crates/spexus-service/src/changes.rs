@@ -6,14 +6,18 @@ use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
-use spexus_domain::limits::{DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS};
+use spexus_domain::limits::{DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, MAX_PAGE_ROWS};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
 use spexus_domain::visibility::Visibility;
 use spexus_domain::{AnyId, Reference, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, changes, items, tree};
 
-/// The changes of a project after a cursor, oldest first. The cursor of the last one is where to go on.
+/// Bytes of text that are read ahead for one stream: there can be many, and each waits for its own reader.
+const MAX_STREAM_BYTES: usize = 64 * 1024;
+
+/// The changes of a project after a cursor, oldest first. The cursor of the last one is where to go on; only an empty answer
+/// is the end.
 #[boxed]
 pub async fn since(
     service: &Service,
@@ -22,10 +26,43 @@ pub async fn since(
     after: i64,
     limit: Option<u32>,
 ) -> Ruled<Vec<Change>> {
+    read(service, caller, project, after, limit, MAX_PAGE_BYTES).await
+}
+
+/// Like `since`, for a listener that keeps what it reads until it is sent.
+//= specs/spexus-http.md#feed
+//# A stream MUST NOT read further ahead of its reader than one small page.
+#[boxed]
+pub async fn stream_since(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    after: i64,
+) -> Ruled<Vec<Change>> {
+    read(
+        service,
+        caller,
+        project,
+        after,
+        Some(MAX_PAGE_ROWS),
+        MAX_STREAM_BYTES,
+    )
+    .await
+}
+
+async fn read(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    after: i64,
+    limit: Option<u32>,
+    max_bytes: usize,
+) -> Ruled<Vec<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
-    let mut found = changes::since(&mut conn, Some(context.project.id), after, limit).await?;
+    let mut found =
+        changes::since_within(&mut conn, Some(context.project.id), after, limit, max_bytes).await?;
     hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
     Ok(found)
 }

@@ -1,8 +1,10 @@
 //! Reading the history.
 
-use crate::engine::{Conn, Row, params};
+use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
+use crate::listing::Conditions;
 use spexus_domain::change::{Action, Change, Entity, field_changes};
+use spexus_domain::limits::MAX_PAGE_BYTES;
 use spexus_domain::{Uuid, nearest};
 
 /// The number of the last change.
@@ -10,24 +12,48 @@ pub async fn head(conn: &mut Conn) -> Result<i64> {
     Ok(crate::chain::Head::read(conn).await?.seq)
 }
 
-/// The changes of an item, of its comments and of its links, newest first, before a cursor.
-pub async fn of_item(conn: &mut Conn, item_id: Uuid, before: i64, limit: u32) -> Result<Vec<Change>> {
-    let own = conn
-        .all(
-            "SELECT * FROM change WHERE item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3",
-            params![item_id, before, limit],
-        )
-        .await?;
-    let other = conn
-        .all(
-            "SELECT * FROM change WHERE other_item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3",
-            params![item_id, before, limit],
-        )
-        .await?;
-    let mut changes = own.iter().chain(&other).map(change).collect::<Result<Vec<_>>>()?;
+/// The changes of an item, of its comments and of its links, newest first, before a cursor; and whether there are older ones.
+pub async fn of_item(conn: &mut Conn, item_id: Uuid, before: i64, limit: u32) -> Result<(Vec<Change>, bool)> {
+    const OWN: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
+                       WHERE item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+    const OTHER: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
+                         WHERE other_item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+    let mut sizes = sizes(&conn.all(OWN, params![item_id, before, limit + 1]).await?)?;
+    sizes.extend(self::sizes(
+        &conn.all(OTHER, params![item_id, before, limit + 1]).await?,
+    )?);
+    sizes.sort_by_key(|(seq, _)| std::cmp::Reverse(*seq));
+    let found = sizes.len();
+    sizes.truncate(limit as usize);
+    sizes.truncate(fitting(&sizes, MAX_PAGE_BYTES));
+    if sizes.is_empty() {
+        return Ok((vec![], false));
+    }
+    let mut query = Conditions::default();
+    query.any_of("seq", sizes.iter().map(|(seq, _)| Param::from(*seq)));
+    let sql = format!("SELECT * FROM change WHERE {}", query.text());
+    let rows = conn.all(sql, query.params).await?;
+    let mut changes = rows.iter().map(change).collect::<Result<Vec<_>>>()?;
     changes.sort_by_key(|change| std::cmp::Reverse(change.seq));
-    changes.truncate(limit as usize);
-    Ok(changes)
+    Ok((changes, sizes.len() < found))
+}
+
+//= specs/spexus-store.md#lists
+//# A page of the history or of the feed MUST end before its texts exceed the bytes one answer may hold, before they are read,
+//# and the next page MUST go on from there.
+/// How many of the changes fit into so many bytes; the first one always.
+fn fitting(sizes: &[(i64, i64)], max_bytes: usize) -> usize {
+    let (mut bytes, max_bytes) = (0, i64::try_from(max_bytes).unwrap_or(i64::MAX));
+    let fits = |(_, size): &&(i64, i64)| {
+        bytes += size;
+        bytes <= max_bytes
+    };
+    sizes.iter().take_while(fits).count().max(sizes.len().min(1))
+}
+
+fn sizes(rows: &[Row]) -> Result<Vec<(i64, i64)>> {
+    let size = |row: &Row| Ok((row.int("seq")?, row.int("size")?));
+    rows.iter().map(size).collect()
 }
 
 /// How many changes an item has seen.
@@ -47,19 +73,41 @@ pub async fn since_rev(conn: &mut Conn, entity_id: Uuid, item_id: Uuid, rev: i64
         .collect()
 }
 
-/// The changes after a cursor, oldest first: those of a project, or all.
+/// The changes after a cursor, oldest first, as many as one answer may hold: those of a project, or all. Only an empty page
+/// is the end.
 pub async fn since(conn: &mut Conn, project_id: Option<Uuid>, after: i64, limit: u32) -> Result<Vec<Change>> {
+    since_within(conn, project_id, after, limit, MAX_PAGE_BYTES).await
+}
+
+/// The same, of at most so many bytes of text; of more only where the first change alone has more.
+pub async fn since_within(
+    conn: &mut Conn,
+    project_id: Option<Uuid>,
+    after: i64,
+    limit: u32,
+    max_bytes: usize,
+) -> Result<Vec<Change>> {
+    const OF_PROJECT: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
+                              WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+    const OF_ALL: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
+                          WHERE seq > $1 ORDER BY seq LIMIT $2";
+    let rows = match project_id {
+        Some(project) => conn.all(OF_PROJECT, params![project, after, limit]).await?,
+        None => conn.all(OF_ALL, params![after, limit]).await?,
+    };
+    let sizes = sizes(&rows)?;
+    let fitting = fitting(&sizes, max_bytes);
+    let Some((last, _)) = sizes[..fitting].last() else {
+        return Ok(vec![]);
+    };
     let rows = match project_id {
         Some(project) => {
-            let sql = "SELECT * FROM change WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-            conn.all(sql, params![project, after, limit]).await?
+            let sql = "SELECT * FROM change WHERE project_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq";
+            conn.all(sql, params![project, after, *last]).await?
         }
         None => {
-            conn.all(
-                "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT $2",
-                params![after, limit],
-            )
-            .await?
+            let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+            conn.all(sql, params![after, *last]).await?
         }
     };
     rows.iter().map(change).collect()

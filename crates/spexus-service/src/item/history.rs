@@ -31,10 +31,8 @@ pub async fn history(
         Some(cursor) => cursor.parse().map_err(|_| bad_cursor())?,
         None => i64::MAX,
     };
-    let mut data = changes::of_item(&mut conn, item.id, before, page.limit + 1).await?;
+    let (mut data, more) = changes::of_item(&mut conn, item.id, before, page.limit).await?;
     let total_count = changes::count_of_item(&mut conn, item.id).await?;
-    let more = data.len() > page.limit as usize;
-    data.truncate(page.limit as usize);
     crate::changes::hide_unseen(&mut conn, caller.visibility(), &mut data).await?;
     let next_cursor = data.last().filter(|_| more).map(|last| last.seq.to_string());
     Ok(Page::new(data, total_count, next_cursor))

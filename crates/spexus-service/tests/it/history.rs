@@ -2,9 +2,14 @@
 
 use crate::client::page;
 use crate::world::{World, both};
-use serde_json::json;
+use serde_json::{Value, json};
+use spexus_domain::limits::{MAX_DESCRIPTION_CHARS, MAX_PAGE_BYTES};
+use spexus_service::changes;
 
-both![history_tells_every_field];
+both![
+    history_tells_every_field,
+    a_page_of_long_changes_ends_before_it_is_too_long,
+];
 
 //= specs/spexus-service.md#history
 //= type=test
@@ -29,4 +34,86 @@ async fn history_tells_every_field(world: &World) {
     let next = first["next_cursor"].as_str();
     let second = admin.history_page("EP-001", page(Some(1), next)).await.unwrap();
     assert_eq!(second["data"][0]["rev"], 2);
+}
+
+/// Thirty changes of 100,000 bytes before and after: 200 of them would have been 40 megabytes in one answer.
+//= specs/spexus-store.md#lists
+//= type=test
+//# A page of the history or of the feed MUST end before its texts exceed the bytes one answer may hold, before they are read,
+//# and the next page MUST go on from there.
+//= specs/spexus-http.md#feed
+//= type=test
+//# A stream MUST NOT read further ahead of its reader than one small page.
+async fn a_page_of_long_changes_ends_before_it_is_too_long(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    for round in 0..30 {
+        let text = ["я", "ю"][round % 2].repeat(MAX_DESCRIPTION_CHARS);
+        admin
+            .update("EP-001", json!({ "description": text }))
+            .await
+            .unwrap();
+    }
+    admin.link("EP-001", "relates_to", "US-001").await.unwrap();
+    let mut revs: Vec<Value> = Vec::new();
+    let (mut cursor, mut pages) = (None, 0);
+    loop {
+        let page = page(Some(200), cursor.as_deref());
+        let found = admin.history_page("EP-001", page).await.unwrap();
+        assert_eq!(found["total_count"], 32);
+        let rows = found["data"].as_array().unwrap();
+        assert!(bytes(rows) <= MAX_PAGE_BYTES, "{}", bytes(rows));
+        let items = rows.iter().filter(|row| row["entity"] == "item");
+        revs.extend(items.map(|row| row["rev"].clone()));
+        pages += 1;
+        cursor = found["next_cursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(
+        (json!(revs), pages),
+        (json!((1..=31).rev().collect::<Vec<_>>()), 2)
+    );
+    let all: Vec<i64> = every_change(async |after| {
+        let (service, caller) = (&world.service, &admin.caller);
+        changes::since(service, caller, None, after, Some(200))
+            .await
+            .unwrap()
+    })
+    .await;
+    let streamed = every_change(async |after| {
+        let (service, caller) = (&world.service, &admin.caller);
+        let found = changes::stream_since(service, caller, None, after).await.unwrap();
+        let long = found.iter().filter(|one| one.rev > 1).count();
+        assert!(long <= 1, "{long} at once");
+        found
+    })
+    .await;
+    assert!(all.len() >= 35 && all == streamed, "{all:?} {streamed:?}");
+}
+
+/// The numbers of all changes, page by page.
+async fn every_change(mut read: impl AsyncFnMut(i64) -> Vec<spexus_domain::change::Change>) -> Vec<i64> {
+    let mut all = Vec::new();
+    loop {
+        let page = read(all.last().copied().unwrap_or(0)).await;
+        let rows: Vec<Value> = page.iter().map(|change| json!(change)).collect();
+        assert!(bytes(&rows) <= MAX_PAGE_BYTES, "{}", bytes(&rows));
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page.iter().map(|change| change.seq));
+    }
+}
+
+/// What the texts of changes take.
+fn bytes(changes: &[Value]) -> usize {
+    let fields = changes
+        .iter()
+        .flat_map(|change| change["fields"].as_array().unwrap());
+    fields
+        .flat_map(|field| [&field["before"], &field["after"]])
+        .map(|value| value.as_str().map_or(0, str::len))
+        .sum()
 }

@@ -167,14 +167,15 @@ async fn the_history_of_an_item_is_told_newest_first(world: World) {
     let seqs = |changes: Vec<spexus_domain::change::Change>| -> Vec<i64> {
         changes.iter().map(|change| change.seq).collect()
     };
-    let all = changes::of_item(&mut conn, epic.id, i64::MAX, 10).await.unwrap();
+    let (all, more) = changes::of_item(&mut conn, epic.id, i64::MAX, 10).await.unwrap();
+    assert!(!more);
     assert_eq!(all[2].action, Action::Created);
     assert_eq!((all[0].user.as_str(), all[0].client.as_str()), ("kim", "test"));
     assert_eq!(seqs(all), [5, 3, 1]);
-    let page = changes::of_item(&mut conn, epic.id, i64::MAX, 2).await.unwrap();
-    assert_eq!(seqs(page), [5, 3]);
-    let rest = changes::of_item(&mut conn, epic.id, 3, 2).await.unwrap();
-    assert_eq!(seqs(rest), [1]);
+    let (page, more) = changes::of_item(&mut conn, epic.id, i64::MAX, 2).await.unwrap();
+    assert_eq!((seqs(page), more), (vec![5, 3], true));
+    let (rest, more) = changes::of_item(&mut conn, epic.id, 3, 2).await.unwrap();
+    assert_eq!((seqs(rest), more), (vec![1], false));
     assert_eq!(changes::count_of_item(&mut conn, epic.id).await.unwrap(), 3);
 }
 
