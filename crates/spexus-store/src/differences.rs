@@ -256,7 +256,7 @@ async fn titled(conn: &mut Conn, found: Vec<Found>) -> Result<Vec<ItemDifference
         return Ok(vec![]);
     }
     let sql = format!(
-        "SELECT i.id, i.kind, i.number, i.title, CASE WHEN i.title = '' THEN i.description ELSE '' END AS description \
+        "SELECT i.id, i.kind, i.number, i.title, CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS description \
          FROM item i WHERE {}",
         query.text()
     );

@@ -8,14 +8,30 @@ use spexus_domain::item::{Item, heading};
 use spexus_domain::link::{Link, LinkEnd, LinkType};
 use spexus_domain::{Reference, Uuid};
 
+//= specs/spexus-store.md#links
+//# The texts of the ends of a link MUST NOT be read beyond what names an item without a title.
+macro_rules! beginning {
+    ($item:literal, $name:literal) => {
+        concat!(
+            "CASE WHEN ",
+            $item,
+            ".title = '' THEN substr(",
+            $item,
+            ".description, 1, 200) ELSE '' END AS ",
+            $name,
+            ", "
+        )
+    };
+}
+
 macro_rules! select_links {
     ($rest:literal) => {
         concat!(
             "SELECT l.id, l.type, t.definition, l.source_hash, l.target_hash, l.rev, l.created_at, c.username AS created_by, ",
             "s.id AS source_id, s.kind AS source_kind, s.number AS source_number, s.title AS source_title, ",
-            "s.description AS source_text, s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
+            beginning!("s", "source_text"), "s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
             "e.id AS target_id, e.kind AS target_kind, e.number AS target_number, e.title AS target_title, ",
-            "e.description AS target_text, e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
+            beginning!("e", "target_text"), "e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
             "FROM link l JOIN link_type t ON t.name = l.type JOIN account c ON c.id = l.created_by ",
             "JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id ",
             "JOIN project sp ON sp.id = s.project_id JOIN project ep ON ep.id = e.project_id ",
