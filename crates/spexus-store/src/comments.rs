@@ -60,16 +60,6 @@ pub async fn of_item(
     Ok(Page::new(data, total_count, next_cursor))
 }
 
-/// How many living comments there are on these items.
-pub async fn count_on(conn: &mut Conn, item_ids: &[Uuid]) -> Result<i64> {
-    let mut n = 0;
-    for id in item_ids {
-        let sql = "SELECT count(*) AS n FROM comment WHERE item_id = $1 AND deleted_at IS NULL";
-        n += conn.one(sql, params![*id]).await?.int("n")?;
-    }
-    Ok(n)
-}
-
 /// How many living answers a comment has.
 pub async fn count_replies(conn: &mut Conn, id: Uuid) -> Result<i64> {
     let sql = "SELECT count(*) AS n FROM comment WHERE parent_id = $1 AND deleted_at IS NULL";

@@ -22,6 +22,7 @@ mod connect;
 pub mod copy;
 mod cursor;
 pub mod deadline;
+pub mod deletion;
 pub mod differences;
 pub mod engine;
 mod error;

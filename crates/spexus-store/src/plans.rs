@@ -3,13 +3,14 @@
 use crate::differences::{self, DiffLimits, HistoryRange};
 use crate::engine::Conn;
 use crate::{
-    Location, Store, StoreOptions, changes, comments, items, links, listing, report, search, tokens,
-    transfer, tree,
+    Location, Store, StoreOptions, changes, comments, deletion, items, links, listing, report, search,
+    tokens, transfer, tree,
 };
 use futures_util::future::BoxFuture;
 use spexus_domain::query::{ItemFilter, Order, OrderField, PageRequest};
 use spexus_domain::report::Section;
 use spexus_domain::search::Query;
+use spexus_domain::visibility::Visibility;
 use spexus_domain::{AnyId, Kind, Reference, Uuid};
 use std::sync::Arc;
 
@@ -141,6 +142,37 @@ async fn trees_links_comments_and_history_are_followed_by_index() {
     .await;
 }
 
+//= specs/spexus-store.md#links
+//= type=test
+//# The texts of the ends of a link MUST NOT be read beyond what names an item without a title.
+#[tokio::test]
+async fn links_read_no_whole_text() {
+    let asked = plans(|conn| {
+        Box::pin(async move {
+            links::of_item(conn, SOME).await.unwrap();
+            links::by_id(conn, SOME).await.unwrap();
+        })
+    });
+    for (sql, _) in asked.await {
+        let beginnings = sql.matches(".title = '' THEN substr(").count();
+        assert_eq!((beginnings, sql.matches(".description").count()), (2, 2), "{sql}");
+    }
+}
+
+//= specs/spexus-store.md#trees
+//= type=test
+//# What falls with an item MUST be told without reading whole texts, in a number of statements that does not grow with it.
+#[tokio::test]
+async fn what_falls_is_told_by_one_statement_for_each_question() {
+    check("what falls", |conn| Box::pin(ask_what_falls(conn))).await;
+    let asked = plans(|conn| Box::pin(ask_what_falls(conn))).await;
+    assert_eq!(asked.len(), 4);
+    for (sql, _) in asked {
+        let whole = sql.replace("substr(i.description, 1, 200)", "");
+        assert!(!whole.contains("description"), "{sql}");
+    }
+}
+
 /// The words are looked up first, newest documents first, and only what was found is joined to its item and sorted.
 #[tokio::test]
 async fn a_search_ranks_only_what_it_found() {
@@ -191,6 +223,15 @@ const fn scope(under: Option<Uuid>, only_inside: bool) -> report::ReportScope {
         under,
         only_inside,
     }
+}
+
+async fn ask_what_falls(conn: &mut Conn) {
+    deletion::items(conn, SOME, 9).await.unwrap();
+    deletion::count_links(conn, SOME, Visibility::Every)
+        .await
+        .unwrap();
+    deletion::count_comments(conn, SOME).await.unwrap();
+    deletion::unpointed(conn, SOME).await.unwrap();
 }
 
 async fn ask_for_gaps(conn: &mut Conn) {

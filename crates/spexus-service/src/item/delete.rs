@@ -7,14 +7,14 @@ use crate::link;
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
-use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Falling, Subject};
+use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::link::Link;
 use spexus_domain::permission::Operation;
 use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Conn, Error, Result, Tx, comments, items, links, tree};
-use std::collections::BTreeMap;
+use spexus_store::{Conn, Error, Result, Tx, deletion, items, links};
+use std::collections::{BTreeMap, HashSet};
 
 /// What deleting an item would do.
 #[boxed]
@@ -29,8 +29,7 @@ pub async fn preview(
     let mut conn = service.store.read().await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let item = context.item(&mut conn, "id", id, kind).await?;
-    let found = consequences(&mut conn, caller, &item).await?;
-    Ok(found.preview)
+    Ok(consequences(&mut conn, caller, &item).await?)
 }
 
 /// Deletes an item and what falls with it; without `force` only when nothing does.
@@ -74,7 +73,7 @@ pub async fn delete_agreed(
             let item = context.item(&mut tx.conn, "id", &id, None).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
             super::update::check_rev(&mut tx.conn, &item, Some(agreed.rev)).await?;
-            if consequences(&mut tx.conn, &context.caller, &item).await?.preview != agreed {
+            if consequences(&mut tx.conn, &context.caller, &item).await? != agreed {
                 let message = format!(
                     "{}/{} was not deleted: what falls with it changed meanwhile",
                     agreed.project, agreed.reference_id
@@ -119,35 +118,64 @@ pub async fn restore(
     job.await
 }
 
-/// Deletes an item and everything it takes with it.
+/// Deletes an item and everything it takes with it. Each item is read when its turn comes, so that no tree of long texts is
+/// ever in memory whole.
 async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) -> Result<DeletionPreview> {
-    let found = consequences(&mut tx.conn, &context.caller, item).await?;
+    let preview = consequences(&mut tx.conn, &context.caller, item).await?;
     //= specs/spexus-service.md#rules
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
-    found.preview.check(force)?;
+    preview.check(force)?;
     let deletion_id = tx.new_id();
-    for link in &found.links {
-        links::soft_delete(tx, link.id, Some(deletion_id)).await?;
-        link::record(tx, Action::Deleted, link).await?;
-    }
-    for requirement in &found.unpointed {
-        let mut freed = requirement.clone();
-        freed.acceptance_criterion = None;
-        freed.rev += 1;
-        freed.updated_at = tx.now();
-        items::update(tx, requirement, &freed).await?;
-        record(tx, Action::Updated, Some(requirement), &freed).await?;
-    }
+    let below = preview.items.iter().map(|falling| (falling.id, falling.kind));
+    let falling: Vec<(Uuid, Kind)> = std::iter::once((item.id, item.kind)).chain(below).collect();
+    end_links(tx, &falling, deletion_id).await?;
+    free_requirements(tx, &falling).await?;
     // The deepest first, so that the history never shows a child without its container.
-    for falling in found.items.iter().rev() {
-        items::soft_delete(tx, falling, deletion_id).await?;
+    for (id, _) in falling.iter().rev() {
+        let falling = items::by_id(&mut tx.conn, *id).await?;
+        let falling = falling.ok_or_else(|| Error::Broken("an item that falls is gone".into()))?;
+        items::soft_delete(tx, &falling, deletion_id).await?;
         let gone = Item {
             rev: falling.rev + 1,
             ..falling.clone()
         };
-        record(tx, Action::Deleted, Some(falling), &gone).await?;
+        record(tx, Action::Deleted, Some(&falling), &gone).await?;
     }
-    Ok(found.preview)
+    Ok(preview)
+}
+
+/// Ends the links of what falls, each once.
+async fn end_links(tx: &mut Tx, falling: &[(Uuid, Kind)], deletion_id: Uuid) -> Result<()> {
+    let mut ending: BTreeMap<Uuid, Link> = BTreeMap::new();
+    for (id, _) in falling {
+        let found = links::of_item(&mut tx.conn, *id).await?;
+        ending.extend(found.into_iter().map(|link| (link.id, link)));
+    }
+    for link in ending.values() {
+        links::soft_delete(tx, link.id, Some(deletion_id)).await?;
+        link::record(tx, Action::Deleted, link).await?;
+    }
+    Ok(())
+}
+
+/// Takes the criteria that fall away from the requirements that stay.
+async fn free_requirements(tx: &mut Tx, falling: &[(Uuid, Kind)]) -> Result<()> {
+    let all: HashSet<Uuid> = falling.iter().map(|(id, _)| *id).collect();
+    let criteria = falling
+        .iter()
+        .filter(|(_, kind)| *kind == Kind::AcceptanceCriterion);
+    for (criterion, _) in criteria {
+        let pointing = items::pointing_to(&mut tx.conn, *criterion).await?;
+        for requirement in pointing.iter().filter(|other| !all.contains(&other.id)) {
+            let mut freed = requirement.clone();
+            freed.acceptance_criterion = None;
+            freed.rev += 1;
+            freed.updated_at = tx.now();
+            items::update(tx, requirement, &freed).await?;
+            record(tx, Action::Updated, Some(requirement), &freed).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Brings back everything that one deletion took.
@@ -190,41 +218,16 @@ async fn check_container(conn: &mut Conn, fallen: &[Item]) -> Result<()> {
     Ok(())
 }
 
-struct Consequences {
-    preview: DeletionPreview,
-    /// The item and everything below it, containers first.
-    items: Vec<Item>,
-    links: Vec<Link>,
-    unpointed: Vec<Item>,
-}
-
-async fn consequences(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<Consequences> {
-    let nodes = tree::below(conn, item.id, u32::MAX, MAX_TREE_NODES + 1).await?;
-    if nodes.len() > MAX_TREE_NODES as usize {
+/// What deleting an item would do, from names and numbers only.
+async fn consequences(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<DeletionPreview> {
+    let mut falling = deletion::items(conn, item.id, MAX_TREE_NODES + 1).await?;
+    if falling.len() > MAX_TREE_NODES as usize {
         let message = format!("{} contains more than {MAX_TREE_NODES} items", item.reference_id);
         return Err(Refusal::new(Code::RuleViolated, message)
             .hint("Delete its parts first.")
             .into());
     }
-    let items: Vec<Item> = nodes.into_iter().map(|node| node.item).collect();
-    let mut ending: BTreeMap<Uuid, Link> = BTreeMap::new();
-    let mut unpointed: Vec<Item> = Vec::new();
-    for falling in &items {
-        ending.extend(
-            links::of_item(conn, falling.id)
-                .await?
-                .into_iter()
-                .map(|link| (link.id, link)),
-        );
-        if falling.kind == Kind::AcceptanceCriterion {
-            let pointing = items::pointing_to(conn, falling.id).await?;
-            unpointed.extend(
-                pointing
-                    .into_iter()
-                    .filter(|other| !items.iter().any(|gone| gone.id == other.id)),
-            );
-        }
-    }
+    falling.retain(|other| other.id != item.id);
     //= specs/spexus-service.md#rules
     //# The last criterion of a story MUST stay as long as the story does.
     let last_criterion = match (&item.parent, item.kind) {
@@ -235,37 +238,14 @@ async fn consequences(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<C
         }
         _ => None,
     };
-    let ids: Vec<Uuid> = items.iter().map(|falling| falling.id).collect();
-    let comments = comments::count_on(conn, &ids).await?;
-    let falling = items.iter().skip(1).map(falling).collect();
-    let losing = unpointed
-        .iter()
-        .map(|requirement| requirement.reference_id.clone())
-        .collect();
-    let counted = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let hidden = ending.values().filter(|link| !link::is_visible(caller, link));
+    let (links, hidden_links) = deletion::count_links(conn, item.id, caller.visibility()).await?;
     let facts = DeletionFacts {
         items: falling,
-        links: counted(ending.len()),
-        hidden_links: counted(hidden.count()),
-        comments,
-        unpointed: losing,
+        links,
+        hidden_links,
+        comments: deletion::count_comments(conn, item.id).await?,
+        unpointed: deletion::unpointed(conn, item.id).await?,
         last_criterion,
     };
-    let preview = DeletionPreview::decide(Subject::from(item), facts);
-    Ok(Consequences {
-        preview,
-        items,
-        links: ending.into_values().collect(),
-        unpointed,
-    })
-}
-
-fn falling(item: &Item) -> Falling {
-    Falling {
-        id: item.id,
-        reference_id: item.reference_id.clone(),
-        kind: item.kind,
-        title: item.heading(),
-    }
+    Ok(DeletionPreview::decide(Subject::from(item), facts))
 }

@@ -2,12 +2,14 @@
 
 use crate::client::references;
 use crate::world::{Refused, World, both};
-use serde_json::json;
+use serde_json::{Value, json};
+use spexus_domain::limits::MAX_DESCRIPTION_CHARS;
 
 both![
     deletion_is_told_before_needs_force_and_can_be_undone,
     the_last_criterion_of_a_story_cannot_go,
     a_deletion_agreed_to_takes_exactly_what_was_shown,
+    a_tree_of_long_texts_is_told_and_deleted,
 ];
 
 //= specs/spexus-service.md#rules
@@ -99,4 +101,47 @@ async fn a_deletion_agreed_to_takes_exactly_what_was_shown(world: &World) {
         .await
         .unwrap();
     world.admin.get("EP-001").await.refused(1046);
+}
+
+/// Links within the tree count once, pointers from within do not count, and long texts are told by their beginnings.
+async fn a_tree_of_long_texts_is_told_and_deleted(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    let text = "я".repeat(MAX_DESCRIPTION_CHARS);
+    for _ in 0..20 {
+        let criterion = json!({"user_story_id": "US-001", "description": text});
+        admin.create("acceptance_criterion", criterion).await.unwrap();
+        let requirement = json!({"parent": "US-001", "title": "Long", "description": text});
+        admin.create("requirement", requirement).await.unwrap();
+    }
+    admin.create("epic", json!({"title": "Outside"})).await.unwrap();
+    admin.link("REQ-001", "depends_on", "REQ-002").await.unwrap();
+    admin.link("REQ-003", "relates_to", "EP-002").await.unwrap();
+    for on in ["AC-002", "REQ-004"] {
+        admin.comment(on, json!({"content": "Long."})).await.unwrap();
+    }
+    let preview = admin.preview("EP-001").await.unwrap();
+    let items = preview["items"].as_array().unwrap();
+    let told = json!([
+        items.len(),
+        preview["links"],
+        preview["comments"],
+        preview["unpointed"]
+    ]);
+    assert_eq!(told, json!([43, 2, 2, []]));
+    let criterion = items
+        .iter()
+        .find(|item| item["reference_id"] == "AC-002")
+        .unwrap();
+    assert_eq!(criterion["title"], format!("{}…", "я".repeat(79)));
+    let gone = admin.delete("EP-001", true).await.unwrap();
+    assert_eq!(gone, preview);
+    admin.get("REQ-020").await.refused(1046);
+    assert_eq!(admin.links("EP-002", None).await.unwrap()["total_count"], 0);
+    admin.restore("EP-001").await.unwrap();
+    let back: Value = admin.preview("EP-001").await.unwrap();
+    assert_eq!(
+        (&back["items"], &back["links"]),
+        (&preview["items"], &preview["links"])
+    );
 }

@@ -5,7 +5,7 @@ use spexus_domain::anchor::Anchor;
 use spexus_domain::comment::Comment;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Code, Kind, Timestamp, Uuid};
-use spexus_store::comments;
+use spexus_store::{comments, deletion};
 
 both![
     a_comment_comes_back_as_it_was_written,
@@ -44,7 +44,7 @@ async fn a_thread_knows_its_answers(world: World) {
     world.reply(&epic, Some(&answer), "c").await;
     let mut conn = world.read().await;
     assert_eq!(comments::count_replies(&mut conn, first.id).await.unwrap(), 1);
-    assert_eq!(comments::count_on(&mut conn, &[epic.id]).await.unwrap(), 3);
+    assert_eq!(deletion::count_comments(&mut conn, epic.id).await.unwrap(), 3);
     let all = comments::of_item(&mut conn, epic.id, None, &PageRequest::default())
         .await
         .unwrap();
@@ -158,7 +158,7 @@ async fn a_removed_comment_is_gone_from_everywhere(world: World) {
     );
     assert!(world.finds("unmistakable").await.is_empty());
     let mut conn = world.read().await;
-    assert_eq!(comments::count_on(&mut conn, &[epic.id]).await.unwrap(), 0);
+    assert_eq!(deletion::count_comments(&mut conn, epic.id).await.unwrap(), 0);
     assert_eq!(comments::by_id(&mut conn, comment.id).await.unwrap(), None);
 }
 

@@ -1,0 +1,87 @@
+//! What falls with an item, as far as a preview tells it: names and numbers, in as many statements as there are questions,
+//! whatever the size of the tree and of its texts.
+
+use crate::engine::{Conn, params};
+use crate::error::Result;
+use crate::items::kind;
+use spexus_domain::deletion::Falling;
+use spexus_domain::item::heading;
+use spexus_domain::visibility::Visibility;
+use spexus_domain::{Reference, Uuid};
+
+/// The item and everything living below it.
+macro_rules! with_tree {
+    ($rest:literal) => {
+        concat!(
+            "WITH RECURSIVE down (node, depth) AS (",
+            "SELECT id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
+            "SELECT o.id, d.depth + 1 FROM item o JOIN down d ON o.parent_id = d.node WHERE o.deleted_at IS NULL)",
+            $rest
+        )
+    };
+}
+
+//= specs/spexus-store.md#trees
+//# What falls with an item MUST be told without reading whole texts, in a number of statements that does not grow with it.
+/// The item and everything living below it, at most `max_items`. Containers come before what they contain, siblings in
+/// their order.
+pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Falling>> {
+    const SQL: &str = with_tree!(
+        " SELECT i.id, i.kind, i.number, i.title, \
+         CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS beginning \
+         FROM down d CROSS JOIN item i WHERE i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $2"
+    );
+    let rows = conn.all(SQL, params![root, max_items]).await?;
+    rows.iter()
+        .map(|row| {
+            let kind = kind(row, "kind")?;
+            Ok(Falling {
+                id: row.id("id")?,
+                reference_id: Reference::of_kind(kind, row.int("number")?),
+                kind,
+                title: heading(&row.text("title")?, &row.text("beginning")?),
+            })
+        })
+        .collect()
+}
+
+/// How many living links the tree is an end of, and how many of them lead to what may not be seen.
+pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility) -> Result<(i64, i64)> {
+    const SQL: &str = with_tree!(
+        ", ends (id) AS (\
+         SELECT l.id FROM down d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL UNION \
+         SELECT l.id FROM down d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) \
+         SELECT count(*) AS n, count(CASE WHEN s.project_id <> $2 OR e.project_id <> $2 THEN 1 END) AS outside \
+         FROM ends n CROSS JOIN link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id WHERE l.id = n.id"
+    );
+    let project = match seen {
+        Visibility::Every => Uuid::nil(),
+        Visibility::Only(project) => project,
+    };
+    let row = conn.one(SQL, params![root, project]).await?;
+    let hidden = match seen {
+        Visibility::Every => 0,
+        Visibility::Only(_) => row.int("outside")?,
+    };
+    Ok((row.int("n")?, hidden))
+}
+
+/// How many living comments the tree has.
+pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
+    const SQL: &str = with_tree!(
+        " SELECT count(*) AS n FROM down d CROSS JOIN comment m WHERE m.item_id = d.node AND m.deleted_at IS NULL"
+    );
+    conn.one(SQL, params![root]).await?.int("n")
+}
+
+/// The requirements outside the tree that point to a criterion in it.
+pub async fn unpointed(conn: &mut Conn, root: Uuid) -> Result<Vec<Reference>> {
+    const SQL: &str = with_tree!(
+        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.criterion_id = d.node AND i.deleted_at IS NULL \
+         AND i.id NOT IN (SELECT node FROM down) ORDER BY i.number"
+    );
+    let rows = conn.all(SQL, params![root]).await?;
+    rows.iter()
+        .map(|row| Ok(Reference::of_kind(kind(row, "kind")?, row.int("number")?)))
+        .collect()
+}
