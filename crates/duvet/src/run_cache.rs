@@ -23,6 +23,14 @@ const MAX_RUNS: usize = 12;
 /// A record or an output over this size is not kept.
 const MAX_KEPT_BYTES: u64 = 256 << 20;
 
+/// Where the cache lies below the project's folder.
+const CACHE_FOLDERS: [&str; 2] = [".duvet", "cache"];
+const RUNS: &str = "runs";
+const BLOBS: &str = "blobs";
+/// Hex digits of a run's key, and of the hash that names a blob.
+const KEY_DIGITS: usize = 32;
+const BLOB_DIGITS: usize = 64;
+
 /// Everything a run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
@@ -94,9 +102,21 @@ struct Read {
 }
 
 impl RunCache {
-    /// A cache in a folder, which is made when the first run is kept.
-    pub fn new(folder: PathBuf, secret: [u8; 32]) -> Self {
-        Self { folder, secret }
+    //= specs/duvet.md#inside-the-fence
+    //# The cache MUST NOT be kept behind a link, and only files that it made itself are removed from it.
+    /// The cache of a project, which is made when the first run is kept. `None` where a link or a file stands in place
+    /// of one of its folders: what is kept and removed there would be somebody else's.
+    pub fn open(root: &Path, secret: [u8; 32]) -> Option<Self> {
+        let mut folder = root.to_owned();
+        for name in CACHE_FOLDERS {
+            folder.push(name);
+            if !is_plain_or_absent(&folder, std::fs::FileType::is_dir) {
+                return None;
+            }
+        }
+        let inner = [RUNS, BLOBS].map(|name| folder.join(name));
+        let is_plain = |inner: &PathBuf| is_plain_or_absent(inner, std::fs::FileType::is_dir);
+        inner.iter().all(is_plain).then_some(Self { folder, secret })
     }
 
     //= specs/duvet.md#freshness
@@ -133,7 +153,7 @@ impl RunCache {
         let files = run.files.iter().filter(|file| !file.path.starts_with(extracted));
         let written = files.map(|file| {
             let blob = file.bytes.hash().to_hex().to_string();
-            output::write_chunks(&self.blob_path(&blob), &file.bytes).ok()?;
+            write_own(&self.blob_path(&blob), &file.bytes)?;
             Some(Written {
                 path: file.path.clone(),
                 blob,
@@ -164,7 +184,7 @@ impl RunCache {
         };
         if let Ok(text) = serde_json::to_string(&record) {
             let sealed = format!("{}\n{text}", self.seal(key, &text));
-            let _ = output::write(&self.run_path(key), sealed.as_bytes());
+            let _ = write_own(&self.run_path(key), &sealed.into_bytes().into());
         }
         self.prune();
     }
@@ -206,13 +226,11 @@ impl RunCache {
 
     /// Keeps the newest runs and the blobs they name.
     fn prune(&self) {
-        let Ok(entries) = std::fs::read_dir(self.folder.join("runs")) else {
-            return;
+        let is_run = |name: &str| {
+            let key = name.strip_suffix(".json");
+            key.is_some_and(|key| is_hex(key, KEY_DIGITS))
         };
-        let mut runs: Vec<_> = entries
-            .flatten()
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
+        let mut runs = own_files(&self.folder.join(RUNS), is_run);
         if runs.len() <= MAX_RUNS {
             return;
         }
@@ -226,20 +244,18 @@ impl RunCache {
             .flat_map(|record| record.files)
             .map(|file| file.blob)
             .collect();
-        let blobs = std::fs::read_dir(self.folder.join("blobs"));
-        for blob in blobs.into_iter().flatten().flatten() {
-            if !named.contains(&*blob.file_name().to_string_lossy()) {
-                let _ = std::fs::remove_file(blob.path());
-            }
+        let is_left = |name: &str| is_hex(name, BLOB_DIGITS) && !named.contains(name);
+        for (_, path) in own_files(&self.folder.join(BLOBS), is_left) {
+            let _ = std::fs::remove_file(path);
         }
     }
 
     fn run_path(&self, key: &str) -> PathBuf {
-        self.folder.join("runs").join(format!("{key}.json"))
+        self.folder.join(RUNS).join(format!("{key}.json"))
     }
 
     fn blob_path(&self, hash: &str) -> PathBuf {
-        self.folder.join("blobs").join(hash)
+        self.folder.join(BLOBS).join(hash)
     }
 }
 
@@ -270,6 +286,38 @@ fn extracted_hold(record: &Record, root: &Path, inputs: &Inputs) -> bool {
     inputs.extracted.len() == expected.len() && inputs.extracted.par_iter().all(|input| holds(&input.name))
 }
 
+/// Whether nothing is there, or what was expected; a link is never that.
+fn is_plain_or_absent(path: &Path, is_expected: fn(&std::fs::FileType) -> bool) -> bool {
+    match path.symlink_metadata() {
+        Ok(metadata) => is_expected(&metadata.file_type()),
+        Err(problem) => problem.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Writes a file of the cache, unless something else has its name.
+fn write_own(path: &Path, bytes: &Chunks) -> Option<()> {
+    if !is_plain_or_absent(path, std::fs::FileType::is_file) {
+        return None;
+    }
+    output::write_chunks(path, bytes).map(drop).ok()
+}
+
+/// Regular files with names of ours, and when they were written.
+fn own_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<(std::time::SystemTime, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_ours));
+    ours.filter_map(|entry| {
+        // Of the entry itself: a link is not followed.
+        let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((metadata.modified().ok()?, entry.path()))
+    })
+    .collect()
+}
+
+fn is_hex(name: &str, digits: usize) -> bool {
+    name.len() == digits && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn hex(hash: &[u8; 32]) -> String {
     blake3::Hash::from_bytes(*hash).to_hex().to_string()
 }
@@ -292,5 +340,5 @@ pub fn key(build: &str, asked: &str, inputs: &Inputs) -> String {
         part(&facts.hash);
         part(format!("{:?}", facts.diagnostics).as_bytes());
     }
-    hasher.finalize().to_hex().as_str()[..32].to_owned()
+    hasher.finalize().to_hex().as_str()[..KEY_DIGITS].to_owned()
 }

@@ -223,6 +223,63 @@ fn a_cache_that_somebody_else_committed_forges_nothing_and_writes_nothing() {
     );
 }
 
+//= specs/duvet.md#inside-the-fence
+//= type=test
+//# The cache MUST NOT be kept behind a link, and only files that it made itself are removed from it.
+#[cfg(unix)]
+#[test]
+fn a_cache_behind_a_link_removes_and_writes_nothing_outside() {
+    for (link, target) in [
+        (".duvet/cache/blobs", "../../../victim"),
+        (".duvet/cache/runs", "../../../victim"),
+        (".duvet/cache", "../../victim"),
+    ] {
+        let world = Scratch::new(&[
+            ("project/.duvet/config.toml", CONFIG),
+            ("project/specs/x.md", "# X\n\n## A\n\nThe server MUST do a.\n"),
+            ("project/src/a.rs", CITED),
+            ("victim/letter", "dear"),
+            ("victim/runs/letter", "dear"),
+            ("victim/blobs/letter", "dear"),
+        ]);
+        let project = world.path("project");
+        std::fs::create_dir_all(project.join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, project.join(link)).unwrap();
+        // More runs than are kept, so that the oldest have to go.
+        for round in 0..14 {
+            world.write("project/src/b.rs", format!("// {round}\n"));
+            let output = crate::command::run_in(&project, REPORT, &[]);
+            assert!(output.status.success(), "{link}: {}", stderr(&output));
+        }
+        let mut left: Vec<String> = Vec::new();
+        for folder in ["victim", "victim/runs", "victim/blobs"] {
+            let entries = std::fs::read_dir(world.path(folder)).unwrap();
+            left.extend(entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()));
+        }
+        left.sort_unstable();
+        assert_eq!(left, ["blobs", "letter", "letter", "letter", "runs"], "{link}");
+    }
+}
+
+#[test]
+fn files_of_somebody_else_in_the_cache_are_left_alone() {
+    let scratch = project(CITED);
+    for name in [".duvet/cache/blobs/letter", ".duvet/cache/runs/letter"] {
+        scratch.write(name, "dear");
+    }
+    for round in 0..14 {
+        scratch.write("src/b.rs", format!("// {round}\n"));
+        assert!(run(&scratch, REPORT, &[]).status.success());
+    }
+    let kept = std::fs::read_dir(scratch.path(".duvet/cache/runs"))
+        .unwrap()
+        .count();
+    assert_eq!(kept, 13, "twelve runs and the letter");
+    for name in [".duvet/cache/blobs/letter", ".duvet/cache/runs/letter"] {
+        assert!(scratch.path(name).exists(), "{name}");
+    }
+}
+
 #[test]
 fn a_file_that_somebody_changed_after_the_run_is_put_right() {
     let scratch = project(CITED);

@@ -17,7 +17,6 @@ use reporter::Reporter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const CACHE_PATH: &str = ".duvet/cache";
 const WATCH_TIMEOUT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(flags: &Report) -> Result<bool, String> {
@@ -135,7 +134,7 @@ fn cache(flags: &Report, loaded: &Loaded, inputs: &Inputs) -> Option<(RunCache, 
         terminal::colour()
     );
     Some((
-        RunCache::new(PathBuf::from(CACHE_PATH), secret),
+        RunCache::open(&loaded.project.root, secret)?,
         key(env!("DUVET_BUILD"), &asked, inputs),
     ))
 }
