@@ -159,6 +159,149 @@ fn a_source_behind_a_link_that_leads_out_is_not_read() {
 
 //= specs/duvet.md#inside-the-fence
 //= type=test
+//# A link that leads out of the project and is not followed MUST be named.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_is_named_and_one_that_no_pattern_means_is_not() {
+    let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "");
+    world
+        .scratch
+        .write("outside/b.rs", "//= specs/x.md#a\n//# It MUST be so.\n");
+    world.scratch.write("outside/note.txt", "");
+    let link = |from: &str, to: &str| std::os::unix::fs::symlink(world.path(from), world.path(to)).unwrap();
+    link("outside", "project/src/out");
+    link("outside/b.rs", "project/src/b.rs");
+    link("outside/note.txt", "project/src/note.txt");
+    link("outside", "project/other");
+    let output = world.run(&["report"]);
+    let words = stderr(&output);
+    assert!(output.status.success(), "it is a warning: {words}");
+    assert_eq!(words.matches("source-outside").count(), 2, "{words}");
+    for named in ["src/out:", "src/b.rs:", "--allow-read"] {
+        assert!(words.contains(named), "{named}: {words}");
+    }
+    let allowed = world.run(&["report", "--allow-read", "../outside"]);
+    assert!(
+        !stderr(&allowed).contains("source-outside"),
+        "{}",
+        stderr(&allowed)
+    );
+}
+
+/// A snapshot that the configuration puts outside was printed as a difference.
+#[test]
+fn a_snapshot_outside_is_neither_compared_nor_shown() {
+    let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "// nothing\n");
+    world.scratch.write("secret.txt", "the key is hunter2\n");
+    for path in ["../secret.txt", "linked.txt"] {
+        #[cfg(unix)]
+        if path == "linked.txt" {
+            std::os::unix::fs::symlink(world.path("secret.txt"), world.path("project/linked.txt")).unwrap();
+        }
+        world.scratch.write(
+            "project/.duvet/config.toml",
+            format!("{CONFIG}path = \"{path}\"\n"),
+        );
+        let output = world.run(&["report", "--ci"]);
+        let words = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{path}: {words}");
+        assert!(!words.contains("hunter2"), "{path}: {words}");
+        assert!(words.contains("snapshot-differs"), "{path}: {words}");
+    }
+}
+
+//= specs/duvet.md#inside-the-fence
+//= type=test
+//# The configuration and the lock file MUST NOT be read through a link that leads outside, unless the person named it.
+#[cfg(unix)]
+#[test]
+fn a_configuration_or_a_lock_behind_a_link_that_leads_out_is_not_read() {
+    let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "// nothing\n");
+    let link = |from: &str, to: &str| std::os::unix::fs::symlink(world.path(from), world.path(to)).unwrap();
+    world.scratch.write("secret.toml", "[hunter2]\n");
+    link("secret.toml", "project/.duvet/specifications.lock");
+    let output = world.run(&["report"]);
+    let words = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("file-unreadable") && !words.contains("hunter2"),
+        "{words}"
+    );
+    std::fs::remove_file(world.path("project/.duvet/specifications.lock")).unwrap();
+    std::fs::remove_file(world.path("project/.duvet/config.toml")).unwrap();
+    link("secret.toml", "project/.duvet/config.toml");
+    let output = world.run(&["report"]);
+    let words = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("config-unreadable") && !words.contains("hunter2"),
+        "{words}"
+    );
+    let named = world.run(&["report", "--config-path", ".duvet/config.toml"]);
+    assert!(stderr(&named).contains("hunter2"), "{}", stderr(&named));
+}
+
+//= specs/duvet.md#inside-the-fence
+//= type=test
+//# A device or a pipe MUST NOT be written to unless the person named it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_report_is_not_waited_for() {
+    let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "// nothing\n");
+    world.scratch.write("project/.duvet/reports/x", "");
+    let pipe = world.path("project/.duvet/reports/report.html");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    // A reader that never comes would be waited for without end; this one ends the wait, so that the test can fail.
+    let reader = {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).custom_flags(0o4000).open(&pipe).unwrap()
+    };
+    let output = world.run(&["report"]);
+    drop(reader);
+    let words = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("report.html") && words.contains("not a regular file"),
+        "{words}"
+    );
+}
+
+//= specs/duvet.md#inside-the-fence
+//= type=test
+//# A link of the page MUST be relative or begin with `http:` or `https:`.
+#[test]
+fn a_link_of_the_configuration_runs_no_script_on_the_page() {
+    for (link, is_kept) in [
+        ("javascript:alert(1)//", false),
+        ("  JavaScript:alert(1)//", false),
+        ("data:text/html,x", false),
+        ("https://example.com/blob", true),
+        ("../blob:x", true),
+    ] {
+        let world = World::new(
+            "# X\n\n## A\n\nIt MUST be so.\n",
+            "//= specs/x.md#a\n//# It MUST be so.\n",
+        );
+        world.scratch.write(
+            "project/.duvet/config.toml",
+            CONFIG.replace("[[spec", &format!("blob-link = \"{link}\"\n[[spec")),
+        );
+        let output = world.run(&["report", "--html", "page.html", "--blob-link", link]);
+        assert!(output.status.success(), "{link}: {}", stderr(&output));
+        let page = std::fs::read_to_string(world.path("project/page.html")).unwrap();
+        assert_eq!(page.contains(link.trim()), is_kept, "{link}");
+    }
+}
+
+//= specs/duvet.md#inside-the-fence
+//= type=test
 //# A device, a pipe or a file over the limit MUST be reported and not read.
 #[cfg(unix)]
 #[test]

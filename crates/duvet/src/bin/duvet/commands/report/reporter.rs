@@ -18,7 +18,7 @@ use duvet::run_cache::{OutputFile, Run};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What one run reports, and where it may write.
 pub(super) struct Reporter<'a> {
@@ -243,7 +243,7 @@ impl Reporter<'_> {
         if output.enabled {
             if in_ci(flags) {
                 let text = snapshot::render(analysis);
-                of_gate.extend(compare(&output.path, &text, &mut findings.stderr));
+                of_gate.extend(compare(self.fence, &output.path, &text, &mut findings.stderr));
             }
         } else if flags.ci == Some(true) {
             policy.require_citations = flags.require_citations.unwrap_or(true);
@@ -344,7 +344,10 @@ fn styles(config: &Config) -> Vec<CommentStyle> {
     styles
 }
 
-fn compare(path: &Path, text: &str, stderr: &mut String) -> Option<Diagnostic> {
+/// What is different about two snapshots is worked out for so long; after that whole blocks are shown as changed.
+const DIFF_DEADLINE: Duration = Duration::from_secs(2);
+
+fn compare(fence: &Fence, path: &Path, text: &str, stderr: &mut String) -> Option<Diagnostic> {
     let name = path.display().to_string();
     let help = "if the change is meant, run `duvet report` with CI=false and check the snapshot in";
     let old = fence::read(path, fence::MAX_SOURCE_BYTES).map(String::from_utf8);
@@ -355,7 +358,9 @@ fn compare(path: &Path, text: &str, stderr: &mut String) -> Option<Diagnostic> {
     if old == text {
         return None;
     }
-    let diff = similar::TextDiff::from_lines(old.as_str(), text)
+    let diff = similar::TextDiff::configure()
+        .timeout(DIFF_DEADLINE)
+        .diff_lines(old.as_str(), text)
         .unified_diff()
         .context_radius(3)
         .to_string();
