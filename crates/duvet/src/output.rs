@@ -41,17 +41,27 @@ impl Chunks {
 
 /// Writes a file inside the fence; see [`write()`].
 pub fn write_inside(fence: &Fence, path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
-    write_real(fence.real(path)?, &[bytes])
+    write_regular(fence.real(path)?, &[bytes])
 }
 
 /// Writes a file to where it really is; see [`write()`].
 pub fn write_at(real: PathBuf, bytes: &[u8]) -> Result<bool, Refused> {
-    write_real(real, &[bytes])
+    write_regular(real, &[bytes])
 }
 
 /// Writes a file inside the fence; see [`write()`].
 pub fn write_chunks_inside(fence: &Fence, path: &Path, chunks: &Chunks) -> Result<bool, Refused> {
-    write_real(fence.real(path)?, &chunks.slices())
+    write_regular(fence.real(path)?, &chunks.slices())
+}
+
+//= specs/duvet.md#inside-the-fence
+//# A device or a pipe MUST NOT be written to unless the person named it.
+/// A pipe that lies where the project says a file is would be waited for.
+fn write_regular(path: PathBuf, chunks: &[&[u8]]) -> Result<bool, Refused> {
+    match std::fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() => Err(Refused::NotAFile),
+        _ => write_real(path, chunks),
+    }
 }
 
 /// Writes a file, making its folder: beside its place first, then renamed. A file that already says so is not touched;
