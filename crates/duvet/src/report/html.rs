@@ -114,6 +114,19 @@ fn data(chunks: &mut Vec<Vec<u8>>, analysis: &Analysis, options: &Options<'_>) {
     chunks.push(out);
 }
 
+//= specs/duvet.md#inside-the-fence
+//# A link of the page MUST be relative or begin with `http:` or `https:`.
+/// Whether a link of the configuration may become one of the page: `javascript:` would be run by whoever clicks on it.
+fn is_link(link: &str) -> bool {
+    // As browsers read it: blanks and control characters are no part of a scheme.
+    let bare: String = link.chars().filter(|c| !c.is_control() && *c != ' ').collect();
+    let scheme = bare.split(['/', '?', '#']).next().unwrap_or_default();
+    match scheme.split_once(':') {
+        Some((scheme, _)) => scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"),
+        None => true,
+    }
+}
+
 /// Rows of a list, some at a time.
 fn rendered<T: Sync>(rows: &[T], each: impl Fn(&mut Vec<u8>, &T) + Sync) -> Vec<Vec<u8>> {
     let chunk = |rows: &[T]| {
@@ -136,7 +149,7 @@ fn header(analysis: &Analysis, options: &Options<'_>, citations: &[(u32, Named)]
     text(&mut out, "title", options.title);
     text(&mut out, "version", env!("CARGO_PKG_VERSION"));
     for (name, link) in [("blob", options.links.blob), ("issue", options.links.issue)] {
-        if let Some(link) = link {
+        if let Some(link) = link.filter(|link| is_link(link)) {
             text(&mut out, name, link);
         }
     }
@@ -177,7 +190,11 @@ impl<'a> Names<'a> {
             let annotation = analysis.annotation(*id);
             Named {
                 file: files.add(&annotation.source),
-                blob: annotation.blob_link.as_deref().map(|blob| blobs.add(blob)),
+                blob: annotation
+                    .blob_link
+                    .as_deref()
+                    .filter(|blob| is_link(blob))
+                    .map(|blob| blobs.add(blob)),
             }
         };
         let of = citations.iter().map(named).collect();
