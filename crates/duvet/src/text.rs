@@ -167,15 +167,33 @@ pub fn lines(text: &str) -> impl Iterator<Item = (Span, &str)> {
 //= specs/duvet.md#inside-the-fence
 //# Text of a project MUST NOT reach a terminal with control sequences in it.
 pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_harmful = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t'))
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if text.contains(is_harmful) {
         text.replace(is_harmful, "\u{fffd}").into()
     } else {
         text.into()
     }
+}
+
+/// The same for JSON, which loses nothing: such a character can only stand in a string, where it has a number.
+pub fn escaped(json: &str) -> std::borrow::Cow<'_, str> {
+    if !json.contains(is_harmful) {
+        return json.into();
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if is_harmful(c) {
+            // All of them have four digits.
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+fn is_harmful(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

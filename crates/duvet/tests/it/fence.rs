@@ -431,6 +431,46 @@ fn escape_sequences_of_a_quote_do_not_reach_the_terminal() {
 }
 
 #[test]
+fn what_programs_read_carries_no_escape_sequences_to_a_terminal() {
+    let world = World::new(
+        "# X\n\n## A\u{9b}2J\u{202e} {#a}\n\nIt MUST be \u{1b}]0;x\u{7}\u{9b}2J\u{202e} so.\n",
+        "//= specs/x.md#n\u{9b}2J\u{202e}one\n//# q\u{1b}\n",
+    );
+    let asked: [&[&str]; 4] = [
+        &["report", "--markdown", "-"],
+        &["report", "--diagnostics", "json"],
+        &["report", "--diagnostics", "sarif"],
+        &["query", "-c", "implementation", "--json"],
+    ];
+    for arguments in asked {
+        let output = world.run(arguments);
+        for said in [&output.stdout, &output.stderr] {
+            let said = String::from_utf8_lossy(said);
+            assert!(
+                !said.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']),
+                "{arguments:?}: {said:?}"
+            );
+        }
+    }
+    let json = world.run(&[
+        "report",
+        "--diagnostics",
+        "json",
+        "--quiet",
+        "--diagnostics-file",
+        "found.json",
+    ]);
+    assert_eq!(json.status.code(), Some(1));
+    let found = std::fs::read(world.path("project/found.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&found).unwrap();
+    let message = found["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("n\u{9b}2J\u{202e}one"),
+        "nothing is lost: {message:?}"
+    );
+}
+
+#[test]
 fn a_pattern_outside_is_refused_in_the_configuration_and_allowed_on_the_command_line() {
     let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "");
     world

@@ -111,6 +111,46 @@ fn findings_are_shown_when_nothing_can_be_written() {
 
 //= specs/duvet.md#nothing-lost
 //= type=test
+//# A run MUST fail when what was asked for could not be written, standard output included.
+#[test]
+fn findings_that_could_not_be_written_are_a_failure_each_time() {
+    let scratch = project(CITED);
+    scratch.write("file", "");
+    let arguments = ["report", "--diagnostics-file", "file/found.json"];
+    for _ in 0..2 {
+        let output = run(&scratch, &arguments, &[]);
+        let words = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(words.contains("cannot write `file/found.json`"), "{words}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_a_failure() {
+    let scratch = project(CITED);
+    let asked: [&[&str]; 3] = [
+        &["report", "--markdown", "-"],
+        &["query", "-c", "duplicates", "--json"],
+        &["unmapped", "--json"],
+    ];
+    for arguments in asked {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_duvet"))
+            .current_dir(scratch.root())
+            .args(arguments)
+            .env_remove("CI")
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let words = stderr(&output);
+        assert!(words.contains("standard output"), "{arguments:?}: {words}");
+    }
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
 //# A query, a fix or a list over a project with missing inputs MUST fail and name them.
 #[test]
 fn a_query_a_fix_and_a_list_over_a_missing_text_do_not_pass() {

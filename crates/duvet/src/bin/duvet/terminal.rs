@@ -2,7 +2,7 @@
 
 use duvet::memo::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,10 +33,22 @@ pub(crate) fn write_stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes to standard output; see [`write_stderr`].
-pub(crate) fn write_stdout(text: &str) {
+/// Writes to standard output what a program reads there. A reader that went away is no fault of ours; any other problem
+/// is, since what was asked for is not there.
+pub(crate) fn write_stdout(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(problem) if problem.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {problem}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A value as JSON of several lines that a terminal may show too: what is harmful there is written by its number.
+pub(crate) fn json(value: &serde_json::Value) -> String {
+    let text = format!("{value:#}\n");
+    duvet::text::escaped(&text).into_owned()
 }
 
 /// Writes a file that the person named.

@@ -14,7 +14,7 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
     let analysis = analyse(project, &mut Memo::default());
     let is_whole = loaded.is_whole(&analysis);
     if flags.side_by_side {
-        terminal::write_stdout(&duvet::fix::side_by_side(&analysis));
+        terminal::write_stdout(&duvet::fix::side_by_side(&analysis))?;
         return Ok(is_whole);
     }
     let fence = Fence::new(&project.root, &[]);
@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
         //= specs/duvet.md#fix
         //# Unless told to write, the command MUST show the difference and not write any file.
         if is_shown {
-            terminal::write_stdout(&terminal::printable(&file.diff));
+            terminal::write_stdout(&terminal::printable(&file.diff))?;
         } else {
             let path = project.root.join(Path::new(&file.file));
             let written = output::write_inside(&fence, &path, file.text.as_bytes());

@@ -39,7 +39,7 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
     }
     if flags.json {
         let answer = serde_json::json!({ "passed": passed, "drifted": drifted, "verdicts": verdicts });
-        terminal::write_stdout(&format!("{answer:#}\n"));
+        terminal::write_stdout(&terminal::json(&answer))?;
         return Ok(passed);
     }
     for verdict in &verdicts {

@@ -57,7 +57,7 @@ fn once(flags: &Report) -> Result<bool, String> {
         if !flags.quiet {
             terminal::done("Unchanged", "since the last run", start);
         }
-        print(&run);
+        print(&run)?;
         return Ok(run.passed);
     }
     let mut analysis = analyse_inputs(project, &mut memo, inputs);
@@ -73,10 +73,10 @@ fn once(flags: &Report) -> Result<bool, String> {
         is_whole: analysis.missing_inputs().next().is_none(),
     };
     let is_whole = reporter.is_whole;
-    let (run, problems) = reporter.report(&memo);
+    let (run, mut problems) = reporter.report(&memo);
     //= specs/duvet.md#nothing-lost
     //# Findings MUST be shown when nothing can be written.
-    print(&run);
+    problems.extend(print(&run).err());
     let passed = run.passed;
     // What is spared while an input is missing depends on which files are there, so such a run is not replayed.
     if let Some((cache, key)) = cache.filter(|_| is_whole && problems.is_empty()) {
@@ -93,9 +93,11 @@ fn once(flags: &Report) -> Result<bool, String> {
     }
 }
 
-fn print(run: &Run) {
-    terminal::write_stdout(&run.stdout);
+//= specs/duvet.md#nothing-lost
+//# A run MUST fail when what was asked for could not be written, standard output included.
+fn print(run: &Run) -> Result<(), String> {
     terminal::write_stderr(&run.stderr);
+    terminal::write_stdout(&run.stdout)
 }
 
 fn counts(analysis: &Analysis) -> String {

@@ -23,7 +23,7 @@ pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
     });
     if flags.json {
         let answer = serde_json::json!({ "functions": all, "unmapped": lonely, "files": files });
-        terminal::write_stdout(&format!("{answer:#}\n"));
+        terminal::write_stdout(&terminal::json(&answer))?;
         return Ok(is_whole);
     }
     for file in &files {
@@ -32,7 +32,7 @@ pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
                 terminal::printable(&function.name),
                 terminal::printable(&file.file),
             );
-            terminal::write_stdout(&format!("{file}:{}: {name}\n", function.line));
+            terminal::write_stdout(&format!("{file}:{}: {name}\n", function.line))?;
         }
     }
     terminal::write_stderr(&format!("{lonely} of {all} functions cite nothing\n"));

@@ -53,6 +53,8 @@ struct Findings {
     stderr: String,
     /// The file they were written to.
     file: Option<OutputFile>,
+    /// Why they were not.
+    problem: Option<String>,
     passed: bool,
 }
 
@@ -101,8 +103,9 @@ impl Reporter<'_> {
         }
         run.stderr.push_str(&findings.stderr);
         run.files.extend(findings.file);
+        problems.extend(findings.problem);
         if self.flags.markdown.as_deref() == Some(Path::new("-")) {
-            run.stdout = markdown::render(self.analysis);
+            run.stdout = terminal::printable(&markdown::render(self.analysis)).into_owned();
         }
         (run, problems)
     }
@@ -260,10 +263,8 @@ impl Reporter<'_> {
         let Self { flags, analysis, .. } = self;
         let form = |diagnostics: &[&Diagnostic], colour: bool| match flags.diagnostics {
             DiagnosticsForm::Text => text::render(diagnostics, text::Paint { colour }),
-            DiagnosticsForm::Json => format!("{:#}\n", json::render(diagnostics)),
-            DiagnosticsForm::Sarif => {
-                format!("{:#}\n", sarif::render(diagnostics, env!("CARGO_PKG_VERSION")))
-            }
+            DiagnosticsForm::Json => terminal::json(&json::render(diagnostics)),
+            DiagnosticsForm::Sarif => terminal::json(&sarif::render(diagnostics, env!("CARGO_PKG_VERSION"))),
         };
         if let Some(path) = &flags.diagnostics_file {
             // Findings are of this run, whatever is missing: they replace those of an earlier one.
@@ -277,10 +278,7 @@ impl Reporter<'_> {
                     });
                 }
                 Err(problem) => {
-                    let name = path.display();
-                    findings
-                        .stderr
-                        .push_str(&format!("error: cannot write `{name}`: {problem}\n"));
+                    findings.problem = Some(format!("cannot write `{}`: {problem}", path.display()));
                 }
             }
         } else if !flags.quiet {
@@ -350,10 +348,14 @@ const DIFF_DEADLINE: Duration = Duration::from_secs(2);
 fn compare(fence: &Fence, path: &Path, text: &str, stderr: &mut String) -> Option<Diagnostic> {
     let name = path.display().to_string();
     let help = "if the change is meant, run `duvet report` with CI=false and check the snapshot in";
-    let old = fence::read(path, fence::MAX_SOURCE_BYTES).map(String::from_utf8);
-    let Ok(Ok(old)) = old else {
-        let message = "there is no snapshot to compare with";
-        return Some(Diagnostic::of_file(Code::SnapshotDiffers, message, name).help(help));
+    let found = |message: &str| Some(Diagnostic::of_file(Code::SnapshotDiffers, message, &name).help(help));
+    //= specs/duvet.md#inside-the-fence
+    //# A file that a specification, a citation or the configuration names MUST NOT be read or written when it lies
+    //# outside the project's folder, links resolved.
+    let old = match fence.read(path, fence::MAX_SOURCE_BYTES).map(String::from_utf8) {
+        Ok(Ok(old)) => old,
+        Err(Refused::Outside) => return found("the snapshot lies outside the project and is not compared"),
+        _ => return found("there is no snapshot to compare with"),
     };
     if old == text {
         return None;
@@ -368,6 +370,5 @@ fn compare(fence: &Fence, path: &Path, text: &str, stderr: &mut String) -> Optio
         "Differences in {name}:\n\n{}\n",
         terminal::printable(&diff)
     ));
-    let message = "the snapshot is not that of this run";
-    Some(Diagnostic::of_file(Code::SnapshotDiffers, message, name).help(help))
+    found("the snapshot is not that of this run")
 }
