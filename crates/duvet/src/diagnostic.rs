@@ -153,7 +153,9 @@ codes! {
     PatternEmpty = "pattern-empty", Warning;
     /// No file is found to read at all.
     InputsEmpty = "inputs-empty", Error;
-    /// A file cannot be read.
+    /// A link that a pattern finds leads outside the project.
+    SourceOutside = "source-outside", Warning;
+    /// A file or a folder cannot be read.
     FileUnreadable = "file-unreadable", Error;
     /// A file holds bytes that are not UTF-8.
     FileNotUtf8 = "file-not-utf8", Error;
@@ -223,6 +225,8 @@ impl Code {
                 | Self::InputsEmpty
                 | Self::FileUnreadable
                 | Self::TomlInvalid
+                | Self::TomlUnknownKey
+                | Self::TomlMissingKey
                 | Self::SpecificationMissing
                 | Self::SpecificationOutside
         )

@@ -12,7 +12,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -37,6 +37,20 @@ pub struct Found {
     pub linked: HashSet<String>,
     /// Index of the pattern and what is wrong with it.
     pub invalid: Vec<(usize, String)>,
+    /// Folders and files that could not be looked at, and why; sorted, each once.
+    pub unreadable: Vec<(String, String)>,
+    /// Links that lead outside the project and are not followed; sorted, each once.
+    pub outside: Vec<String>,
+}
+
+/// What one walk found.
+#[derive(Default)]
+struct Walked {
+    hits: Vec<Hit>,
+    unreadable: Vec<(String, String)>,
+    outside: Vec<String>,
+    /// Which of the named folders it came to.
+    reached: HashSet<String>,
 }
 
 /// One file of a walk.
@@ -62,10 +76,17 @@ pub fn find(root: &Path, fence: &Fence, queries: &[Query<'_>]) -> Found {
         }
         if !has_wildcard(pattern) {
             let path = root.join(pattern);
-            if path.is_file() && fence.holds(&path) {
-                // Whether a link leads here is not known; it is looked at each time.
-                found.linked.insert(pattern.to_owned());
-                found.files.push((index, pattern.to_owned()));
+            match path.metadata() {
+                Ok(metadata) if metadata.is_file() && fence.holds(&path) => {
+                    // Whether a link leads here is not known; it is looked at each time.
+                    found.linked.insert(pattern.to_owned());
+                    found.files.push((index, pattern.to_owned()));
+                }
+                Ok(metadata) if metadata.is_file() => found.outside.push(pattern.to_owned()),
+                Err(problem) if !is_absent(&problem) => {
+                    found.unreadable.push((pattern.to_owned(), problem.to_string()));
+                }
+                _ => {}
             }
             continue;
         }
@@ -74,18 +95,23 @@ pub fn find(root: &Path, fence: &Fence, queries: &[Query<'_>]) -> Found {
             Err(error) => found.invalid.push((index, error)),
         }
     }
-    let hits: Vec<Hit> = walks
-        .par_iter()
-        .flat_map_iter(|walk| walk.run(root, fence))
-        .collect();
-    for hit in hits {
-        if hit.is_linked {
-            found.linked.insert(hit.name.clone());
+    let walked: Vec<Walked> = walks.par_iter().map(|walk| walk.run(root, fence)).collect();
+    for walk in walked {
+        for hit in walk.hits {
+            if hit.is_linked {
+                found.linked.insert(hit.name.clone());
+            }
+            found.files.push((hit.index, hit.name));
         }
-        found.files.push((hit.index, hit.name));
+        found.unreadable.extend(walk.unreadable);
+        found.outside.extend(walk.outside);
     }
     found.files.sort_unstable();
     found.files.dedup();
+    found.unreadable.sort_unstable();
+    found.unreadable.dedup_by(|a, b| a.0 == b.0);
+    found.outside.sort_unstable();
+    found.outside.dedup();
     found
 }
 
@@ -129,14 +155,15 @@ impl Walk {
 
     /// The files of its patterns. A folder that a pattern names is searched though an ignore file leaves it out: where
     /// the walk did not come to it, it is walked by itself.
-    fn run(&self, root: &Path, fence: &Fence) -> Vec<Hit> {
+    fn run(&self, root: &Path, fence: &Fence) -> Walked {
         let named: HashSet<&str> = self
             .globs
             .iter()
             .map(|(_, glob)| base(glob.glob()))
             .filter(|named| self.ignore && *named != self.base)
             .collect();
-        let (mut hits, reached) = self.walk(root, fence, &named);
+        let mut walked = self.walk(root, fence, &named);
+        let reached = std::mem::take(&mut walked.reached);
         for base in named.into_iter().filter(|named| !reached.contains(*named)) {
             let inner = Walk {
                 base: base.to_owned(),
@@ -148,23 +175,32 @@ impl Walk {
                     .cloned()
                     .collect(),
             };
-            hits.extend(inner.run(root, fence));
+            let inner = inner.run(root, fence);
+            walked.hits.extend(inner.hits);
+            walked.unreadable.extend(inner.unreadable);
+            walked.outside.extend(inner.outside);
         }
-        hits
+        walked
     }
 
-    /// One walk, and which of the named folders it came to.
-    fn walk(&self, root: &Path, fence: &Fence, named: &HashSet<&str>) -> (Vec<Hit>, HashSet<String>) {
+    /// One walk.
+    fn walk(&self, root: &Path, fence: &Fence, named: &HashSet<&str>) -> Walked {
+        let mut walked = Walked::default();
         let start = root.join(&self.base);
-        if !start.is_dir() {
-            return Default::default();
+        match start.metadata() {
+            Ok(metadata) if metadata.is_dir() => {}
+            Err(problem) if !is_absent(&problem) => {
+                walked.unreadable.push((self.base.clone(), problem.to_string()));
+                return walked;
+            }
+            _ => return walked,
         }
         let mut builder = GlobSetBuilder::new();
         for (_, glob) in &self.globs {
             builder.add(glob.clone());
         }
         let Ok(set) = builder.build() else {
-            return Default::default();
+            return walked;
         };
         let is_base_plain = fence.real(&start).is_ok_and(|real| {
             root.canonicalize()
@@ -183,18 +219,25 @@ impl Walk {
             .map(|(_, glob)| Shape::of(glob.glob()))
             .collect();
         let (top, inner) = (root.to_owned(), fence.clone());
-        let followed: Arc<Mutex<Vec<String>>> = Arc::default();
+        let followed: Arc<Mutex<HashSet<PathBuf>>> = Arc::default();
         let follow = Arc::clone(&followed);
+        let left_out: Arc<Mutex<Vec<String>>> = Arc::default();
+        let leave_out = Arc::clone(&left_out);
+        let meant = set.clone();
         let reached: Arc<Mutex<HashSet<String>>> = Arc::default();
         let reach = Arc::clone(&reached);
         let awaited: HashSet<String> = named.iter().map(|name| (*name).to_owned()).collect();
         walker.filter_entry(move |entry| {
             if entry.path_is_symlink() {
+                let name = relative(&top, entry.path());
                 if !inner.holds(entry.path()) {
+                    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                    if is_folder && is_worth_opening(entry, &top, &shapes) || meant.is_match(&name) {
+                        leave_out.lock().push(name);
+                    }
                     return false;
                 }
-                let mut followed = follow.lock();
-                followed.push(relative(&top, entry.path()));
+                follow.lock().insert(PathBuf::from(name));
             }
             let is_open = is_worth_opening(entry, &top, &shapes);
             if is_open && !awaited.is_empty() {
@@ -205,13 +248,14 @@ impl Walk {
             }
             is_open
         });
-        let files = match self.walk_alone(root, &walker, &set) {
-            Some(files) => files,
+        let (files, unreadable) = match self.walk_alone(root, &walker, &set) {
+            Some(found) => found,
             None => self.walk_together(root, &mut walker, &set),
         };
         let followed = followed.lock();
-        let is_linked = |name: &str| !is_base_plain || followed.iter().any(|link| is_below(name, link));
-        let hits = files
+        let is_linked =
+            |name: &str| !is_base_plain || Path::new(name).ancestors().any(|above| followed.contains(above));
+        walked.hits = files
             .into_iter()
             .map(|(index, name)| Hit {
                 index,
@@ -219,45 +263,56 @@ impl Walk {
                 name,
             })
             .collect();
-        let reached = std::mem::take(&mut *reached.lock());
-        (hits, reached)
+        walked.unreadable.extend(unreadable);
+        walked.outside = std::mem::take(&mut *left_out.lock());
+        walked.reached = std::mem::take(&mut *reached.lock());
+        walked
     }
 
     /// A small tree is walked by this thread: starting others, and their waiting for each other, takes longer. `None` for a
     /// large one.
-    fn walk_alone(&self, root: &Path, walker: &WalkBuilder, set: &GlobSet) -> Option<Vec<(usize, String)>> {
+    fn walk_alone(&self, root: &Path, walker: &WalkBuilder, set: &GlobSet) -> Option<FilesAndFaults> {
         let mut folders = 0;
-        let mut files = Vec::new();
-        for entry in walker.build().flatten() {
-            if is_file(&entry) {
-                files.extend(self.hits(root, entry.path(), set));
-            } else {
-                folders += 1;
-                if folders > MAX_FOLDERS_ALONE {
-                    return None;
+        let (mut files, mut unreadable) = (Vec::new(), Vec::new());
+        for entry in walker.build() {
+            match entry {
+                Ok(entry) if is_file(&entry) => files.extend(self.hits(root, entry.path(), set)),
+                Ok(_) => {
+                    folders += 1;
+                    if folders > MAX_FOLDERS_ALONE {
+                        return None;
+                    }
                 }
+                Err(error) => unreadable.extend(fault(root, &self.base, &error, set)),
             }
         }
-        Some(files)
+        Some((files, unreadable))
     }
 
-    fn walk_together(&self, root: &Path, walker: &mut WalkBuilder, set: &GlobSet) -> Vec<(usize, String)> {
+    fn walk_together(&self, root: &Path, walker: &mut WalkBuilder, set: &GlobSet) -> FilesAndFaults {
         walker.threads(rayon::current_num_threads());
         let (found, files) = channel();
+        let (missed, faults) = channel();
         walker.build_parallel().run(|| {
-            let found = found.clone();
+            let (found, missed) = (found.clone(), missed.clone());
             Box::new(move |entry| {
-                if let Some(entry) = entry.ok().filter(is_file) {
-                    for hit in self.hits(root, entry.path(), set) {
-                        // The receiver waits below until every walker is done.
-                        let _ = found.send(hit);
+                // The receivers wait below until every walker is done.
+                match entry {
+                    Ok(entry) if is_file(&entry) => {
+                        for hit in self.hits(root, entry.path(), set) {
+                            let _ = found.send(hit);
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        let _ = fault(root, &self.base, &error, set).map(|fault| missed.send(fault));
                     }
                 }
                 WalkState::Continue
             })
         });
-        drop(found);
-        files.into_iter().collect()
+        drop((found, missed));
+        (files.into_iter().collect(), faults.into_iter().collect())
     }
 
     fn hits(&self, root: &Path, path: &Path, set: &GlobSet) -> Vec<(usize, String)> {
@@ -266,6 +321,50 @@ impl Walk {
             .into_iter()
             .map(|hit| (self.globs[hit].0, name.clone()))
             .collect()
+    }
+}
+
+/// Index of a pattern and a file's name, and what could not be looked at.
+type FilesAndFaults = (Vec<(usize, String)>, Vec<(String, String)>);
+
+//= specs/duvet.md#nothing-lost
+//# A folder that cannot be searched MUST be a missing input.
+/// What a walk could not look at; `None` where nothing can be missed. A link that leads nowhere or in a circle holds no
+/// file, and what vanished during the walk is gone.
+fn fault(root: &Path, base: &str, error: &ignore::Error, set: &GlobSet) -> Option<(String, String)> {
+    let problem = error.io_error()?;
+    if is_absent(problem) {
+        return None;
+    }
+    let path = path_of(error);
+    let name = path.map_or_else(|| base.to_owned(), |path| relative(root, path));
+    let is_link = path.is_some_and(|path| path.is_symlink());
+    (!is_link || set.is_match(&name)).then(|| (name, problem.to_string()))
+}
+
+fn is_absent(problem: &std::io::Error) -> bool {
+    matches!(
+        problem.kind(),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+    ) || is_loop(problem)
+}
+
+#[cfg(unix)]
+fn is_loop(problem: &std::io::Error) -> bool {
+    problem.raw_os_error() == Some(libc::ELOOP)
+}
+
+#[cfg(not(unix))]
+fn is_loop(_problem: &std::io::Error) -> bool {
+    false
+}
+
+/// The path that an error of a walk is about.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
     }
 }
 

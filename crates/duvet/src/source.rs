@@ -129,6 +129,15 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
             crate::config::CONFIG_PATH,
         ));
     }
+    diagnostics.extend(found.unreadable.into_iter().map(|(name, problem)| {
+        let name = if name.is_empty() { ".".to_owned() } else { name };
+        Diagnostic::of_file(
+            Code::FileUnreadable,
+            format!("it cannot be read: {problem}"),
+            name,
+        )
+    }));
+    diagnostics.extend(found.outside.into_iter().map(outside));
     diagnostics.extend(empty_patterns(config, &hits));
     diagnostics.extend(nothing_to_read(config, &inputs));
     Discovered {
@@ -264,6 +273,14 @@ fn reading(config: &Config, source: Option<&SourcePattern>) -> Reading {
             blob_link: source.blob_link.clone(),
         },
     }
+}
+
+//= specs/duvet.md#inside-the-fence
+//# A link that leads out of the project and is not followed MUST be named.
+fn outside(name: String) -> Diagnostic {
+    let message = "the link leads outside the project and is not followed";
+    Diagnostic::of_file(Code::SourceOutside, message, name)
+        .help("name the folder it leads to with `--allow-read` if it is meant")
 }
 
 /// Patterns that find nothing, but for the folders that every project is searched for.

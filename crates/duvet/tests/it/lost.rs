@@ -38,6 +38,20 @@ fn a_missing_specification_does_not_empty_the_snapshot_or_a_report() {
         ("a requirement file is broken", &|s| {
             s.write(".duvet/todos/a.toml", "[[todo")
         }),
+        ("an array is misspelt", &|s| {
+            s.write(
+                ".duvet/exceptions/a.toml",
+                "[[excepton]]\ntarget = \"specs/x.md#a\"\nquote = \"It MAY do b.\"\nreason = \"no\"\n",
+            )
+        }),
+        ("a key is missing", &|s| {
+            s.write(".duvet/todos/a.toml", "[[todo]]\nquote = \"It MAY do b.\"\n")
+        }),
+        ("the lock is a folder", &|s| {
+            s.write(".duvet/specifications.lock/x", "")
+        }),
+        #[cfg(unix)]
+        ("a folder cannot be opened", &too_deep),
         ("a cited text is missing", &|s| {
             s.write("src/b.rs", "//= https://example.com/spec#a\n//# q\n")
         }),
@@ -61,6 +75,24 @@ fn a_missing_specification_does_not_empty_the_snapshot_or_a_report() {
             assert!(contents(&scratch) == before, "{name}");
         }
     }
+}
+
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# A folder that cannot be searched MUST be a missing input.
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# A lock file that is there and cannot be read MUST be a missing input.
+/// Makes folders whose path is longer than the system takes: nobody can open the innermost, whatever his rights.
+#[cfg(unix)]
+fn too_deep(scratch: &Scratch) {
+    let name = "d".repeat(200);
+    let script = format!("for i in $(seq 25); do mkdir {name} && cd -P {name} || exit 1; done");
+    let made = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(scratch.path("src"))
+        .status();
+    assert!(made.unwrap().success());
 }
 
 #[test]
