@@ -4,7 +4,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, Refused};
 use crate::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
 use crate::matching::{Everywhere, Haystack};
-use crate::nearest::Sentences;
+use crate::nearest::{NameIndex, Sentences};
 use crate::specification::{Format, Specification};
 use crate::target::is_url;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ pub struct LoadedSpecification {
     haystacks: Vec<OnceLock<Haystack>>,
     everywhere: OnceLock<Everywhere>,
     sentences: Vec<OnceLock<Sentences>>,
+    section_names: OnceLock<NameIndex>,
 }
 
 /// A specification to be loaded, and who cites it.
@@ -99,6 +100,7 @@ impl LoadedSpecification {
             haystacks: (0..sections).map(|_| OnceLock::new()).collect(),
             everywhere: OnceLock::new(),
             sentences: (0..sections).map(|_| OnceLock::new()).collect(),
+            section_names: OnceLock::new(),
         })
     }
 
@@ -129,6 +131,13 @@ impl LoadedSpecification {
         let sections = 0..specification.sections.len();
         self.everywhere
             .get_or_init(|| Everywhere::new(sections.map(|section| self.haystack(specification, section))))
+    }
+
+    /// The sections by id and title, made searchable when an unknown one is first cited.
+    pub fn section_names(&self, specification: &Specification) -> &NameIndex {
+        let sections = specification.sections.iter();
+        let names = sections.map(|section| (section.id.as_str(), section.title.as_str()));
+        self.section_names.get_or_init(|| NameIndex::new(names))
     }
 
     /// The sentences of one section, found by their words.

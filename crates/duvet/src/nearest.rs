@@ -42,6 +42,110 @@ pub fn within(a: &str, b: &str, limit: usize) -> Option<usize> {
     row.last().copied().filter(|distance| *distance <= limit)
 }
 
+/// Names with their titles, found by their rarest letters and words, so that ten thousand names that nobody has are not
+/// compared with ten thousand others.
+#[derive(Debug)]
+pub struct NameIndex {
+    count: usize,
+    /// Which names hold three letters in a row.
+    grams: HashMap<[char; 3], Vec<u32>>,
+    /// Which titles hold a word.
+    words: HashMap<String, Vec<u32>>,
+}
+
+/// So few names are all compared.
+const MAX_COMPARED_NAMES: usize = 64;
+/// Of more, only the best are.
+const MAX_COMPARED_OF_MANY: usize = 8;
+/// Of the letters of a name, so many groups are looked for, the rarest first.
+const MAX_RARE_GRAMS: usize = 8;
+/// Fewer words in common than this share are chance.
+const LEAST_SHARED_TITLE: f64 = 0.5;
+
+impl NameIndex {
+    /// An index over names and their titles.
+    pub fn new<'a>(names: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut index = Self {
+            count: 0,
+            grams: HashMap::new(),
+            words: HashMap::new(),
+        };
+        for (number, (name, title)) in (0..).zip(names) {
+            for gram in grams(name) {
+                index.grams.entry(gram).or_default().push(number);
+            }
+            for word in words(title) {
+                index.words.entry(word).or_default().push(number);
+            }
+            index.count += 1;
+        }
+        index
+    }
+
+    /// The number of the name closest to what was written, or else of the title that shares most words with it. `entry`
+    /// gives name and title of a number.
+    pub fn nearest<'a>(&self, written: &str, entry: impl Fn(usize) -> (&'a str, &'a str)) -> Option<usize> {
+        let limit = (written.chars().count() / 3).max(2);
+        let names = self.candidates(
+            grams(written).iter().filter_map(|gram| self.grams.get(gram)),
+            MAX_RARE_GRAMS,
+        );
+        let close = names
+            .into_iter()
+            .filter_map(|number| Some((within(written, entry(number).0, limit)?, number)));
+        if let Some((_, number)) = close.min_by_key(|(distance, _)| *distance) {
+            return Some(number);
+        }
+        let words = words(written);
+        let titles = self.candidates(
+            words.iter().filter_map(|word| self.words.get(word)),
+            MAX_RARE_WORDS,
+        );
+        let shared = titles.into_iter().map(|number| {
+            crate::effort::count(1);
+            (share(&words, &self::words(entry(number).1)), number)
+        });
+        shared
+            .filter(|(score, _)| *score >= LEAST_SHARED_TITLE)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, number)| number)
+    }
+
+    /// The numbers that stand in the rarest of these lists, in their order; all there are where those are few.
+    fn candidates<'l>(&self, lists: impl Iterator<Item = &'l Vec<u32>>, most: usize) -> Vec<usize> {
+        if self.count <= MAX_COMPARED_NAMES {
+            return (0..self.count).collect();
+        }
+        let mut lists: Vec<&Vec<u32>> = lists.collect();
+        lists.sort_unstable_by_key(|list| (list.len(), list.first().copied()));
+        // The rarer what they share, the more it says.
+        let mut weights: BTreeMap<usize, usize> = BTreeMap::new();
+        for list in lists.into_iter().take(most) {
+            for number in list.iter().take(MAX_SENTENCES_OF_WORD) {
+                crate::effort::count(1);
+                *weights.entry(*number as usize).or_default() += usize::MAX / MAX_RARE_GRAMS / list.len();
+            }
+        }
+        let mut numbers: Vec<(usize, usize)> = weights.into_iter().collect();
+        // Stable, so that of equals the first is taken.
+        numbers.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        let mut numbers: Vec<usize> = numbers.into_iter().map(|(number, _)| number).collect();
+        numbers.truncate(MAX_COMPARED_OF_MANY);
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// Every three letters in a row, each once; a shorter name is filled up.
+fn grams(name: &str) -> BTreeSet<[char; 3]> {
+    let mut letters: Vec<char> = name.chars().collect();
+    letters.resize(letters.len().max(3), ' ');
+    letters
+        .windows(3)
+        .map(|three| [three[0], three[1], three[2]])
+        .collect()
+}
+
 /// How many of the words of `written` occur in `candidate`, between 0 and 1.
 pub fn shared_words(written: &str, candidate: &str) -> f64 {
     share(&words(written), &words(candidate))
@@ -233,6 +337,25 @@ mod tests {
         );
         assert_eq!(nearest("Entirely different words stand here"), None);
         assert_eq!(Sentences::new("").nearest("", "a b"), None);
+    }
+
+    #[test]
+    fn a_name_among_thousands_is_found_by_its_letters_or_its_title() {
+        let names: Vec<(String, String)> = (0..3_000)
+            .map(|n| {
+                (
+                    format!("section-about-thing-{n}"),
+                    format!("What gadget {n} does"),
+                )
+            })
+            .collect();
+        let entry = |number: usize| (names[number].0.as_str(), names[number].1.as_str());
+        let index = NameIndex::new((0..names.len()).map(entry));
+        assert_eq!(index.nearest("section-about-thng-77", entry), Some(77));
+        assert_eq!(index.nearest("sectoin-about-thing-2941", entry), Some(2941));
+        assert_eq!(index.nearest("gadget-1234", entry), Some(1234));
+        assert_eq!(index.nearest("entirely other", entry), None);
+        assert_eq!(NameIndex::new([]).nearest("a", entry), None);
     }
 
     #[test]

@@ -23,7 +23,10 @@ pub(crate) fn resolve(annotation: &Annotation, loaded: &LoadedSpecification) -> 
     };
     let id = annotation.target.section.as_deref().unwrap_or_default();
     let Some(section) = specification.find(id) else {
-        return (unresolved, Some(unknown_section(annotation, specification, id)));
+        return (
+            unresolved,
+            Some(unknown_section(annotation, loaded, specification, id)),
+        );
     };
     if annotation.quote.is_empty() {
         let matched = Match {
@@ -99,27 +102,25 @@ fn nearest_sentence(
 
 //= specs/duvet.md#tolerance
 //# A citation of an unknown section MUST be reported with the nearest section the specification has.
-fn unknown_section(annotation: &Annotation, specification: &Specification, id: &str) -> Diagnostic {
+fn unknown_section(
+    annotation: &Annotation,
+    loaded: &LoadedSpecification,
+    specification: &Specification,
+    id: &str,
+) -> Diagnostic {
     let target = &annotation.target.specification;
     let message = format!("`{target}` has no section `{id}`");
-    let known = specification.sections.iter().map(|section| section.id.as_str());
-    let by_id = nearest::name(id, known.clone());
-    let by_title = || {
-        let titles = specification
-            .sections
-            .iter()
-            .map(|s| (nearest::shared_words(id, &s.title), s.id.as_str()));
-        titles
-            .filter(|(score, _)| *score >= 0.5)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, id)| id)
-    };
+    let sections = &specification.sections;
+    let entry = |number: usize| (sections[number].id.as_str(), sections[number].title.as_str());
     let diagnostic = at(annotation, Code::SectionUnknown, message);
-    match by_id.or_else(by_title) {
-        Some(nearest) => diagnostic
-            .help(format!("did you mean `#{nearest}`?"))
-            .suggest(Some(format!("{target}#{nearest}"))),
-        None => diagnostic.help(format!("the specification has {} sections", known.count())),
+    match loaded.section_names(specification).nearest(id, entry) {
+        Some(number) => {
+            let nearest = &sections[number].id;
+            diagnostic
+                .help(format!("did you mean `#{nearest}`?"))
+                .suggest(Some(format!("{target}#{nearest}")))
+        }
+        None => diagnostic.help(format!("the specification has {} sections", sections.len())),
     }
 }
 
