@@ -9,6 +9,8 @@ pub use legacy::source_pattern;
 pub use template::expand;
 
 use crate::citation::{CommentStyle, Kind};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::fence::{self, Fence, MAX_SETTINGS_BYTES, Refused};
 use crate::specification::Format;
 use crate::specification::extract::Mode;
 use std::path::{Path, PathBuf};
@@ -145,6 +147,26 @@ impl Config {
         config.downloads = PathBuf::from("specs");
         config.html.enabled = false;
         config
+    }
+}
+
+/// The bytes of the configuration that the person named, or of the usual one, which lies in the project.
+//= specs/duvet.md#inside-the-fence
+//# The configuration and the lock file MUST NOT be read through a link that leads outside, unless the person named it.
+pub fn read(root: &Path, named: Option<&Path>) -> Result<Vec<u8>, Refused> {
+    match named {
+        Some(path) => fence::read(&root.join(path), MAX_SETTINGS_BYTES),
+        None => Fence::new(root, &[]).read(&root.join(CONFIG_PATH), MAX_SETTINGS_BYTES),
+    }
+}
+
+/// The finding about a configuration that was not read.
+pub fn unreadable(name: &str, problem: &Refused) -> Diagnostic {
+    let message = format!("the configuration cannot be read: {problem}");
+    let found = Diagnostic::of_file(Code::ConfigUnreadable, message, name);
+    match problem {
+        Refused::Outside => found.help("name it with `--config-path` if it is meant"),
+        _ => found,
     }
 }
 

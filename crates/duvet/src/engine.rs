@@ -6,13 +6,14 @@
 //! its bytes. There is no way to get an answer without this, so no answer is stale.
 
 use crate::analysis::{Analysis, Project, Requirement};
-use crate::config::{self, CONFIG_PATH};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::fence::{self, MAX_SETTINGS_BYTES};
+use crate::config::{self, CONFIG_PATH, Config};
+use crate::diagnostic::Diagnostic;
+use crate::fence::{self, Fence, MAX_SETTINGS_BYTES, Refused};
 use crate::file_watcher::{Changes, FileWatcher};
 #[cfg(feature = "mcp")]
 use crate::fix::Fixed;
 use crate::identity::{requirement_id, text_hash};
+use crate::lockfile::LOCK_PATH;
 use crate::memo::Memo;
 use crate::pipeline::{self, Pass};
 use crate::source::{Discovered, discover};
@@ -35,17 +36,24 @@ pub struct Engine {
     watcher: Option<Arc<FileWatcher>>,
     /// What changed since the last snapshot was built.
     changes: Changes,
-    /// Ignore files above the root, which are not watched.
-    ignore_above: [u8; 32],
+    /// What is not watched: the configuration and the lock, wherever links lead, and ignore files above the root.
+    beyond: [u8; 32],
+    /// Whether the last snapshot was made of files of which the watcher cannot know everything.
+    has_unseen: bool,
     last: Option<Arc<Snapshot>>,
 }
 
+/// Lays what the person said over what a configuration file says.
+pub type Overlay = dyn Fn(&mut Config) + Send + Sync;
+
 /// A configuration file that is read again when it changes.
 struct Configuration {
-    /// What findings call it.
-    name: String,
-    path: PathBuf,
+    /// The file that the person named; otherwise it is the usual one.
+    named: Option<PathBuf>,
+    /// Whether there may be none.
+    is_optional: bool,
     variables: Box<Variables>,
+    overlay: Box<Overlay>,
     /// Hash of what was read; `None` before the first snapshot.
     hash: Option<[u8; 32]>,
     diagnostics: Vec<Diagnostic>,
@@ -108,24 +116,25 @@ impl Engine {
             found: None,
             watcher: None,
             changes: Changes::everything(),
-            ignore_above: [0; 32],
+            beyond: [0; 32],
+            has_unseen: false,
             last: None,
         }
     }
 
     /// An engine over a folder with a configuration file, which may come, change and go.
     pub fn of_folder(root: PathBuf, variables: Box<Variables>, clock: fn() -> SystemTime) -> Self {
-        let path = root.join(CONFIG_PATH);
         let configuration = Configuration {
-            name: CONFIG_PATH.to_owned(),
-            path,
+            named: None,
+            is_optional: false,
             variables,
+            overlay: Box::new(|_| {}),
             hash: None,
             diagnostics: Vec::new(),
         };
         let project = Project {
             root,
-            config: config::Config::legacy(),
+            config: Config::legacy(),
             strict: false,
         };
         Self {
@@ -138,8 +147,19 @@ impl Engine {
     #[must_use]
     pub fn configured_by(mut self, path: PathBuf) -> Self {
         if let Some(configuration) = &mut self.configuration {
-            configuration.name = path.display().to_string();
-            configuration.path = self.project.root.join(path);
+            configuration.named = Some(path);
+        }
+        self
+    }
+
+    //= specs/duvet.md#configuration
+    //# What the person says on the command line MUST hold for a resident program too, whenever the file changes.
+    /// Lays more settings over those of the file each time it is read. Those that describe a whole project need no file.
+    #[must_use]
+    pub fn overlaid_by(mut self, overlay: Box<Overlay>, is_whole_project: bool) -> Self {
+        if let Some(configuration) = &mut self.configuration {
+            configuration.overlay = overlay;
+            configuration.is_optional = is_whole_project;
         }
         self
     }
@@ -169,6 +189,7 @@ impl Engine {
         let start = (self.clock)();
         self.collect_changes();
         if self.changes.is_empty()
+            && !self.has_unseen
             && let Some(last) = &self.last
         {
             return Arc::clone(last);
@@ -207,6 +228,7 @@ impl Engine {
         };
         self.last = Some(Arc::clone(&snapshot));
         self.found = Some(found);
+        self.has_unseen = self.memo.has_unseen(&self.project.root);
         // Only now: a snapshot that was broken off leaves them for the next one.
         self.changes = Changes::default();
         snapshot
@@ -223,59 +245,95 @@ impl Engine {
         if !self.project.config.allowed.is_empty() {
             self.changes.join(Changes::everything());
         }
-        let above = ignore_above(&self.project.root);
-        if std::mem::replace(&mut self.ignore_above, above) != above {
+        let beyond = self.hash_beyond();
+        if std::mem::replace(&mut self.beyond, beyond) != beyond {
             self.changes.tree = true;
         }
+    }
+
+    //= specs/duvet.md#freshness
+    //# A file of which a watcher cannot see every change MUST be read for each answer.
+    /// What decides over the project and may lie beyond the watched folder.
+    fn hash_beyond(&self) -> [u8; 32] {
+        let root = &self.project.root;
+        let mut hasher = blake3::Hasher::new();
+        if let Some(configuration) = &self.configuration {
+            hasher.update(&configuration.read(root).1);
+        }
+        let lock = Fence::new(root, &self.project.config.allowed).read_settings(&root.join(LOCK_PATH));
+        hasher.update(blake3::hash(format!("{lock:?}").as_bytes()).as_bytes());
+        hash_ignore_above(root, &mut hasher);
+        *hasher.finalize().as_bytes()
     }
 
     fn reconfigure(&mut self) -> bool {
         let Some(configuration) = &mut self.configuration else {
             return false;
         };
-        let read = fence::read(&configuration.path, MAX_SETTINGS_BYTES);
-        let hash = match &read {
-            Ok(bytes) => *blake3::hash(bytes).as_bytes(),
-            Err(problem) => *blake3::hash(format!("cannot be read: {problem}").as_bytes()).as_bytes(),
-        };
+        let (read, hash) = configuration.read(&self.project.root);
         if configuration.hash == Some(hash) {
             return false;
         }
         configuration.hash = Some(hash);
         // What was read under other settings may mean something else now.
         self.memo = Memo::default();
-        let (config, diagnostics) = match read {
+        let name = configuration.name();
+        let (mut config, diagnostics) = match read {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
-                let (config, found) = config::parse(&configuration.name, &text, &configuration.variables);
-                (config.beside(Path::new(&configuration.name)), found)
+                let (config, found) = config::parse(&name, &text, &configuration.variables);
+                (config.beside(Path::new(&name)), found)
             }
-            Err(problem) => {
-                let message = format!("the configuration cannot be read: {problem}");
-                let found = Diagnostic::of_file(Code::ConfigUnreadable, message, &configuration.name);
-                (config::Config::legacy(), vec![found])
+            Err(Refused::System(problem))
+                if configuration.is_optional && problem.kind() == std::io::ErrorKind::NotFound =>
+            {
+                (Config::legacy(), Vec::new())
             }
+            Err(problem) => (Config::legacy(), vec![config::unreadable(&name, &problem)]),
         };
+        (configuration.overlay)(&mut config);
         configuration.diagnostics = diagnostics;
         self.project.config = config;
         true
     }
 }
 
-/// The ignore files of the folders above one.
-fn ignore_above(root: &Path) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
+impl Configuration {
+    /// What findings call it.
+    fn name(&self) -> String {
+        self.named
+            .as_ref()
+            .map_or_else(|| CONFIG_PATH.to_owned(), |path| path.display().to_string())
+    }
+
+    /// Its bytes, and a hash of them or of what kept them from being read.
+    fn read(&self, root: &Path) -> (Result<Vec<u8>, Refused>, [u8; 32]) {
+        let read = config::read(root, self.named.as_deref());
+        let hash = match &read {
+            Ok(bytes) => blake3::hash(bytes),
+            Err(problem) => blake3::hash(format!("cannot be read: {problem}").as_bytes()),
+        };
+        (read, *hash.as_bytes())
+    }
+}
+
+/// The ignore files of the folders above one, and whether those are under version control, without which ignore files
+/// mean nothing.
+fn hash_ignore_above(root: &Path, hasher: &mut blake3::Hasher) {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     for folder in root.ancestors().skip(1) {
-        for name in [".gitignore", ".ignore"] {
+        for name in [".gitignore", ".ignore", ".git/info/exclude"] {
             if let Ok(bytes) = fence::read(&folder.join(name), MAX_SETTINGS_BYTES) {
                 hasher
                     .update(folder.as_os_str().as_encoded_bytes())
-                    .update(&bytes);
+                    .update(blake3::hash(&bytes).as_bytes());
             }
+            hasher.update(&[0]);
+        }
+        for name in [".git", ".jj"] {
+            hasher.update(&[folder.join(name).exists().into()]);
         }
     }
-    *hasher.finalize().as_bytes()
 }
 
 impl Snapshot {

@@ -95,6 +95,19 @@ impl Fence {
     pub fn read(&self, path: &Path, max_bytes: u64) -> Result<Vec<u8>, Refused> {
         read(&self.real(path)?, max_bytes)
     }
+
+    //= specs/duvet.md#nothing-lost
+    //# A lock file that is there and cannot be read MUST be a missing input.
+    /// The text of a small file of ours; empty only when there is none.
+    pub fn read_settings(&self, path: &Path) -> Result<String, Refused> {
+        match self.read(path, MAX_SETTINGS_BYTES) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(Refused::System(problem)) if problem.kind() == std::io::ErrorKind::NotFound => {
+                Ok(String::new())
+            }
+            Err(problem) => Err(problem),
+        }
+    }
 }
 
 //= specs/duvet.md#inside-the-fence
@@ -107,7 +120,7 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Refused> {
 }
 
 /// The same into memory that was used before: a thousand files are read into one buffer.
-pub fn read_into(path: &Path, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<(), Refused> {
+pub fn read_into(path: &Path, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<Names, Refused> {
     bytes.clear();
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -129,7 +142,32 @@ pub fn read_into(path: &Path, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<(),
     if bytes.len() as u64 > max_bytes {
         return Err(Refused::TooLarge { max_bytes });
     }
-    Ok(())
+    Ok(names(&metadata))
+}
+
+/// How many names a file has. One with several can be changed under another, where nobody watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// The one it was read by.
+    #[default]
+    One,
+    /// Hard links lead to it.
+    Several,
+}
+
+#[cfg(unix)]
+fn names(metadata: &std::fs::Metadata) -> Names {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.nlink() > 1 {
+        Names::Several
+    } else {
+        Names::One
+    }
+}
+
+#[cfg(not(unix))]
+fn names(_metadata: &std::fs::Metadata) -> Names {
+    Names::One
 }
 
 fn read_once(mut file: &std::fs::File, bytes: &mut [u8]) -> std::io::Result<usize> {
@@ -158,12 +196,6 @@ fn open(path: &Path) -> std::io::Result<std::fs::File> {
         return Err(std::io::ErrorKind::Unsupported.into());
     }
     std::fs::File::open(path)
-}
-
-/// The text of a small file of ours; empty when there is none, or when it cannot be read.
-pub fn read_settings(path: &Path) -> String {
-    let bytes = read(path, MAX_SETTINGS_BYTES).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The real place of a path: links resolved as far as the path exists, the rest taken by its words.

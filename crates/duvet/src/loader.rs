@@ -1,7 +1,7 @@
 //! Specifications read from disk and made searchable.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::fence::{self, Refused};
+use crate::fence::{self, Names, Refused};
 use crate::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
 use crate::matching::{Everywhere, Haystack};
 use crate::nearest::{NameIndex, Sentences};
@@ -25,6 +25,7 @@ pub struct LoadedSpecification {
     pub diagnostic: Option<Diagnostic>,
     cited_from: String,
     hash: Option<[u8; 32]>,
+    names: Names,
     haystacks: Vec<OnceLock<Haystack>>,
     everywhere: OnceLock<Everywhere>,
     sentences: Vec<OnceLock<Sentences>>,
@@ -68,12 +69,19 @@ impl LoadedSpecification {
         let known = known.filter(|known| {
             known.specification.is_some() && known.format == request.format && known.path == path
         });
-        if let Some(known) = known.filter(|_| is_unchanged(&path) && locator.is_plain(&path)) {
+        let is_same =
+            |known: &&Arc<Self>| known.names == Names::One && is_unchanged(&path) && locator.is_plain(&path);
+        if let Some(known) = known.filter(is_same) {
             return Arc::clone(known);
         }
-        let bytes = located.and_then(|path| fence::read(&path, MAX_SPECIFICATION_BYTES));
+        let mut names = Names::One;
+        let bytes = located.and_then(|path| {
+            let mut bytes = Vec::new();
+            names = fence::read_into(&path, MAX_SPECIFICATION_BYTES, &mut bytes)?;
+            Ok(bytes)
+        });
         let hash = bytes.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes()).ok();
-        if let Some(known) = known.filter(|known| known.hash == hash) {
+        if let Some(known) = known.filter(|known| known.hash == hash && known.names == names) {
             return Arc::clone(known);
         }
         let mut diagnostic = None;
@@ -97,6 +105,7 @@ impl LoadedSpecification {
             diagnostic,
             cited_from: request.cited.0.to_owned(),
             hash,
+            names,
             haystacks: (0..sections).map(|_| OnceLock::new()).collect(),
             everywhere: OnceLock::new(),
             sentences: (0..sections).map(|_| OnceLock::new()).collect(),
@@ -117,6 +126,11 @@ impl LoadedSpecification {
     /// BLAKE3 of the very bytes that were read; `None` when there is no text.
     pub fn hash(&self) -> Option<[u8; 32]> {
         self.hash
+    }
+
+    /// Whether it has other names, under which it may be changed.
+    pub(crate) fn names(&self) -> Names {
+        self.names
     }
 
     /// One section's text, made searchable when it is first asked for.

@@ -7,9 +7,12 @@
 
 use crate::analysis::{MatchedFile, Project};
 use crate::diagnostic::Diagnostic;
+use crate::fence::Names;
+use crate::file_watcher;
 use crate::loader::LoadedSpecification;
 use crate::source::{FileFacts, Input};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -54,6 +57,15 @@ impl Memo {
         self.files
             .iter()
             .map(|(input, facts)| (&*input.name, &facts.hash))
+    }
+
+    /// Whether the last pass read files that a watcher of the root does not see every change of.
+    pub(crate) fn has_unseen(&self, root: &Path) -> bool {
+        let is_seen = |path: &Path| file_watcher::is_input(path.strip_prefix(root).unwrap_or(path));
+        let mut files = self.files.iter();
+        let mut texts = self.specifications.values();
+        files.any(|(input, facts)| facts.names == Names::Several || !is_seen(Path::new(&*input.name)))
+            || texts.any(|loaded| loaded.names() == Names::Several || !is_seen(&loaded.path))
     }
 
     /// A name for what the last pass read: equal settings and equal texts give the equal name.

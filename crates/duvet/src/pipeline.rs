@@ -8,7 +8,7 @@ use crate::aggregate;
 use crate::analysis::{Analysis, MatchedFile, Project};
 use crate::config::{CONFIG_PATH, SpecificationSource};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::fence;
+use crate::fence::{Fence, Names};
 use crate::loader::{LoadedSpecification, SpecificationRequest};
 use crate::locator::SpecificationLocator;
 use crate::lockfile::{LOCK_PATH, LockFile};
@@ -111,11 +111,19 @@ impl<'a> Pass<'a> {
             !is_linked && (self.is_unchanged)(path)
         };
         let sources = Pass::new(self.project, &is_unchanged).parse_files(memo, sources);
+        let mut diagnostics = found.diagnostics.clone();
+        let fence = Fence::new(&self.project.root, &self.project.config.allowed);
+        let lock = fence.read_settings(&self.project.root.join(LOCK_PATH));
+        let lock = lock.unwrap_or_else(|problem| {
+            let message = format!("the lock file cannot be read: {problem}");
+            diagnostics.push(Diagnostic::of_file(Code::FileUnreadable, message, LOCK_PATH));
+            String::new()
+        });
         Inputs {
             sources,
             extracted,
-            diagnostics: found.diagnostics.clone(),
-            lock: fence::read_settings(&self.project.root.join(LOCK_PATH)),
+            diagnostics,
+            lock,
         }
     }
 
@@ -143,7 +151,10 @@ impl<'a> Pass<'a> {
             .map(|input| {
                 progress.done.fetch_add(1, Ordering::Relaxed);
                 let old = known.get(input).filter(|old| old.hash != [0; 32]);
-                if let Some(old) = old.filter(|_| (self.is_unchanged)(Path::new(&*input.name))) {
+                let is_unchanged = |old: &&Arc<FileFacts>| {
+                    old.names == Names::One && (self.is_unchanged)(Path::new(&*input.name))
+                };
+                if let Some(old) = old.filter(is_unchanged) {
                     return (Arc::clone(old), false);
                 }
                 let facts = source::read(&self.project.root, input, old);

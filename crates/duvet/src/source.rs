@@ -4,7 +4,7 @@ use crate::citation::{Annotation, CommentStyle, Kind, comment, toml};
 use crate::config::{Config, SourcePattern};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::excerpt::{self, CitedLines};
-use crate::fence::{self, Fence, MAX_SOURCE_BYTES};
+use crate::fence::{self, Fence, MAX_SOURCE_BYTES, Names};
 use crate::paths::{self, Query};
 use crate::target::path_order;
 use std::cell::RefCell;
@@ -64,6 +64,8 @@ pub struct FileFacts {
     pub name: Arc<str>,
     /// BLAKE3 of the very bytes that were analysed; zeros when the file could not be read.
     pub hash: [u8; 32],
+    /// Whether it has other names, under which it may be changed.
+    pub names: Names,
     /// How it was read.
     pub reading: Option<Arc<Reading>>,
     /// Its annotations, by line.
@@ -150,10 +152,10 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
 /// Reads one file. When its bytes are those already known, what is known of them is given again.
 pub fn read(root: &Path, input: &Input, known: Option<&Arc<FileFacts>>) -> Arc<FileFacts> {
     BUFFER.with_borrow_mut(|bytes| {
-        if let Err(problem) = fence::read_into(&root.join(&*input.name), MAX_SOURCE_BYTES, bytes) {
-            return Arc::new(unreadable(input, &problem));
-        }
-        let facts = of_bytes(input, bytes, known);
+        let facts = match fence::read_into(&root.join(&*input.name), MAX_SOURCE_BYTES, bytes) {
+            Ok(names) => of_bytes(input, bytes, names, known),
+            Err(problem) => return Arc::new(unreadable(input, &problem)),
+        };
         if bytes.capacity() > MAX_KEPT_BUFFER_BYTES {
             *bytes = Vec::new();
         }
@@ -169,18 +171,19 @@ thread_local! {
 /// The buffer of a larger file is given back.
 const MAX_KEPT_BUFFER_BYTES: usize = 4 << 20;
 
-fn of_bytes(input: &Input, bytes: &[u8], known: Option<&Arc<FileFacts>>) -> Arc<FileFacts> {
+fn of_bytes(input: &Input, bytes: &[u8], names: Names, known: Option<&Arc<FileFacts>>) -> Arc<FileFacts> {
     let hash = *blake3::hash(bytes).as_bytes();
-    if let Some(known) = known.filter(|known| known.hash == hash) {
+    if let Some(known) = known.filter(|known| known.hash == hash && known.names == names) {
         return Arc::clone(known);
     }
-    Arc::new(match std::str::from_utf8(bytes) {
+    let facts = match std::str::from_utf8(bytes) {
         Ok(text) => facts(input, text, hash, None),
         Err(error) => {
             let fault = not_utf8(&input.name, bytes, error);
             facts(input, &String::from_utf8_lossy(bytes), hash, Some(fault))
         }
-    })
+    };
+    Arc::new(FileFacts { names, ..facts })
 }
 
 fn unreadable(input: &Input, problem: &fence::Refused) -> FileFacts {
@@ -229,6 +232,7 @@ fn facts(input: &Input, text: &str, hash: [u8; 32], fault: Option<Diagnostic>) -
     FileFacts {
         name: Arc::clone(&input.name),
         hash,
+        names: Names::One,
         reading: Some(Arc::clone(&input.reading)),
         cited_lines: CitedLines::of(text, &annotations),
         annotations,

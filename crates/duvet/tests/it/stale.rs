@@ -459,6 +459,85 @@ fn a_change_behind_a_link_is_seen() {
     assert_eq!(said(&mut resident), said(&mut engine(&scratch)));
 }
 
+//= specs/duvet.md#freshness
+//= type=test
+//# A file of which a watcher cannot see every change MUST be read for each answer.
+#[test]
+fn a_file_with_two_names_is_seen_to_change_under_the_other() {
+    let (scratch, store) = (small(), Scratch::new(&[]));
+    store.write("h.rs", "//= specs/x.md#a\n//# It MUST do 1.\n");
+    store.write("y.md", "# Y\n\n## A\n\nIt MUST y.\n");
+    std::fs::hard_link(store.path("h.rs"), scratch.path("src/h.rs")).unwrap();
+    std::fs::hard_link(store.path("y.md"), scratch.path("specs/y.md")).unwrap();
+    scratch.write("src/b.rs", "//= specs/y.md#a\n//# It MUST y.\n");
+    let mut resident = engine(&scratch).watching();
+    let first = said(&mut resident);
+    store.write(
+        "h.rs",
+        "//= specs/x.md#a\n//# Nobody wrote these strange words.\n",
+    );
+    assert_ne!(said(&mut resident), first);
+    assert_eq!(said(&mut resident), said(&mut engine(&scratch)));
+    store.write("y.md", "# Y\n\n## A\n\nIt MUST z.\n");
+    assert_eq!(said(&mut resident), said(&mut engine(&scratch)));
+}
+
+#[test]
+fn texts_among_our_own_outputs_and_in_version_control_are_seen_to_change() {
+    let scratch = small();
+    for folder in [".duvet/reports", ".duvet/cache", ".git"] {
+        let text = format!("{folder}/y.md");
+        scratch.write(&text, "# Y\n\n## A\n\nIt MUST y.\n");
+        scratch.write("src/b.rs", format!("//= {text}#a\n//# It MUST y.\n"));
+        let mut resident = engine(&scratch).watching();
+        let first = said(&mut resident);
+        scratch.write(&text, "# Y\n\n## A\n\nWhatever else it is.\n");
+        assert_ne!(said(&mut resident), first, "{folder}");
+        assert_eq!(said(&mut resident), said(&mut engine(&scratch)), "{folder}");
+    }
+}
+
+#[test]
+fn version_control_that_comes_and_what_it_excludes_above_are_seen() {
+    let bad = "//= specs/x.md#a\n//# Nobody wrote these strange words.\n";
+    let scratch = small();
+    std::fs::remove_dir_all(scratch.path(".git")).unwrap();
+    scratch.write(".gitignore", "src/gen\n");
+    scratch.write("src/gen/g.rs", bad);
+    let mut resident = engine(&scratch).watching();
+    let first = said(&mut resident);
+    std::fs::create_dir(scratch.path(".git")).unwrap();
+    assert_ne!(said(&mut resident), first);
+    assert_eq!(said(&mut resident), said(&mut engine(&scratch)));
+    std::fs::remove_dir(scratch.path(".git")).unwrap();
+    assert_eq!(said(&mut resident), first);
+
+    let world = Scratch::new(&[
+        ("p/.duvet/config.toml", CONFIG),
+        ("p/specs/x.md", "# X\n\n## A\n\nIt MUST do 1.\n"),
+        ("p/src/gen/g.rs", bad),
+        ("p/src/a.rs", "// nothing\n"),
+        (".git/info/exclude", ""),
+    ]);
+    let new = || Engine::of_folder(world.path("p"), Box::new(|_| None), SystemTime::now);
+    let mut resident = new().watching();
+    let first = said(&mut resident);
+    world.write(".git/info/exclude", "p/src/gen\n");
+    assert_ne!(said(&mut resident), first);
+    assert_eq!(said(&mut resident), said(&mut new()));
+}
+
+#[test]
+fn a_configuration_outside_the_project_is_seen_to_change() {
+    let (scratch, elsewhere) = (small(), Scratch::new(&[("config.toml", CONFIG)]));
+    let new = || engine(&scratch).configured_by(elsewhere.path("config.toml"));
+    let mut resident = new().watching();
+    let first = said(&mut resident);
+    elsewhere.write("config.toml", "[[broken");
+    assert_ne!(said(&mut resident), first);
+    assert_eq!(said(&mut resident), said(&mut new()));
+}
+
 // proves 004 §6c
 #[test]
 fn one_edit_among_thousands_of_files_reads_one_file() {

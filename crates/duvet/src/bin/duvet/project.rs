@@ -3,10 +3,12 @@
 use crate::arguments::{Compat, ProjectFlags};
 use crate::terminal;
 use duvet::analysis::{Analysis, Project};
-use duvet::config::{self, CONFIG_PATH, Config, source_pattern};
-use duvet::diagnostic::{Code, Diagnostic};
-use duvet::fence::{self, Fence, MAX_SETTINGS_BYTES};
+use duvet::config::{self, CONFIG_PATH, Config, SourcePattern, source_pattern};
+use duvet::diagnostic::Diagnostic;
+use duvet::engine::Overlay;
+use duvet::fence::{Fence, Refused};
 use duvet::paths::base;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A project and what is wrong with its configuration.
@@ -31,17 +33,8 @@ impl Loaded {
 
 /// Reads the configuration in the current folder; the flags of old add to it.
 pub(crate) fn load(flags: &ProjectFlags, strict: bool) -> Result<Loaded, String> {
-    let (mut config, diagnostics) = read_config(flags.config_path.as_deref())?;
-    config.requirements.extend(flags.spec_pattern.iter().cloned());
-    for pattern in &flags.source_pattern {
-        config.sources.push(source_pattern(pattern)?);
-    }
-    if let Some(path) = &flags.spec_path {
-        config.downloads = path.join("specs");
-    }
-    config.strict_compat = flags.compat == Compat::Strict;
-    // What the person names is allowed; what the configuration or a comment names has to lie in the project.
-    config.allowed = allowed(flags, &config);
+    let (mut config, diagnostics) = read_config(flags.config_path.as_deref());
+    overlay(flags)?(&mut config);
     Ok(Loaded {
         project: Project {
             root: root(),
@@ -52,13 +45,32 @@ pub(crate) fn load(flags: &ProjectFlags, strict: bool) -> Result<Loaded, String>
     })
 }
 
+/// What flags make of a configuration, whenever it is read.
+pub(crate) fn overlay(flags: &ProjectFlags) -> Result<Box<Overlay>, String> {
+    let patterns = flags.source_pattern.iter();
+    let sources: Vec<_> = patterns
+        .map(|pattern| source_pattern(pattern))
+        .collect::<Result<_, _>>()?;
+    let requirements = flags.spec_pattern.clone();
+    let downloads = flags.spec_path.as_ref().map(|path| path.join("specs"));
+    let strict_compat = flags.compat == Compat::Strict;
+    // What the person names is allowed; what the configuration or a comment names has to lie in the project.
+    let allowed = allowed(flags, &sources);
+    Ok(Box::new(move |config| {
+        config.requirements.extend(requirements.iter().cloned());
+        config.sources.extend(sources.iter().cloned());
+        if let Some(downloads) = &downloads {
+            config.downloads.clone_from(downloads);
+        }
+        config.strict_compat = strict_compat;
+        config.allowed.clone_from(&allowed);
+    }))
+}
+
 /// Folders outside the project that the person's own words lead to.
-fn allowed(flags: &ProjectFlags, config: &Config) -> Vec<PathBuf> {
-    let given = config
-        .sources
-        .iter()
-        .skip(config.sources.len() - flags.source_pattern.len());
+fn allowed(flags: &ProjectFlags, given: &[SourcePattern]) -> Vec<PathBuf> {
     let patterns = given
+        .iter()
         .map(|source| source.pattern.as_str())
         .chain(flags.spec_pattern.iter().map(String::as_str));
     let folders = patterns
@@ -79,21 +91,19 @@ fn allowed(flags: &ProjectFlags, config: &Config) -> Vec<PathBuf> {
 }
 
 /// The configuration, or the settings of a project without one. A configuration that was named has to exist.
-pub(crate) fn read_config(path: Option<&Path>) -> Result<(Config, Vec<Diagnostic>), String> {
+pub(crate) fn read_config(path: Option<&Path>) -> (Config, Vec<Diagnostic>) {
     let file = path.unwrap_or(Path::new(CONFIG_PATH));
-    match fence::read(file, MAX_SETTINGS_BYTES) {
+    let name = file.display().to_string();
+    match config::read(&root(), path) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            let name = file.display().to_string();
             let (config, diagnostics) = config::parse(&name, &text, &|name| std::env::var(name).ok());
-            Ok((config.beside(file), diagnostics))
+            (config.beside(file), diagnostics)
         }
-        Err(error) if path.is_some() || file.exists() => {
-            let message = format!("the configuration cannot be read: {error}");
-            let diagnostic = Diagnostic::of_file(Code::ConfigUnreadable, message, file.display().to_string());
-            Ok((Config::legacy(), vec![diagnostic]))
+        Err(Refused::System(error)) if path.is_none() && error.kind() == ErrorKind::NotFound => {
+            (Config::legacy(), Vec::new())
         }
-        Err(_) => Ok((Config::legacy(), Vec::new())),
+        Err(problem) => (Config::legacy(), vec![config::unreadable(&name, &problem)]),
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
     let start = Instant::now();
-    let (mut config, _) = project::read_config(flags.config_path.as_deref())?;
+    let (mut config, _) = project::read_config(flags.config_path.as_deref());
     if let Some(path) = &flags.spec_path {
         config.downloads = path.join("specs");
         config.allowed.push(path.clone());

@@ -4,7 +4,7 @@ use crate::arguments::{self, Fetch};
 use crate::download::{self, Hosts};
 use crate::{project, terminal};
 use duvet::analysis::Project;
-use duvet::fence::{self, read_settings};
+use duvet::fence;
 use duvet::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
 use duvet::lockfile::{LOCK_PATH, LockFile};
 use duvet::memo::Memo;
@@ -37,12 +37,15 @@ pub(crate) fn missing(project: &Project, hosts: &arguments::Hosts) -> Result<boo
 
 fn fetch(project: &Project, urls: &[String], update: bool, hosts: &arguments::Hosts) -> Result<bool, String> {
     let lock_path = project.root.join(LOCK_PATH);
-    let (mut lock, faults) = LockFile::parse(&read_settings(&lock_path));
+    let locator = SpecificationLocator::new(&project.root, &project.config);
+    // What was locked before must not be forgotten because it could not be read.
+    let text = locator.fence.read_settings(&lock_path);
+    let text = text.map_err(|problem| format!("cannot read `{LOCK_PATH}`: {problem}"))?;
+    let (mut lock, faults) = LockFile::parse(&text);
     for fault in &faults {
         let line = format!("warning: {LOCK_PATH}:{}: {}\n", fault.start.line, fault.message);
         terminal::write_stderr(&terminal::printable(&line));
     }
-    let locator = SpecificationLocator::new(&project.root, &project.config);
     let hosts = Hosts {
         allowed: hosts
             .allow_host

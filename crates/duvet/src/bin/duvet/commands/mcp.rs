@@ -33,21 +33,19 @@ pub(crate) fn run(flags: &Mcp) -> Result<ExitCode, String> {
     Ok(ExitCode::from(stdio::exit_status(ended?)))
 }
 
-/// Settings come from the configuration file and follow it, unless they were given as flags.
+/// Settings come from the configuration file and follow it; flags are laid over them.
 fn engine(flags: &Mcp) -> Result<Engine, String> {
     let given = &flags.project;
-    if given.spec_pattern.is_empty() && given.source_pattern.is_empty() && given.spec_path.is_none() {
-        let engine = Engine::of_folder(
-            project::root(),
-            Box::new(|name| std::env::var(name).ok()),
-            SystemTime::now,
-        );
-        return Ok(match &given.config_path {
-            Some(path) => engine.configured_by(path.clone()),
-            None => engine,
-        });
-    }
-    Ok(Engine::new(project::load(given, false)?.project, SystemTime::now))
+    let is_described =
+        !given.spec_pattern.is_empty() || !given.source_pattern.is_empty() || given.spec_path.is_some();
+    let is_whole_project = is_described && given.config_path.is_none();
+    let variables = |name: &str| std::env::var(name).ok();
+    let engine = Engine::of_folder(project::root(), Box::new(variables), SystemTime::now)
+        .overlaid_by(project::overlay(given)?, is_whole_project);
+    Ok(match &given.config_path {
+        Some(path) => engine.configured_by(path.clone()),
+        None => engine,
+    })
 }
 
 #[cfg(unix)]
