@@ -12,7 +12,7 @@ mod validate;
 pub use context::{CitationContext, Denied, MAX_CONTEXT_LINES, get_citation_context};
 pub use invalid::{InvalidCitation, list_invalid_citations};
 pub use search::search_requirements;
-pub use validate::{Validation, validate_citation};
+pub use validate::{About, Validation, validate_citation};
 
 use crate::analysis::{Cited, Requirement};
 use crate::engine::{Lookup, Snapshot};

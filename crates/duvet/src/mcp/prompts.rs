@@ -46,6 +46,8 @@ fn implement(holder: &Arc<SnapshotHolder>) -> Prompt {
 
 fn words(view: &super::snapshots::View<'_>, id: &str) -> Result<String, Refusal> {
     let found = view.requirement_index.requirement_status(id);
+    view.narrow_to_requirements(&found);
+    view.whole()?;
     let [one] = found.as_slice() else {
         let message = match found.len() {
             0 => format!("there is no requirement {id:?}"),

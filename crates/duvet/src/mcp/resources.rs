@@ -1,7 +1,7 @@
 //! The tree as MCP resources: lists in pages, templates with completion, and reading.
 
 use super::BASE;
-use super::snapshots::{DependsOn, STAMP, SnapshotHolder, View};
+use super::snapshots::{STAMP, SnapshotHolder, View};
 use super::tree::{self, Node};
 use crate::requirement_index::Denied;
 use futures_util::FutureExt;
@@ -132,7 +132,7 @@ pub(super) fn completer(holder: &Arc<SnapshotHolder>) -> Completer {
     let holder = Arc::clone(holder);
     Completer::new(move |_cx, completing| {
         let holder = Arc::clone(&holder);
-        async move { holder.ask(move |view| suggestions(view, &completing)).await }
+        async move { holder.ask(move |view| suggestions(view, &completing)).await? }
     })
 }
 
@@ -208,17 +208,21 @@ fn page(view: &View<'_>, from: usize, path: &str) -> Result<Listing<Resource>, R
     })
 }
 
-/// Refuses what would be read as "there is nothing" when something was not read.
+/// Refuses what would be read as "there is nothing" when something was not read that the node is about.
 fn whole(view: &View<'_>, node: Node) -> Result<(), Refusal> {
-    let depends_on = match node {
-        Node::Requirements | Node::Citations => DependsOn::Everything,
-        _ => DependsOn::Settings,
-    };
-    match view.lacking(depends_on) {
-        Some(reason) => Err(Refusal::new(Code::DependencyUnavailable, reason)
-            .hint("Mend the project's inputs, then read again; `list_invalid_citations` shows them with their places.")),
-        None => Ok(()),
+    match node {
+        // A table of contents, and the lines of one file.
+        Node::Root | Node::Citation(_) => view.needs_no_text(),
+        Node::Specification(specification)
+        | Node::Sections(specification)
+        | Node::Section(specification, _)
+        | Node::SectionRequirements(specification, _) => view.narrow_to(specification),
+        Node::Requirement(index) | Node::RequirementCitations(index) => {
+            view.narrow_to(view.snapshot().analysis.requirements[index].specification);
+        }
+        Node::Specifications | Node::Requirements | Node::Citations => {}
     }
+    view.whole()
 }
 
 /// An entry of a list. It is only shown: reading goes by address.
@@ -240,16 +244,30 @@ fn resource(member: tree::Member) -> Resource {
     resource
 }
 
-/// Nothing there; a path to a citation may be a try to read some other file, which has an answer of its own.
+/// Nothing there, or it was not read; a path to a citation may be a try to read some other file, which has an answer of
+/// its own.
 fn not_found(view: &View<'_>, path: &str) -> Refusal {
     if let Some((_, id)) = path.split_once("citations/") {
         let denied =
             crate::requirement_index::get_citation_context(&view.requirement_index, view.root, id, 0).err();
-        return tree::refused(&denied.unwrap_or(Denied::Unknown), id);
+        let denied = denied.unwrap_or(Denied::Unknown);
+        view.needs_no_text();
+        return match (&denied, view.whole()) {
+            (Denied::Outside | Denied::Unknown, Err(incomplete)) => incomplete,
+            _ => tree::refused(&denied, id),
+        };
     }
-    Refusal::new(Code::ResourceNotFound, format!("there is no resource {path:?}"))
-        .fact("uri", tree::uri(path))
-        .hint("Go down from `/specifications` or look into `/requirements`.")
+    let named = path.trim_start_matches('/').strip_prefix("specifications/");
+    let named = named.and_then(|rest| rest.split('/').next());
+    if let Some(specification) = named.and_then(|id| view.requirement_index.find_specification(id)) {
+        view.narrow_to(specification);
+    }
+    match view.whole() {
+        Err(incomplete) => incomplete,
+        Ok(()) => Refusal::new(Code::ResourceNotFound, format!("there is no resource {path:?}"))
+            .fact("uri", tree::uri(path))
+            .hint("Go down from `/specifications` or look into `/requirements`."),
+    }
 }
 
 fn number(query: &str, name: &str) -> Result<Option<usize>, Refusal> {
@@ -271,21 +289,27 @@ fn number(query: &str, name: &str) -> Result<Option<usize>, Refusal> {
     value.parse().map(Some).map_err(wrong)
 }
 
-fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
+fn suggestions(view: &View<'_>, completing: &Completing) -> Result<Vec<String>, Refusal> {
     let requirement_index = &view.requirement_index;
     let typed = completing.value.to_lowercase();
     let fits = |id: &str, words: &str| {
         id.to_lowercase().starts_with(&typed) || (!typed.is_empty() && words.to_lowercase().contains(&typed))
     };
     let place = place(view, &completing.context);
-    match completing.argument.as_str() {
+    match (completing.argument.as_str(), place) {
+        ("spec_id" | "citation_id", _) => view.needs_no_text(),
+        (_, Some((specification, _))) => view.narrow_to(specification),
+        _ => {}
+    }
+    view.whole()?;
+    Ok(match completing.argument.as_str() {
         "spec_id" => {
             let all = requirement_index.specifications().into_iter();
             all.filter(|s| fits(&s.id, &s.name)).map(|s| s.id).collect()
         }
         "section_id" => {
             let Some((specification, _)) = place else {
-                return Vec::new();
+                return Ok(Vec::new());
             };
             let all = requirement_index.sections(specification).into_iter();
             all.filter(|s| fits(&s.id, &s.title)).map(|s| s.id).collect()
@@ -313,7 +337,7 @@ fn suggestions(view: &View<'_>, completing: &Completing) -> Vec<String> {
             ids
         }
         _ => Vec::new(),
-    }
+    })
 }
 
 /// The specification and the section that are filled in already.

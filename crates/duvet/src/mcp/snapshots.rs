@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code as Finding, Diagnostic};
 use crate::engine::{Engine, Snapshot};
 use crate::file_watcher::FileWatcher;
-use crate::requirement_index::RequirementIndex;
+use crate::requirement_index::{RequirementIndex, RequirementStatus};
 use mcp_server::RootDirs;
 use parking_lot::Mutex;
 use refusal::{Code, Refusal};
@@ -36,11 +36,9 @@ const MAX_REASONS: usize = 5;
 /// What an answer needs to have been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DependsOn {
-    /// The file it is about, which it reads itself.
+    /// The file it is about, which it reads itself; that a thing is not there depends on everything all the same.
     Nothing,
-    /// The configuration and the sources.
-    Settings,
-    /// Those, and the texts of all specifications it is not narrowed away from.
+    /// The configuration, the sources, and the texts of all specifications it is not narrowed away from.
     Everything,
 }
 
@@ -50,7 +48,7 @@ pub(super) struct View<'a> {
     pub(super) root: &'a std::path::Path,
     /// The folders the client works in, when it says so.
     client: Option<&'a RootDirs>,
-    /// Whether the question is about one specification whose text is here.
+    /// Whether the question is about specifications whose texts are here, or about none.
     is_narrowed: Cell<bool>,
 }
 
@@ -151,6 +149,35 @@ impl View<'_> {
             .set(cited.is_some_and(|cited| cited.specification().is_some()));
     }
 
+    /// Says that the answer is about these requirements only.
+    pub(super) fn narrow_to_requirements(&self, requirements: &[RequirementStatus]) {
+        let is_here = |one: &RequirementStatus| {
+            let path = one.full_path.strip_prefix("/specifications/");
+            let id = path.and_then(|path| path.split('/').next());
+            let specification = id.and_then(|id| self.requirement_index.find_specification(id));
+            specification.is_some_and(|index| {
+                let cited = &self.snapshot().analysis.specifications[index];
+                cited.specification().is_some()
+            })
+        };
+        self.is_narrowed
+            .set(!requirements.is_empty() && requirements.iter().all(is_here));
+    }
+
+    /// Says that the answer is the same whatever the texts say.
+    pub(super) fn needs_no_text(&self) {
+        self.is_narrowed.set(true);
+    }
+
+    /// Refuses what would be read as "there is nothing" when something was not read.
+    pub(super) fn whole(&self) -> Result<(), Refusal> {
+        match self.lacking(DependsOn::Everything) {
+            Some(reason) => Err(Refusal::new(Code::DependencyUnavailable, reason)
+                .hint("Mend the project's inputs, then ask again; `list_invalid_citations` shows them with their places.")),
+            None => Ok(()),
+        }
+    }
+
     //= specs/duvet.md#mcp-server
     //# An answer that lacks something because an input is missing MUST be an error and say which.
     /// Why an answer is not whole; `None` when everything it depends on was read.
@@ -163,7 +190,6 @@ impl View<'_> {
         };
         let counts = |found: &&Diagnostic| match depends_on {
             DependsOn::Nothing => false,
-            DependsOn::Settings => !is_text(found.code),
             DependsOn::Everything => !is_text(found.code) || !self.is_narrowed.get(),
         };
         let missing: Vec<&Diagnostic> = self.snapshot().analysis.missing_inputs().filter(counts).collect();

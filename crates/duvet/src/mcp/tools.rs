@@ -53,7 +53,6 @@ where
     let shows_files = name == get_citation_context::NAME || name == propose_fixes::NAME;
     let depends_on = match name {
         get_citation_context::NAME => DependsOn::Nothing,
-        "validate_citation" | "get_requirement_status" | "resolve_spec_id" => DependsOn::Settings,
         _ => DependsOn::Everything,
     };
     let answer = move |cx: Context, arguments: mcp_protocol::Arguments| {
@@ -90,7 +89,11 @@ fn stamped(
     depends_on: DependsOn,
     result: Result<ToolResult, Refusal>,
 ) -> Result<ToolResult, Refusal> {
-    let lacking = view.lacking(depends_on);
+    let lacking = view.lacking(if result.is_ok() {
+        depends_on
+    } else {
+        DependsOn::Everything
+    });
     let mut result = match (result, &lacking) {
         // A name that is not known may be one that was not read.
         (Err(refusal), Some(_)) => ToolResult::failed(&refusal),

@@ -24,6 +24,21 @@ pub struct Validation {
     /// Paths of the requirements that the quote touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<String>,
+    /// What the verdict is about.
+    #[serde(skip)]
+    pub about: About,
+}
+
+/// What a verdict over a citation depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum About {
+    /// The specification it names, by index.
+    Specification(usize),
+    /// A specification that is not known; it may be one that was not read.
+    #[default]
+    Anything,
+    /// The citation alone, which is no citation.
+    Form,
 }
 
 /// Judges one line or a whole comment block in any comment style, or a bare target.
@@ -33,6 +48,7 @@ pub fn validate_citation(requirement_index: &RequirementIndex<'_>, citation: &st
         Err(error) => {
             return Validation {
                 error: Some(error),
+                about: About::Form,
                 ..Validation::default()
             };
         }
@@ -55,6 +71,7 @@ pub fn validate_citation(requirement_index: &RequirementIndex<'_>, citation: &st
         grade: Some(matched.grade.name()).filter(|_| matched.grade != Grade::Unresolved),
         suggestion: diagnostic.and_then(|d| d.suggestion),
         requirements: touched(requirement_index, specification, &matched),
+        about: About::Specification(specification),
     }
 }
 

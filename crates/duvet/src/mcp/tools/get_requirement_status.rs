@@ -54,6 +54,7 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let id = &arguments.req_identifier;
     let found = view.requirement_index.requirement_status(id);
+    view.narrow_to_requirements(&found);
     let value = match found.as_slice() {
         [] => {
             let refusal = Refusal::new(Code::ResourceNotFound, format!("there is no requirement {id:?}"));

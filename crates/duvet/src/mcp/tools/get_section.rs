@@ -44,6 +44,7 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 //# The text of a section and the changes that `duvet fix` would make MUST be tools.
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let specification = rows::specification(view, &arguments.spec_id)?;
+    view.narrow_to(specification);
     let section = rows::section(view, specification, &arguments.section_id)?;
     let entry = view
         .requirement_index

@@ -36,7 +36,11 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 // Fulfils 004 §4.7
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let answer = match view.requirement_index.resolve_spec_id(&arguments.url) {
-        Ok(id) => json!({ "spec_id": id }),
+        Ok(id) => {
+            // An id is made of the name alone. That there is none may be because something was not read.
+            view.needs_no_text();
+            json!({ "spec_id": id })
+        }
         Err(error) => json!({ "error": error }),
     };
     Ok(ToolResult::structured(answer))

@@ -44,6 +44,9 @@ impl Filter {
             Some(name) => Some(self::specification(view, name)?),
             None => None,
         };
+        if let Some(specification) = specification {
+            view.narrow_to(specification);
+        }
         let section = match (&self.section_id, specification) {
             (Some(id), Some(specification)) => Some(section(view, specification, id)?),
             (Some(_), None) => {
@@ -57,9 +60,6 @@ impl Filter {
             }
             (None, _) => None,
         };
-        if let Some(specification) = specification {
-            view.narrow_to(specification);
-        }
         let level = match &self.level {
             Some(name) => {
                 Some(Level::from_name(&name.to_ascii_uppercase()).ok_or_else(|| wrong_level(name))?)

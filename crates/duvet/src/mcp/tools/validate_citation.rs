@@ -1,6 +1,7 @@
 //! `validate_citation`
 
 use super::{SnapshotHolder, View};
+use crate::requirement_index::About;
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
 use refusal::Refusal;
@@ -45,5 +46,10 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 // Fulfils 004 §4.1
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     let answer = crate::requirement_index::validate_citation(&view.requirement_index, &arguments.citation);
+    match answer.about {
+        About::Specification(index) => view.narrow_to(index),
+        About::Form => view.needs_no_text(),
+        About::Anything => {}
+    }
     Ok(ToolResult::structured(json!(answer)))
 }

@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::project;
+use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
 fn text(result: &Value) -> Value {
@@ -410,6 +411,134 @@ fn a_broken_configuration_or_a_missing_text_is_never_zero_requirements() {
             1080
         );
     }
+}
+
+//= specs/duvet.md#mcp-server
+//= type=test
+//# An answer that lacks something because an input is missing MUST be an error and say which.
+#[test]
+fn every_answer_that_lacks_something_says_so() {
+    for broken in [".duvet/config.toml", "specs/pot.md"] {
+        let scratch = project();
+        // What was extracted stays on disk, so that requirements are known whose text is gone.
+        let report = crate::command::run(&scratch, &["report", "--quiet"], &[]);
+        assert!(
+            scratch.path(".duvet/requirements/specs/pot").exists(),
+            "{report:?}"
+        );
+        let mut client = Client::ready(scratch.root());
+        let id = client.requirement("brew");
+        match broken {
+            ".duvet/config.toml" => scratch.write(broken, "[[broken"),
+            text => std::fs::remove_file(scratch.path(text)).unwrap(),
+        }
+        let cited = "//= specs/pot.md#brewing\n//# A pot MUST brew.\n";
+        let asked = [
+            ("validate_citation", json!({ "citation": cited })),
+            ("search_requirements", json!({ "query": "MUST" })),
+            (
+                "search_requirements",
+                json!({ "query": "MUST", "spec_id": "specs/pot.md" }),
+            ),
+            ("get_requirement_status", json!({ "req_identifier": id })),
+            ("list_uncited_requirements", json!({})),
+            ("list_invalid_citations", json!({})),
+            ("get_citation_context", json!({ "citation_id": "src/main.rs:2" })),
+            ("resolve_spec_id", json!({ "url": "specs/pot.md" })),
+            ("get_prioritized_requirements", json!({})),
+            (
+                "get_section",
+                json!({ "spec_id": "specs/pot.md", "section_id": "brewing" }),
+            ),
+            ("propose_fixes", json!({})),
+        ];
+        for (tool, arguments) in asked {
+            let answer = client.result(tool, arguments);
+            // The lines of a file and the id of a name are the same, whatever the text says.
+            if broken == "specs/pot.md" && matches!(tool, "get_citation_context" | "resolve_spec_id") {
+                assert_eq!(answer["isError"], false, "{broken} {tool}: {answer}");
+                continue;
+            }
+            assert_eq!(answer["isError"], true, "{broken} {tool}: {answer}");
+            let first = answer["content"][0]["text"].as_str().unwrap();
+            assert!(
+                first.contains("not complete") && first.contains(".duvet/config.toml"),
+                "{broken} {tool}: {first}"
+            );
+        }
+        let mut paths = vec![
+            "/specifications".to_owned(),
+            "/specifications/specs-pot-md".to_owned(),
+            "/specifications/specs-pot-md/sections".to_owned(),
+            "/specifications/specs-pot-md/sections/brewing".to_owned(),
+            "/specifications/specs-pot-md/sections/brewing/requirements".to_owned(),
+            "/requirements".to_owned(),
+            format!("/requirements/{id}"),
+            format!("/requirements/{id}/citations"),
+            "/citations".to_owned(),
+        ];
+        if broken == ".duvet/config.toml" {
+            paths.extend(["/".to_owned(), "/citations/src/main.rs:2".to_owned()]);
+        }
+        for path in paths {
+            let code = client.refused("resources/get", json!({ "path": path }));
+            assert_eq!(code, 1080, "{broken} {path}");
+        }
+        let prompt = json!({ "name": "implement_requirement", "arguments": { "req_identifier": id } });
+        assert_eq!(client.refused("prompts/get", prompt), 1080, "{broken}");
+        let complete = json!({
+            "ref": { "type": "ref/prompt", "name": "implement_requirement" },
+            "argument": { "name": "req_identifier", "value": "" },
+        });
+        assert_eq!(client.refused("completion/complete", complete), 1080, "{broken}");
+    }
+}
+
+//= specs/duvet.md#configuration
+//= type=test
+//# What the person says on the command line MUST hold for a resident program too, whenever the file changes.
+#[test]
+fn flags_are_laid_over_a_configuration_that_changes_and_hide_no_fault_of_it() {
+    let scratch = project();
+    scratch.write("more/b.rs", "//= specs/pot.md#delivery\n//# A pot MUST pour.\n");
+    let mut client = Client::with(scratch.root(), &["--source-pattern", "more/**/*.rs"]);
+    let files = |client: &mut Client| {
+        let rows = client.list("/citations");
+        let of = |name: &str| {
+            rows.iter()
+                .any(|row| row["name"].as_str().unwrap().starts_with(name))
+        };
+        (of("src/main.rs"), of("more/b.rs"))
+    };
+    assert_eq!(files(&mut client), (true, true));
+    scratch.write(
+        ".duvet/config.toml",
+        super::CONFIG.replace("src/**", "nowhere/**"),
+    );
+    assert_eq!(
+        files(&mut client),
+        (false, true),
+        "the file is read again, the flag holds"
+    );
+    scratch.write(".duvet/config.toml", "[[broken");
+    for tool in ["list_uncited_requirements", "list_invalid_citations"] {
+        let answer = client.result(tool, json!({}));
+        assert_eq!(answer["isError"], true, "{tool}: {answer}");
+    }
+    // A project that flags describe needs no file.
+    std::fs::remove_file(scratch.path(".duvet/config.toml")).unwrap();
+    assert_eq!(files(&mut client), (false, true));
+
+    let (scratch, elsewhere) = (project(), Scratch::new(&[("far.md", "# Far\n\nIt MUST go.\n")]));
+    let far = elsewhere.path("far.md").display().to_string();
+    scratch.write("src/far.rs", format!("//= {far}#far\n//# It MUST go.\n"));
+    let outside = |flags: &[&str]| {
+        let mut client = Client::with(scratch.root(), flags);
+        client.result("list_uncited_requirements", json!({}))["isError"].clone()
+    };
+    assert_eq!(outside(&[]), true);
+    let folder = elsewhere.root().display().to_string();
+    assert_eq!(outside(&["--allow-read", &folder]), false);
 }
 
 #[test]
