@@ -128,7 +128,7 @@ impl Executor {
             //= specs/spexus-mcp.md#batches
             //# A trial of a batch MUST answer what the batch would, and keep nothing.
             true => self.service.together(caller, !dry_run, work).await?,
-            false => self.service.snapshot(work).await?,
+            false => self.service.snapshot(caller, work).await?,
         };
         Ok(json!({ "dry_run": dry_run, "results": results }))
     }

@@ -99,7 +99,7 @@ pub async fn difference(
         count: Count::parse(query.count.as_deref())?,
         ..PageRequest::new(query.limit, query.cursor.clone())?
     };
-    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
     let context = Context::of_read(service, conn, caller, query.project.as_deref()).await?;
     let range = range(conn, context.project.id, query).await?;

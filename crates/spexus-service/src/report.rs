@@ -69,7 +69,7 @@ pub async fn gaps(service: &Service, caller: &Caller, query: &GapQuery) -> Ruled
     caller.may(Operation::Read)?;
     let page = PageRequest::new(query.limit, query.cursor.clone())?;
     let sections = sections(query)?;
-    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
     let (project, under) = (query.project.as_deref(), query.under.as_deref());
     let (project_id, under) = scope(service, conn, caller, project, under).await?;

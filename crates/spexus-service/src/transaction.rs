@@ -33,13 +33,14 @@ impl Service {
     }
 
     /// Runs work with a service that only reads, and reads everything at one moment. No write waits for it.
-    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Ruled<T>
+    pub async fn snapshot<T, F, Fut>(&self, caller: &Caller, work: F) -> Ruled<T>
     where
         F: FnOnce(Service) -> Fut,
         Fut: Future<Output = Ruled<T>>,
     {
         let work = |store| refusing(work(self.over(store)));
-        self.store.snapshot(work).await.map_err(Refusal::from)
+        let done = self.store.snapshot(caller.user_id, work).await;
+        done.map_err(Refusal::from)
     }
 
     /// Changes something in a project: the one named, the one the token is bound to, or the default one.

@@ -68,13 +68,13 @@ use futures_util::future::{BoxFuture, Either, select};
 use job::JobClass;
 use nested_transaction::NestedTransaction;
 use pool::Pool;
-use snapshot::{SnapshotHandle, SnapshotPermits};
-use spexus_domain::Timestamp;
+use snapshot::{SnapshotHandle, SnapshotPermit, SnapshotPermits};
+use spexus_domain::{Timestamp, Uuid};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use writer::Writer;
 
 /// Where the time comes from; tests bring their own.
@@ -287,13 +287,13 @@ impl Store {
     /// to do the same, of whom there may be half as many as connections for reading.
     //= specs/spexus-store.md#reads
     //# Reads that are done together MUST see one moment, and MUST NOT make a write wait.
-    pub async fn snapshot<T, F, Fut>(&self, work: F) -> Result<T>
+    pub async fn snapshot<T, F, Fut>(&self, owner: Uuid, work: F) -> Result<T>
     where
         F: FnOnce(Store) -> Fut,
         Fut: Future<Output = Result<T>>,
     {
         let shared = &self.shared;
-        let (snapshot, mut held) = shared.snapshots.hold(&shared.readers).await?;
+        let (snapshot, mut held) = shared.snapshots.hold(owner, &shared.readers).await?;
         let store = Self {
             shared: shared.clone(),
             scope: Scope::Snapshot(snapshot),
@@ -308,8 +308,8 @@ impl Store {
     }
 
     /// A permit to hold a connection for reading for as long as it takes.
-    pub(crate) async fn snapshot_permit(&self) -> Result<OwnedSemaphorePermit> {
-        self.shared.snapshots.acquire().await
+    pub(crate) async fn snapshot_permit(&self, owner: Uuid) -> Result<SnapshotPermit> {
+        self.shared.snapshots.acquire(owner).await
     }
 
     /// Whether everything happens in a transaction or snapshot that is not over.

@@ -77,7 +77,7 @@ pub(crate) struct Base {
 impl ScratchCopy {
     /// Copies what the work will look at, as it is at one moment.
     pub async fn begin(store: &Store, actor: Actor, extent: CopyExtent) -> Result<Self> {
-        let mut snapshot = Snapshot::begin(store).await?;
+        let mut snapshot = Snapshot::begin(store, actor.user_id).await?;
         let copied = copy_all(snapshot.conn()?, extent, store.now()).await;
         snapshot.end().await?;
         let (mut conn, base) = copied?;

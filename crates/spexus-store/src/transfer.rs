@@ -4,6 +4,7 @@
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::{item, kind, select_items};
+use crate::snapshot::SnapshotPermit;
 use crate::tx::Tx;
 use crate::{Store, error::Error};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
 use spexus_domain::project::Project;
 use spexus_domain::{Kind, Reference, Timestamp, Uuid};
-use tokio::sync::OwnedSemaphorePermit;
 
 /// Rows of one page.
 pub const PAGE_ROWS: u32 = 1_000;
@@ -78,16 +78,16 @@ pub struct Snapshot {
     conn: Option<Conn>,
     /// Whether the transaction is somebody else's: reads of a batch see what the batch wrote.
     lent: bool,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<SnapshotPermit>,
 }
 
 impl Snapshot {
-    /// Begins one.
-    pub async fn begin(store: &Store) -> Result<Self> {
+    /// Begins one, for a user.
+    pub async fn begin(store: &Store, owner: Uuid) -> Result<Self> {
         let lent = store.is_in_transaction();
         let permit = match lent {
             true => None,
-            false => Some(store.snapshot_permit().await?),
+            false => Some(store.snapshot_permit(owner).await?),
         };
         let mut conn = store.read().await?;
         match conn.engine() {

@@ -1,7 +1,7 @@
 //! Several reads at one moment, while others write.
 
 use crate::world::{World, both, create_in};
-use spexus_domain::{Kind, Refusal};
+use spexus_domain::{Kind, Refusal, Uuid};
 use spexus_store::transfer::Snapshot;
 use spexus_store::{Error, changes};
 
@@ -11,6 +11,7 @@ both![
     reading_that_is_given_up_frees_its_connection,
     half_of_the_connections_stay_for_everybody_else,
     reports_and_exports_leave_half_of_the_connections_too,
+    one_user_never_holds_all_snapshots,
 ];
 
 //= specs/spexus-store.md#reads
@@ -19,7 +20,7 @@ both![
 async fn reads_together_see_one_moment_and_no_write_waits_for_them(world: World) {
     let outside = world.store.clone();
     let (actor, draft) = (world.actor(), world.draft(Kind::Epic, "meanwhile"));
-    let read = world.store.snapshot(|inside| async move {
+    let read = world.store.snapshot(KIM, |inside| async move {
         let before = changes::head(&mut inside.read().await?).await?;
         // Done and durable before the reading goes on: the writer was free.
         create_in(&outside, actor, draft).await?;
@@ -40,11 +41,12 @@ async fn reads_together_see_one_moment_and_no_write_waits_for_them(world: World)
 
 async fn what_only_reads_cannot_write(world: World) {
     let (actor, draft) = (world.actor(), world.draft(Kind::Epic, "never"));
-    let tried = world
-        .store
-        .snapshot(|inside| async move { create_in(&inside, actor, draft).await });
+    let tried = world.store.snapshot(
+        KIM,
+        |inside| async move { create_in(&inside, actor, draft).await },
+    );
     assert!(matches!(tried.await, Err(Error::Broken(_))));
-    let refused = world.store.snapshot(|inside| async move {
+    let refused = world.store.snapshot(KIM, |inside| async move {
         changes::head(&mut inside.read().await?).await?;
         Err::<(), _>(Error::Refused(Refusal::new(
             spexus_domain::Code::RuleViolated,
@@ -53,6 +55,10 @@ async fn what_only_reads_cannot_write(world: World) {
     });
     assert!(matches!(refused.await, Err(Error::Refused(_))));
 }
+
+/// Two users who read.
+const KIM: Uuid = Uuid::from_u128(1);
+const LEE: Uuid = Uuid::from_u128(2);
 
 /// As often as there are connections and more: each comes back.
 async fn reading_that_is_given_up_frees_its_connection(world: World) {
@@ -65,22 +71,22 @@ async fn reading_that_is_given_up_frees_its_connection(world: World) {
                 let _ = began.send(());
                 std::future::pending::<Result<(), Error>>().await
             };
-            store.snapshot(work).await
+            store.snapshot(KIM, work).await
         });
         begun.await.unwrap();
         reading.abort();
         assert!(reading.await.is_err());
     }
-    let head = world
-        .store
-        .snapshot(|inside| async move { changes::head(&mut inside.read().await?).await });
+    let head = world.store.snapshot(KIM, |inside| async move {
+        changes::head(&mut inside.read().await?).await
+    });
     assert!(head.await.is_ok());
 }
 
 async fn half_of_the_connections_stay_for_everybody_else(world: World) {
     let (release, _) = tokio::sync::broadcast::channel::<()>(1);
     let mut held = Vec::new();
-    for _ in 0..2 {
+    for owner in [KIM, LEE] {
         let (began, begun) = tokio::sync::oneshot::channel();
         let (store, mut released) = (world.store.clone(), release.subscribe());
         held.push(tokio::spawn(async move {
@@ -90,14 +96,14 @@ async fn half_of_the_connections_stay_for_everybody_else(world: World) {
                 let _ = released.recv().await;
                 Ok(())
             };
-            store.snapshot(work).await
+            store.snapshot(owner, work).await
         }));
         begun.await.unwrap();
     }
     // A third has to wait for its place, and whoever reads otherwise does not.
-    let third = world
-        .store
-        .snapshot(|inside| async move { changes::head(&mut inside.read().await?).await });
+    let third = world.store.snapshot(KIM, |inside| async move {
+        changes::head(&mut inside.read().await?).await
+    });
     let mut third = Box::pin(third);
     assert!(futures_util::poll!(&mut third).is_pending());
     changes::head(&mut world.store.read().await.unwrap())
@@ -114,21 +120,44 @@ async fn half_of_the_connections_stay_for_everybody_else(world: World) {
 //= type=test
 //# Reads of one moment, such as reports and exports, MUST leave half of the connections for reading to everybody else.
 async fn reports_and_exports_leave_half_of_the_connections_too(world: World) {
-    let first = Snapshot::begin(&world.store).await.unwrap();
-    let second = Snapshot::begin(&world.store).await.unwrap();
-    let mut third = Box::pin(Snapshot::begin(&world.store));
+    let first = Snapshot::begin(&world.store, KIM).await.unwrap();
+    let second = Snapshot::begin(&world.store, LEE).await.unwrap();
+    let mut third = Box::pin(Snapshot::begin(&world.store, KIM));
     assert!(futures_util::poll!(&mut third).is_pending());
     changes::head(&mut world.store.read().await.unwrap())
         .await
         .unwrap();
     drop(first);
     let third = third.await.unwrap();
-    let Err(Error::Refused(refusal)) = Snapshot::begin(&world.store).await else {
+    let Err(Error::Refused(refusal)) = Snapshot::begin(&world.store, KIM).await else {
         panic!("a third beside two");
     };
     assert_eq!(refusal.code, spexus_domain::Code::ConcurrentLimitExceeded);
     for snapshot in [second, third] {
         snapshot.end().await.unwrap();
     }
-    assert!(Snapshot::begin(&world.store).await.is_ok());
+    assert!(Snapshot::begin(&world.store, KIM).await.is_ok());
+}
+
+//= specs/spexus-store.md#reads
+//= type=test
+//# One user MUST NOT hold more than half of what may be read at one moment, or one.
+async fn one_user_never_holds_all_snapshots(world: World) {
+    let first = Snapshot::begin(&world.store, KIM).await.unwrap();
+    let mut again = Box::pin(Snapshot::begin(&world.store, KIM));
+    assert!(
+        futures_util::poll!(&mut again).is_pending(),
+        "one of two is enough"
+    );
+    let other = Snapshot::begin(&world.store, LEE).await.unwrap();
+    drop(other);
+    let read = world.store.snapshot(LEE, |inside| async move {
+        changes::head(&mut inside.read().await?).await
+    });
+    assert!(
+        read.await.is_ok(),
+        "who waits for an own place takes none of the others"
+    );
+    first.end().await.unwrap();
+    again.await.unwrap().end().await.unwrap();
 }

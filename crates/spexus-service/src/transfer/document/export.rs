@@ -25,7 +25,7 @@ pub async fn export(
     progress: &Progress,
 ) -> Ruled<Exported> {
     caller.may(Operation::Read)?;
-    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
     let context = Context::new(conn, caller, project).await?;
     let mut writer = Writer {

@@ -28,7 +28,7 @@ pub async fn export(
     //= specs/spexus.md#transfer
     //# A project exported as JSON lines, imported into an empty database and exported again MUST be the same, byte for byte, on
     //# both engines.
-    let mut snapshot = Snapshot::begin(&service.store).await?;
+    let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
     let context = Context::new(conn, caller, project).await?;
     let mut writer = Writer {
