@@ -6,14 +6,20 @@ use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
+use super::visibility::visible;
 use super::{Incoming, Job, Routed};
 use crate::server::completion::{Completer, Completing};
-use mcp_protocol::{Fields, Outcome, RpcError, fields};
+use mcp_protocol::{Fields, Outcome, RpcError, Terms, envelope::Request, fields};
 
 /// What one answer may hold.
 const MAX_SUGGESTIONS: usize = 100;
 
-pub(super) fn complete(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<Routed, RpcError> {
+pub(super) fn complete(
+    incoming: &Incoming<'_>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    terms: &Terms,
+) -> Result<Routed, RpcError> {
     let reference = Fields::of(fields.raw("ref"))?;
     let argument = Fields::of(Some(
         fields
@@ -26,8 +32,8 @@ pub(super) fn complete(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<R
         context: context(fields)?,
     };
     let completer = match reference.required_text("type")?.as_ref() {
-        "ref/prompt" => of_prompt(incoming, &reference.required_text("name")?)?,
-        "ref/resource" => of_template(incoming, &reference.required_text("uri")?)?,
+        "ref/prompt" => of_prompt(incoming, request, terms, &reference.required_text("name")?)?,
+        "ref/resource" => of_template(incoming, request, terms, &reference.required_text("uri")?)?,
         other => {
             return Err(Refusal::field(
                 Code::InvalidParams,
@@ -45,28 +51,42 @@ pub(super) fn complete(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<R
     Ok(Routed::Later(Job::reading(incoming.core, run)))
 }
 
-fn of_prompt(incoming: &Incoming<'_>, name: &str) -> Result<Option<Completer>, Refusal> {
-    match incoming.core.registry.prompts.load().get(name) {
+//= specs/mcp-server.md#registry
+//# What the lists of a request do not hold MUST NOT be completed, and MUST be refused like what is not there.
+fn of_prompt(
+    incoming: &Incoming<'_>,
+    request: &Request<'_>,
+    terms: &Terms,
+    name: &str,
+) -> Result<Option<Completer>, RpcError> {
+    let prompts = visible(incoming, request, terms, &incoming.core.registry.prompts)?;
+    match prompts.get(name) {
         Some(found) => Ok(found.prompt.completer.clone()),
         None if incoming.core.prompt_source.is_some() => Ok(None),
-        None => Err(Refusal::new(
-            Code::PromptNotFound,
-            format!("there is no prompt {name:?}"),
-        )),
+        None => Err(Refusal::new(Code::PromptNotFound, format!("there is no prompt {name:?}")).into()),
     }
 }
 
-fn of_template(incoming: &Incoming<'_>, uri: &str) -> Result<Option<Completer>, Refusal> {
-    match incoming.core.registry.templates.load().get(uri) {
-        Some(found) => Ok(found.template.completer.clone()),
-        // The address of a single resource has nothing to complete.
-        None if incoming.core.registry.resources.load().get(uri).is_some() => Ok(None),
-        None => Err(Refusal::field(
-            Code::InvalidParams,
-            "ref.uri",
-            format!("there is no template {uri:?}"),
-            "a template of the list",
-        )),
+fn of_template(
+    incoming: &Incoming<'_>,
+    request: &Request<'_>,
+    terms: &Terms,
+    uri: &str,
+) -> Result<Option<Completer>, RpcError> {
+    let registry = &incoming.core.registry;
+    let templates = visible(incoming, request, terms, &registry.templates)?;
+    if let Some(found) = templates.get(uri) {
+        return Ok(found.template.completer.clone());
+    }
+    // The address of a single resource has nothing to complete.
+    let resources = visible(incoming, request, terms, &registry.resources)?;
+    match resources.get(uri) {
+        Some(_) => Ok(None),
+        None => {
+            let problem = format!("there is no template {uri:?}");
+            let fix = "a template of the list";
+            Err(Refusal::field(Code::InvalidParams, "ref.uri", problem, fix).into())
+        }
     }
 }
 

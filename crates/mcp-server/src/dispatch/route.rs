@@ -64,7 +64,7 @@ fn serve_method(
         Method::PromptsList => prompts::list(incoming, request, fields, terms),
         Method::PromptsGet => prompts::get(incoming, fields, terms),
         Method::PromptsCreate => prompts::create(incoming, request),
-        Method::Complete if fields.has("ref") => completion::complete(incoming, fields),
+        Method::Complete if fields.has("ref") => completion::complete(incoming, request, fields, terms),
         Method::Complete => custom(incoming, request, terms),
         Method::SetLevel => lifecycle::set_level(incoming, fields),
         Method::TasksGet => tasks::get(incoming, fields, terms),

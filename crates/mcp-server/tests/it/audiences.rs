@@ -146,6 +146,53 @@ async fn each_audience_sees_its_own_lists_in_both_eras() {
     }
 }
 
+// Found by review: a template that was not listed could be completed, and told so that it was there.
+//= specs/mcp-server.md#registry
+//= type=test
+//# What the lists of a request do not hold MUST NOT be completed, and MUST be refused like what is not there.
+#[tokio::test]
+async fn what_is_not_listed_is_not_completed() {
+    let (server, _) = guarded();
+    for stateless in [false, true] {
+        for name in ["admin", "guest-anna", "stranger"] {
+            let mut http = http_as(&server, name, stateless).await;
+            for (kind, member, secret, open, nothing) in [
+                (
+                    "ref/resource",
+                    "uri",
+                    "test:///secret/{id}",
+                    "test:///open/{id}",
+                    "test:///none/{id}",
+                ),
+                (
+                    "ref/resource",
+                    "uri",
+                    "test:///secret",
+                    "test:///open",
+                    "test:///none",
+                ),
+                ("ref/prompt", "name", "secret", "open", "none"),
+            ] {
+                let mut answers = Vec::new();
+                for about in [secret, open, nothing] {
+                    let reference = json!({ "type": kind, member: about });
+                    let wish = json!({ "ref": reference, "argument": { "name": "id", "value": "" } });
+                    let mut answer = ask(&mut http, stateless, "completion/complete", wish).await;
+                    answer["id"].take();
+                    answers.push(answer.to_string().replace(about, "THIS"));
+                }
+                let is_like_nothing = [0, 1].map(|at| answers[at] == answers[2]);
+                let wanted = match name {
+                    "admin" => [false, false],
+                    "guest-anna" => [true, false],
+                    _ => [true, true],
+                };
+                assert_eq!(is_like_nothing, wanted, "{name} {kind}: {answers:?}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_list_is_written_once_for_each_audience_and_again_when_the_rule_changes() {
     let (server, roles) = guarded();

@@ -310,7 +310,9 @@ async fn no_prompt_and_no_completion_tells_of_another_project(server: &mut Serve
             }
         }
     }
-    for template in addresses(&bound).await.iter().filter(|one| one.contains('{')) {
+    // Those a bound token is not told of can be asked for by name.
+    let all = addresses(&pair::agent(server, None).await).await;
+    for template in all.iter().filter(|one| one.contains('{')) {
         for variable in template
             .split('{')
             .skip(1)
@@ -584,6 +586,28 @@ async fn files_of_the_installation_are_for_bound_tokens_only_where_the_operator_
         ] {
             let answer = bound.request(method, params).await;
             assert_eq!(is_refused(&answer), !shares, "{method}: {answer}");
+        }
+        // Found by review: the pattern of files could be completed with the names of them all.
+        let completed = async |pattern: &str| {
+            let reference = json!({ "type": "ref/resource", "uri": pattern });
+            let wish = json!({ "ref": reference, "argument": { "name": "path", "value": "" } });
+            let answer = bound.request("completion/complete", wish).await;
+            (
+                answer["result"].clone(),
+                answer["error"].to_string().replace(pattern, ""),
+            )
+        };
+        let free = pair::agent(&server, None).await;
+        let patterns = free.ask("resources/templates/list", json!({})).await;
+        let patterns = patterns["resourceTemplates"].as_array().unwrap();
+        let pattern = patterns
+            .iter()
+            .find_map(|one| one["uriTemplate"].as_str().filter(|uri| uri.starts_with("file:")));
+        let (names, refused) = completed(pattern.unwrap()).await;
+        assert_eq!(names.is_null(), !shares, "{names} {refused}");
+        assert_eq!(names.to_string().contains("plan.md"), shares, "{names} {refused}");
+        if !shares {
+            assert_eq!(refused, completed("file:///{+none}").await.1);
         }
         let nothing = format!("{}/none.md", root["roots"][0]["uri"].as_str().unwrap());
         if !shares {
