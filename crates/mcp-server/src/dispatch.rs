@@ -5,6 +5,7 @@
 
 mod completion;
 mod lifecycle;
+mod limited;
 mod missing_arguments;
 mod prompts;
 mod read;
@@ -18,8 +19,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use limited::Ended;
 use parking_lot::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -502,39 +504,48 @@ async fn serve(
         JobBody::Tool(registered, _) => Some(registered.clone()),
         JobBody::Other(_) => None,
     };
+    let mut done = None;
     // Fulfils 003 R10.10, 002 Resil-003
-    let done = AssertUnwindSafe(perform(Context(call.clone()), body)).catch_unwind();
-    let limit = timeout.unwrap_or(Duration::MAX);
-    tokio::select! {
-        biased;
-        done = done => Some(match done {
-            Ok(Ok(outcome)) => {
-                pass.into_iter().for_each(|pass| pass.succeeded());
-                Ok(outcome)
-            }
-            Ok(Err(stop)) => {
-                if let (Some(pass), Stop::Refused(refusal)) = (pass, &stop) {
-                    pass.refused(refusal.code);
-                }
-                outcome_of(stop, tool.is_some())
-            }
-            //= specs/mcp-server.md#resilience
-            //# A handler that panics MUST cost no more than its own answer, which is 1079.
-            Err(_panic) => Err(panicked(&call.id, tool.as_ref().map(|tool| tool.tool.name.as_str()))),
-        }),
+    let work = async {
+        done = Some(
+            AssertUnwindSafe(perform(Context(call.clone()), body))
+                .catch_unwind()
+                .await,
+        );
+    };
+    match limited::run(call, work, timeout).await {
+        Ended::Done => {}
         //= specs/mcp-server.md#progress-and-cancellation
         //# A cancelled request MUST be stopped and MUST NOT be answered.
-        () = call.cancel.cancelled() => {
+        Ended::Cancelled => {
             pass.into_iter().for_each(|pass| pass.abandoned());
-            None
+            return None;
         }
         //= specs/mcp-server.md#tools
         //# A call that takes longer than its limit MUST be stopped and answered with 1069.
-        () = call.waits.worked_for(limit), if timeout.is_some() => {
+        Ended::Late(refusal) => {
             call.cancel.cancel();
-            Some(Err(Refusal::new(Code::Timeout, format!("the request took longer than {} ms", limit.as_millis())).into()))
+            return Some(Err(refusal.into()));
         }
     }
+    Some(match done {
+        Some(Ok(Ok(outcome))) => {
+            pass.into_iter().for_each(|pass| pass.succeeded());
+            Ok(outcome)
+        }
+        Some(Ok(Err(stop))) => {
+            if let (Some(pass), Stop::Refused(refusal)) = (pass, &stop) {
+                pass.refused(refusal.code);
+            }
+            outcome_of(stop, tool.is_some())
+        }
+        //= specs/mcp-server.md#resilience
+        //# A handler that panics MUST cost no more than its own answer, which is 1079.
+        Some(Err(_)) | None => Err(panicked(
+            &call.id,
+            tool.as_ref().map(|tool| tool.tool.name.as_str()),
+        )),
+    })
 }
 
 /// The answer for a handler that panicked. What it said is for the panic hook, which knows what may be told; here it is

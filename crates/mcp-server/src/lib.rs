@@ -112,6 +112,7 @@ pub use server::core::Instructions;
 pub use server::guard::{Access, Entry, Guard};
 pub use server::method::CustomMethod;
 pub use server::nonce::{MemoryNonces, NonceStore};
+pub use server::overrun::WorkClaim;
 pub use server::prompt::{NewArgument, NewPrompt, Prompt, PromptSource};
 pub use server::registry::Listing;
 pub use server::resource::{ReadRequest, Resource, ResourceSource, ResourceTemplate};

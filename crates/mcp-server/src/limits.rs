@@ -45,6 +45,8 @@ pub struct Limits {
     pub message_burst: u32,
     /// How long a request may be served when its tool does not say otherwise.
     pub serve_timeout_ms: u64,
+    /// How long the outcome of what is being kept is awaited once the time of its request is over.
+    pub outcome_wait_ms: u64,
     /// How long the client may take to answer a request of the server.
     pub ask_timeout_ms: u64,
     /// How long a person may take to answer a question put to them once.
@@ -106,6 +108,7 @@ impl Default for Limits {
             max_messages_per_second: 0,
             message_burst: 1_000,
             serve_timeout_ms: 30_000,
+            outcome_wait_ms: 30_000,
             ask_timeout_ms: 5_000,
             elicit_timeout_ms: 5_000,
             question_ttl_ms: 15 * 60 * 1_000,
@@ -131,5 +134,9 @@ impl Default for Limits {
 impl Limits {
     pub(crate) fn serve_timeout(&self) -> Duration {
         Duration::from_millis(self.serve_timeout_ms)
+    }
+
+    pub(crate) fn outcome_wait(&self) -> Duration {
+        Duration::from_millis(self.outcome_wait_ms)
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod core;
 pub(crate) mod guard;
 pub(crate) mod method;
 pub(crate) mod nonce;
+pub(crate) mod overrun;
 pub(crate) mod prompt;
 pub(crate) mod registry;
 pub(crate) mod resource;
@@ -29,6 +30,7 @@ use crate::server::core::{Core, Instructions, Parts};
 use crate::server::guard::Guard;
 use crate::server::method::CustomMethod;
 use crate::server::nonce::{MemoryNonces, NonceStore};
+use crate::server::overrun::WorkClaim;
 use crate::server::prompt::{Prompt, PromptSource};
 use crate::server::resource::{Resource, ResourceSource, ResourceTemplate};
 use crate::server::session_table::SessionTable;
@@ -63,6 +65,7 @@ impl Server {
                 on_elicited: None,
                 on_answered: None,
                 nonces: Arc::new(MemoryNonces::default()),
+                new_claim: None,
             },
         }
     }
@@ -397,6 +400,13 @@ impl Builder {
     #[must_use]
     pub fn nonce_store(mut self, nonces: Arc<dyn NonceStore>) -> Self {
         self.parts.nonces = nonces;
+        self
+    }
+
+    /// Gives each request that may write a claim on its work, so that one that took too long can be told what became of it.
+    #[must_use]
+    pub fn claims(mut self, make: impl Fn() -> Box<dyn WorkClaim> + Send + Sync + 'static) -> Self {
+        self.parts.new_claim = Some(Box::new(make));
         self
     }
 

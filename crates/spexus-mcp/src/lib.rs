@@ -33,6 +33,7 @@ mod text_completion;
 mod tools;
 mod visit;
 mod watch;
+mod write_claim;
 
 pub use app_tools::AppTools;
 pub use mcp_protocol::OfferedVersions;
@@ -100,6 +101,7 @@ impl Mcp {
             .prompt_source(prompts::Stored(service.clone()))
             .on_elicited(ask::noting(service))
             .on_answered(audit::noting(service))
+            .claims(write_claim::make)
             .build();
         let uses = complete::Uses::default();
         let sampler = ask::sampler(&options);

@@ -32,7 +32,7 @@ pub enum Overrun {
 //# is not known.
 pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Overrun> {
     let claim = Arc::new(Claim::default());
-    let mut work = pin!(REQUEST.scope(claim.clone(), work));
+    let mut work = pin!(claim.scope(work));
     match tokio::time::timeout(limit, &mut work).await {
         Ok(done) => Ok(done),
         Err(_) if claim.give_up() => Err(Overrun::NothingDone),
@@ -42,15 +42,27 @@ pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result
     }
 }
 
-/// Whether a request may still be given up.
+/// Whether a request may still be given up; for those who keep its time themselves.
 #[derive(Debug, Default)]
-pub(crate) struct Claim(AtomicU8);
+pub struct Claim(AtomicU8);
 
 const OPEN: u8 = 0;
 const KEPT: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
 impl Claim {
+    /// The work of the request, which writes under this claim.
+    pub fn scope<W: Future>(self: &Arc<Self>, work: W) -> impl Future<Output = W::Output> + use<W> {
+        REQUEST.scope(self.clone(), work)
+    }
+
+    /// Gives the request up, so that nothing of it will be written. False when something of it is being kept.
+    pub fn give_up(&self) -> bool {
+        self.0
+            .compare_exchange(OPEN, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
     /// The claim of the request that runs here, if it has a limit.
     pub(crate) fn current() -> Option<Arc<Self>> {
         REQUEST.try_with(Arc::clone).ok()
@@ -66,12 +78,6 @@ impl Claim {
 
     pub(crate) fn is_given_up(&self) -> bool {
         self.0.load(Ordering::Acquire) == GIVEN_UP
-    }
-
-    fn give_up(&self) -> bool {
-        self.0
-            .compare_exchange(OPEN, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
     }
 }
 

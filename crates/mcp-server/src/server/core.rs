@@ -20,6 +20,7 @@ use crate::server::capabilities::Capabilities;
 use crate::server::context::Context;
 use crate::server::guard::Guard;
 use crate::server::nonce::NonceStore;
+use crate::server::overrun::NewClaim;
 use crate::server::prompt::PromptSource;
 use crate::server::registry::Registry;
 use crate::server::resource::ResourceSource;
@@ -65,6 +66,7 @@ pub(crate) struct Core {
     pub(crate) on_elicited: Option<Arc<OnElicited>>,
     pub(crate) on_answered: Option<Arc<OnAnswered>>,
     pub(crate) nonces: Arc<dyn NonceStore>,
+    pub(crate) new_claim: Option<Box<NewClaim>>,
     result_meta: ResultMeta,
     draining: AtomicBool,
     in_flight: AtomicUsize,
@@ -93,6 +95,7 @@ pub(crate) struct Parts {
     pub(crate) on_elicited: Option<Arc<OnElicited>>,
     pub(crate) on_answered: Option<Arc<OnAnswered>>,
     pub(crate) nonces: Arc<dyn NonceStore>,
+    pub(crate) new_claim: Option<Box<NewClaim>>,
 }
 
 impl Core {
@@ -109,6 +112,7 @@ impl Core {
             on_elicited,
             on_answered,
             nonces,
+            new_claim,
         } = parts;
         // What a guard shows to one user is not for the others.
         let is_public = settings.cache_public && guard.is_none();
@@ -137,6 +141,7 @@ impl Core {
             on_elicited,
             on_answered,
             nonces,
+            new_claim,
             result_meta,
         }
     }

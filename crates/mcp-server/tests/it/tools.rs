@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use mcp_protocol::{Arguments, Content, Icon, ResourceContents, ToolAnnotations, ToolResult};
-use mcp_server::{Breaker, BreakerSettings, Context, Server, Stop, Tool};
+use mcp_server::{Breaker, BreakerSettings, Context, Info, Server, Stop, Tool, WorkClaim};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
@@ -343,6 +344,52 @@ async fn a_call_that_takes_too_long_is_stopped() {
         !alive.load(Ordering::SeqCst),
         "the work itself is gone, not only its answer"
     );
+}
+
+/// A claim on work that is being kept, or not.
+struct Kept(bool);
+
+impl WorkClaim for Kept {
+    fn scope<'a>(&self, work: BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+        work
+    }
+
+    fn give_up(&self) -> bool {
+        !self.0
+    }
+}
+
+// Found by review: "too late" was said of what was carried out all the same.
+//= specs/mcp-server.md#tools
+//= type=test
+//# A request that is told that it took too long MUST have changed nothing, then or later, unless it is told that the outcome
+//# is not known.
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_when_its_time_is_over_is_waited_for() {
+    for (is_kept, takes, outcome) in [
+        (false, 200, Some("nothing_done")),
+        (true, 200, None),
+        (true, 60_000, Some("unknown")),
+    ] {
+        let server = Server::builder(Info::new("test", "1.0.0"))
+            .claims(move || Box::new(Kept(is_kept)))
+            .build();
+        let mut tool = Tool::new("slow", "Takes its time.", move |_, _| async move {
+            tokio::time::sleep(Duration::from_millis(takes)).await;
+            Ok::<_, Stop>(ToolResult::text("done"))
+        });
+        tool.timeout = Some(Duration::from_millis(100));
+        server.add_tool(tool).unwrap();
+        let mut client = Client::ready(&server).await;
+        let answer = client.call("slow", json!({})).await;
+        match outcome {
+            Some(outcome) => {
+                assert_eq!(codes(&answer), (1069, 1069), "{answer}");
+                assert_eq!(answer["error"]["data"]["outcome"], outcome, "{answer}");
+            }
+            None => assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}"),
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@
 
 mod agent;
 mod answers;
+mod deadlines;
 mod execute;
 mod prompts;
 mod resources;

@@ -39,6 +39,8 @@ pub(crate) struct World {
     pub(crate) admin: Caller,
     /// The secret of an administrator's token.
     pub(crate) token: String,
+    /// The database, for another node.
+    pub(crate) location: Location,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -54,9 +56,13 @@ impl World {
     }
 
     pub(crate) async fn on_postgres() -> Option<Self> {
+        Self::on_postgres_with(McpOptions::default()).await
+    }
+
+    pub(crate) async fn on_postgres_with(options: McpOptions) -> Option<Self> {
         let made = tokio::task::spawn_blocking(test_support::fresh_database);
         let location = Location::parse(&made.await.unwrap()?).unwrap();
-        Some(Self::open(&location, McpOptions::default(), None).await)
+        Some(Self::open(&location, options, None).await)
     }
 
     async fn open(location: &Location, options: McpOptions, folder: Option<tempfile::TempDir>) -> Self {
@@ -72,6 +78,7 @@ impl World {
             mcp,
             admin,
             token: String::new(),
+            location: location.clone(),
             _folder: folder,
         };
         let wanted = json!({ "name": "exam", "scopes": ["admin"], "expires": "never" });

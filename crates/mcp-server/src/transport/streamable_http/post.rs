@@ -15,12 +15,13 @@ use tokio::time::Instant;
 use super::response::{CancelOnDrop, Reading, ResponseBody, Waiting, empty, events, json, refuse};
 use super::{Mount, headers};
 use crate::dispatch::{self, Disposition, Incoming};
+use crate::server::overrun::LateOutcome;
 use crate::session::quota::Owner;
 use crate::session::sink::MessageSink;
 use crate::session::stream::{EventStream, First, Next};
 use crate::session::{Phase, Session};
 use mcp_protocol::{
-    Client, Fields, META_VERSION, RpcCode, RpcError, Terms, Version,
+    Client, Fields, META_VERSION, Method, RpcCode, RpcError, Terms, Version,
     envelope::{self, Message},
     unsupported_version,
 };
@@ -41,7 +42,7 @@ where
     let bytes = match deadline.within(read(mount, &parts, body)).await {
         Some(Ok(bytes)) => bytes,
         Some(Err(response)) => return response,
-        None => return refuse("null", &deadline.overrun()),
+        None => return refuse("null", &deadline.overrun(LateOutcome::NothingDone)),
     };
     let Ok(text) = std::str::from_utf8(&bytes) else {
         let refusal = Refusal::new(Code::UnsupportedEncoding, "the message is not UTF-8");
@@ -58,7 +59,8 @@ where
     };
     let served = match deadline.within(post.serve()).await {
         Some(served) => served,
-        None => Err(deadline.overrun()),
+        // What writes goes on, whoever waits for it.
+        None => Err(deadline.overrun(LateOutcome::Unknown)),
     };
     served.unwrap_or_else(|error| refuse(post.id(), &error))
 }
@@ -85,9 +87,8 @@ impl Deadline {
 
     //= specs/mcp-server.md#http-transport
     //# A request that is not answered within the limit of its mount MUST be answered with status 504 and a JSON-RPC error 1069 that carries its id.
-    fn overrun(&self) -> RpcError {
-        let message = format!("the request took longer than {} ms", self.limit_ms);
-        RpcError::from(Refusal::new(Code::Timeout, message))
+    fn overrun(&self, outcome: LateOutcome) -> RpcError {
+        outcome.refusal(Duration::from_millis(self.limit_ms)).into()
     }
 }
 
