@@ -500,6 +500,9 @@ async fn over_a_real_socket_a_slow_body_and_a_lost_client_harm_nobody() {
 }
 
 // proves 002 Req-Proto-005
+//= specs/mcp-server.md#http-transport
+//= type=test
+//# A request of a session whose header names another version than was agreed on MUST be refused with status 400.
 #[tokio::test]
 async fn the_version_in_the_header_is_the_agreed_one_or_the_request_is_refused() {
     let server = server();
@@ -528,5 +531,23 @@ async fn the_version_in_the_header_is_the_agreed_one_or_the_request_is_refused()
         );
         let supported = unknown.json["error"]["data"]["supported"].as_array().unwrap();
         assert!(supported.contains(&json!(version)), "{supported:?}");
+        // Known is not agreed on.
+        for other in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+            let headers = [("mcp-protocol-version", other)];
+            let wanted = if other == version { 200 } else { 400 };
+            let answer = http.post_as(list.clone(), &headers).await;
+            assert_eq!(answer.status, wanted, "{version} {other}: {}", answer.json);
+            assert_eq!(
+                answer.json.get("result").is_some(),
+                other == version,
+                "{}",
+                answer.json
+            );
+            let stream = http
+                .request("GET", &headers)
+                .header("accept", "text/event-stream");
+            let stream = http.call(stream.body(Full::new(Bytes::new())).unwrap()).await;
+            assert_eq!(stream.status().as_u16(), wanted, "{version} {other}");
+        }
     }
 }

@@ -46,7 +46,9 @@ async fn session(mount: &Mount, parts: &Parts) -> Result<Option<Arc<Session>>, R
     let id =
         id.ok_or_else(|| Refusal::new(Code::InvalidSessionId, "the header mcp-session-id is missing"))?;
     let owner = Owner::of(&parts.extensions);
-    mount.core.sessions.find(&mount.core, id, owner).await.map(Some)
+    let session = mount.core.sessions.find(&mount.core, id, owner).await?;
+    headers::check_agreed(&parts.headers, &session)?;
+    Ok(Some(session))
 }
 
 //= specs/mcp-server.md#http-transport

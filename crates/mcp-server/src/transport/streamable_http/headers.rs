@@ -7,7 +7,8 @@ use refusal::{Code, Refusal};
 use serde_json::Value;
 
 use crate::server::core::Core;
-use mcp_protocol::{Fields, Method, RpcCode, RpcError, arguments, envelope::Request};
+use crate::session::Session;
+use mcp_protocol::{Fields, Method, RpcCode, RpcError, Version, arguments, envelope::Request};
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -29,6 +30,20 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a 
         .to_str()
         .map(|text| Some(text.trim()))
         .map_err(|_| wrong("is not text"))
+}
+
+/// Refuses a request of a session that names another version than was agreed on.
+//= specs/mcp-server.md#http-transport
+//# A request of a session whose header names another version than was agreed on MUST be refused with status 400.
+pub(super) fn check_agreed(headers: &HeaderMap, session: &Session) -> Result<(), Refusal> {
+    let agreed = session.version();
+    match text(headers, VERSION)? {
+        Some(named) if Version::parse(named) != Some(agreed) => Err(Refusal::new(
+            Code::InvalidHeader,
+            format!("the header {VERSION} is not {agreed}, which this session agreed on"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Holds the headers of a request against its body.

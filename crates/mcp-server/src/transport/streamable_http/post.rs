@@ -178,6 +178,7 @@ impl Post<'_> {
                     let status = r.code.http_status();
                     RpcError::from(r).with_status(status)
                 })?;
+                headers::check_agreed(&self.parts.headers, &session)?;
                 Ok(self.dispatch(&session).await)
             }
             None if self.mount.settings.sessionless => {
