@@ -111,7 +111,7 @@ impl Method {
     ];
 
     /// The name of the protocol, or the one in use where the protocol has none.
-    const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Method::Initialize => "initialize",
             Method::Discover => "server/discover",

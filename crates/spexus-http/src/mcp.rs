@@ -6,11 +6,12 @@ use crate::limits::{OwnerPermit, RateKey};
 use crate::respond::add_headers;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use mcp_protocol::Method;
 use mcp_server::Meter;
 use mcp_server::streamable_http::{HttpSettings, McpService, ResponseBody, refused};
 use spexus_domain::{Ruled, Uuid};
@@ -41,10 +42,26 @@ pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Respon
             visit.attach(&mut parts.extensions);
             parts.extensions.insert(meter(&app, key));
             let shown = Shown::of(&parts);
+            //= specs/spexus-http.md#limits
+            //# A stream beyond the number one user may have open, over REST and MCP together, MUST be refused with 429.
+            let permit = app.streams.acquire(owner);
+            if permit.is_none() && is_stream(&parts) {
+                let refusal = app.streams.refusal("streams");
+                return add_headers(&refusal, refused(refusal.clone()).map(Body::new));
+            }
+            if permit.is_none() {
+                //= specs/spexus-mcp.md#endpoint
+                //# A request that could be answered by a stream MUST be answered without one, where its user has as many open as
+                //# allowed; nothing MUST be done for a request that is refused.
+                let plain = HeaderValue::from_static("application/json");
+                parts.headers.insert(header::ACCEPT, plain);
+            }
             let answered = app.mcp_service.clone().oneshot(Request::from_parts(parts, body));
             let Ok(response) = answered.await;
-            match response.headers().get(header::CONTENT_TYPE) {
-                Some(kind) if kind == "text/event-stream" => stream(&app, owner, shown, response),
+            match (response.headers().get(header::CONTENT_TYPE), permit) {
+                (Some(kind), Some(permit)) if kind == "text/event-stream" => {
+                    response.map(|body| reauthenticated(body, shown.into_stream_auth(&app), permit))
+                }
                 _ => response.map(Body::new),
             }
         }
@@ -54,17 +71,11 @@ pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Respon
     }
 }
 
-/// A stream is open for as long as its client wants, so each user has so many.
-//= specs/spexus-http.md#limits
-//# A stream beyond the number one user may have open, over REST and MCP together, MUST be refused with 429.
-fn stream(app: &App, owner: Uuid, shown: Shown, response: Response<ResponseBody>) -> Response {
-    match app.streams.acquire(owner) {
-        Some(permit) => response.map(|body| reauthenticated(body, shown.into_stream_auth(app), permit)),
-        None => {
-            let refusal = app.streams.refusal("streams");
-            add_headers(&refusal, refused(refusal.clone()).map(Body::new))
-        }
-    }
+/// Whether a request is answered by nothing but a stream, which is open for as long as its client wants. The header is held
+/// against the body before anything is done.
+fn is_stream(parts: &Parts) -> bool {
+    let listens = |method: &HeaderValue| method == Method::Listen.name();
+    parts.method == axum::http::Method::GET || parts.headers.get("mcp-method").is_some_and(listens)
 }
 
 // Fulfils 003 R9.5

@@ -145,6 +145,9 @@ impl Post<'_> {
                 Ok(match stream.first().await {
                     First::Answer(answer, status) => json(status.unwrap_or(200), answer),
                     First::Nothing => empty(StatusCode::NO_CONTENT),
+                    First::Stream if !self.takes_events() && request.method != Method::Listen.name() => {
+                        json(200, last_event(&stream).await)
+                    }
                     First::Stream => self.events(stream, None, false, Some(cancel_on_drop)),
                 })
             }
