@@ -5,7 +5,8 @@ use super::address::{Address, ItemAddress};
 use super::{missing, read, scheme_of};
 use spexus_domain::account::Caller;
 use spexus_domain::{Kind, Ruled, Uuid};
-use spexus_service::{Service, item, project, search};
+use spexus_service::item::{self, ItemQuery};
+use spexus_service::{Service, project, search};
 
 /// The topic of an address, for a caller who can see what stands there. What does not exist and what may not be seen are
 /// refused alike.
@@ -21,6 +22,7 @@ pub(super) async fn of(service: &Service, caller: &Caller, uri: &str) -> Ruled<S
             project,
             id,
             part,
+            ..
         }) => {
             let found = item::get(service, caller, project.as_deref(), Some(kind), &id).await;
             of_item(kind, found.map_err(read::no_resource)?.id, part.name())
@@ -29,14 +31,12 @@ pub(super) async fn of(service: &Service, caller: &Caller, uri: &str) -> Ruled<S
             // What the filters name must be there and visible, too.
             query.limit = Some(1);
             item::list(service, caller, Some(kind), &query).await?;
-            let project = project::of_request(service, caller, query.project.as_deref()).await?;
-            of_list(kind, project.id)
+            of_list(kind, project_of(service, caller, &query).await?)
         }
         Address::Search(wanted, mut query) => {
             query.limit = Some(1);
             search::search(service, caller, &wanted, &query).await?;
-            let project = project::of_request(service, caller, query.project.as_deref()).await?;
-            of_search(project.id)
+            of_search(project_of(service, caller, &query).await?)
         }
         Address::Prompt(id) => {
             let found = spexus_service::prompt::get(service, caller, &id).await;
@@ -50,6 +50,21 @@ pub(super) async fn of(service: &Service, caller: &Caller, uri: &str) -> Ruled<S
         | Address::Workflows
         | Address::Users => uri.to_owned(),
     })
+}
+
+/// The project whose items a list holds: that of the items its filters name, as when it is read.
+//= specs/spexus-mcp.md#changes
+//# Whoever watches a list or a search MUST be told of the project it is read from, be it named or that of what its filters name.
+async fn project_of(service: &Service, caller: &Caller, query: &ItemQuery) -> Ruled<Uuid> {
+    let places = [&query.parent, &query.under, &query.acceptance_criterion];
+    let named = match places.into_iter().flatten().next() {
+        Some(id) => {
+            let place = item::get(service, caller, query.project.as_deref(), None, id).await?;
+            Some(place.project)
+        }
+        None => query.project.clone(),
+    };
+    Ok(project::of_request(service, caller, named.as_deref()).await?.id)
 }
 
 /// An item, or a part of what is told about it.

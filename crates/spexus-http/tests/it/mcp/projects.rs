@@ -4,6 +4,7 @@ use super::pair::{self, SECRET, WEB};
 use super::rows::{Scope, Target, in_order, row, takes_project, with_project};
 use crate::harness::{Server, on_both};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 async fn changes(server: &Server, project: &str) -> usize {
     let found = server
@@ -20,7 +21,50 @@ on_both![
     an_address_means_its_own_project,
     completion_stays_in_the_project_that_is_filled_in,
     a_value_that_means_nothing_is_refused_by_its_name,
+    a_watched_list_is_that_of_what_its_filters_name,
 ];
+
+// Found by review: the list was read from one project, and news were those of another.
+//= specs/spexus-mcp.md#changes
+//= type=test
+//# Whoever watches a list or a search MUST be told of the project it is read from, be it named or that of what its filters name.
+async fn a_watched_list_is_that_of_what_its_filters_name(server: &mut Server) {
+    pair::seed(server).await;
+    let agent = pair::agent(server, None).await;
+    let mut notices = agent.listen().await;
+    let lists = [
+        "user-stories://list?epic_id=web/EP-001",
+        "requirements://list?under=web/EP-001",
+        "requirements://search?query=requirement&under=web/EP-001",
+    ];
+    let last = "requirements://epics?project=web";
+    for uri in lists.into_iter().chain([last]) {
+        agent.ask("resources/subscribe", json!({ "uri": uri })).await;
+    }
+    let change = async |project: &str, path: &str| {
+        let fields = json!({ "title": format!("changed at {}", server.chain_head().await) });
+        let path = format!("/api/v1/{path}?project={project}");
+        server.patch(&path, fields).await.ok();
+    };
+    let mut told = Vec::new();
+    for project in ["default", "web"] {
+        change(project, "user-stories/US-001").await;
+        change(project, "requirements/REQ-001").await;
+        // What is told after this was changed after it.
+        change("web", "epics/EP-001").await;
+        let mut heard = BTreeSet::new();
+        let wanted = if project == "web" { lists.len() + 1 } else { 1 };
+        while !heard.contains(last) || heard.len() < wanted {
+            let notice = notices.next("notifications/resources/updated").await.unwrap();
+            heard.insert(notice["uri"].as_str().unwrap().to_owned());
+        }
+        heard.remove(last);
+        told.push(heard);
+    }
+    // A search may find an epic, too: its change is one of the project.
+    told[0].remove(lists[2]);
+    assert_eq!(told, [BTreeSet::new(), BTreeSet::from(lists.map(str::to_owned))]);
+}
 
 //= specs/spexus-mcp.md#tools
 //= type=test
