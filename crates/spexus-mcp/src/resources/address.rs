@@ -64,6 +64,8 @@ pub(super) struct ItemAddress {
     pub(super) project: Option<String>,
     pub(super) id: String,
     pub(super) part: Part,
+    /// Where a list goes on.
+    pub(super) cursor: Option<String>,
 }
 
 /// What about an item is read.
@@ -141,6 +143,11 @@ impl Part {
         }
     }
 
+    /// Whether it is a list that comes in pages.
+    fn is_paged(self) -> bool {
+        matches!(self, Part::Children(_) | Part::Comments | Part::History)
+    }
+
     fn parse(kind: Kind, name: &str) -> Option<Self> {
         let fixed = [
             Part::Hierarchy,
@@ -171,20 +178,37 @@ fn item(kind: Kind, path: &str, query: &str) -> Ruled<Option<Address>> {
     let Some(part) = part.filter(|_| !id.is_empty() && project != Some("")) else {
         return Ok(None);
     };
+    let mut parameters = pairs(query);
+    let cursor = match part.is_paged() {
+        true => take_cursor(&mut parameters),
+        false => None,
+    };
     Ok(Some(Address::Item(ItemAddress {
         kind,
-        project: project_of(project, query)?,
+        project: project_of(project, parameters, part)?,
         id: id.to_owned(),
         part,
+        cursor,
     })))
 }
 
+/// Takes `cursor` out of the parameters.
+fn take_cursor(parameters: &mut Vec<(String, String)>) -> Option<String> {
+    let at = parameters.iter().position(|(name, _)| name == "cursor")?;
+    Some(parameters.remove(at).1)
+}
+
 /// The project of the path or of the parameter; both must mean the same.
-fn project_of(in_path: Option<&str>, query: &str) -> Ruled<Option<String>> {
+fn project_of(in_path: Option<&str>, parameters: Vec<(String, String)>, part: Part) -> Ruled<Option<String>> {
     let mut project = in_path.map(str::to_owned);
-    for (name, value) in pairs(query) {
+    for (name, value) in parameters {
         if name != "project" {
-            return Err(unknown(&name, "project"));
+            let allowed = if part.is_paged() {
+                "project or cursor"
+            } else {
+                "project"
+            };
+            return Err(unknown(&name, allowed));
         }
         if project
             .as_ref()
@@ -329,6 +353,9 @@ mod tests {
         for (uri, field) in [
             ("requirement://web/REQ-001?project=default", "project"),
             ("requirement://REQ-001?colour=red", "colour"),
+            ("requirement://REQ-001?cursor=x", "cursor"),
+            ("requirement://REQ-001/relationships?cursor=x", "cursor"),
+            ("requirement://REQ-001/history?cursor=x&cursor=y", "cursor"),
             ("requirements://types?project=web", "project"),
             ("prompt://PROMPT-001?project=web", "project"),
         ] {

@@ -46,7 +46,9 @@ pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) 
 
 // Fulfils 003 R4.7
 async fn about(service: &Service, caller: &Caller, address: &ItemAddress) -> Ruled<Value> {
-    let page = PageRequest::new(Some(MAX_PAGE_ROWS), None)?;
+    //= specs/spexus-mcp.md#resources
+    //# A list below an item that does not end on its page MUST go on at the same address with `cursor`.
+    let page = PageRequest::new(Some(MAX_PAGE_ROWS), address.cursor.clone())?;
     let (of_kind, project, id) = (
         Some(address.kind),
         address.project.as_deref(),

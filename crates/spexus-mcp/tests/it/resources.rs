@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 both![
+    a_list_below_an_item_goes_on_at_its_own_address,
     everything_can_be_read_by_address,
     what_is_not_there_is_not_found,
     templates_find_by_parameters,
@@ -296,5 +297,46 @@ async fn arguments_are_completed(world: &World) {
             values.contains(&json!(expect)),
             "{name} {argument} {typed}: {values:?}"
         );
+    }
+}
+
+// Found by review: the cursor of the first page was refused by the address that gave it.
+//= specs/spexus-mcp.md#resources
+//= type=test
+//# A list below an item that does not end on its page MUST go on at the same address with `cursor`.
+async fn a_list_below_an_item_goes_on_at_its_own_address(world: &World) {
+    world.seed().await;
+    let make = |op: &str| -> Vec<Value> {
+        let one = |at: usize| match op {
+            "create" => {
+                json!({ "op": op, "kind": "user_story", "epic_id": "EP-001", "title": format!("Story {at}") })
+            }
+            "update" => json!({ "op": op, "id": "EP-001", "title": format!("Title {at}") }),
+            _ => json!({ "op": op, "id": "EP-001", "content": format!("Comment {at}") }),
+        };
+        (0..210).map(one).collect()
+    };
+    world.batch(make("create")).await;
+    world.batch(make("comment")).await;
+    world.batch(make("update")).await;
+    let agent = Agent::connect(world).await;
+    for (part, least) in [("user-stories", 211), ("comments", 210), ("history", 210)] {
+        let mut seen = BTreeSet::new();
+        let mut uri = format!("epic://EP-001/{part}");
+        let mut pages = 0;
+        loop {
+            let read = agent.ask("resources/read", json!({ "uri": uri })).await;
+            let page: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+            for row in page["data"].as_array().unwrap() {
+                assert!(seen.insert(row.to_string()), "{part}: {row} twice");
+            }
+            pages += 1;
+            let Some(cursor) = page["next_cursor"].as_str() else {
+                break;
+            };
+            let cursor: String = form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
+            uri = format!("epic://EP-001/{part}?cursor={cursor}");
+        }
+        assert!(seen.len() >= least && pages > 1, "{part}: {}", seen.len());
     }
 }
