@@ -8,7 +8,7 @@ mod answered;
 mod unknown_reference;
 
 pub(crate) use answered::Answered;
-pub(crate) use unknown_reference::until_found;
+pub(crate) use unknown_reference::{subject_of, until_found};
 
 use crate::McpOptions;
 use crate::audit::{self, AuditEntry};

@@ -1,7 +1,7 @@
 //! References that lead nowhere: "REQ-12" where there is a REQ-121, or a title where an id should be. Nothing has
 //! happened yet when that turns out, so the person says which was meant and the tool runs again.
 
-use super::Asker;
+use super::{Asker, MAX_TITLE_CHARS};
 use crate::render::{self, Answer};
 use crate::resources::sees_several;
 use crate::tools::{Invocation, Run};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use spexus_domain::item::Item;
 use spexus_domain::{Code, Kind, Refusal, text};
 use spexus_service::item;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// References one call may have wrong before it is refused.
 const MAX_UNKNOWN: usize = 4;
@@ -33,6 +34,17 @@ const REFERENCES: [(&str, Option<Kind>); 14] = [
     ("after", None),
 ];
 
+/// The argument by which a tool that changes an item is told the revision it was seen in.
+const EXPECTED_REVISION: &str = "expect_rev";
+
+/// The argument that names the item a tool changes, where the tool can be bound to a revision of it.
+pub(crate) fn subject_of(input: &Value) -> Option<&'static str> {
+    input["properties"].get(EXPECTED_REVISION)?;
+    let required = input["required"].as_array()?;
+    let names = |(name, _): &(&'static str, _)| required.iter().any(|one| one == name);
+    REFERENCES.into_iter().find(names).map(|(name, _)| name)
+}
+
 /// A reference that leads nowhere, and what it may have meant.
 struct UnknownReference {
     field: &'static str,
@@ -48,6 +60,7 @@ struct UnknownReference {
 //# A reference that leads nowhere but resembles others MUST be put to the person, where the client can ask, and MUST be refused with those others where it cannot.
 pub(crate) async fn until_found(
     run: &Run,
+    subject: Option<&str>,
     invocation: Invocation,
     mut arguments: Arguments,
 ) -> Result<Answer, Stop> {
@@ -64,7 +77,12 @@ pub(crate) async fn until_found(
             return Err(unknown.to_refusal(refusal).into());
         };
         match unknown.ask(asker).await? {
-            Some(found) => drop(arguments.0.insert(unknown.field.to_owned(), found)),
+            Some(meant) => {
+                if subject == Some(unknown.field) && arguments.get(EXPECTED_REVISION).is_none() {
+                    arguments.0.insert(EXPECTED_REVISION.to_owned(), json!(meant.rev));
+                }
+                arguments.0.insert(unknown.field.to_owned(), json!(meant.id));
+            }
             None => return Err(unknown.to_refusal(refusal).into()),
         }
     }
@@ -102,26 +120,33 @@ async fn find(invocation: &Invocation, arguments: &Arguments) -> Option<UnknownR
 
 impl UnknownReference {
     /// Which of them it is; `None` when the person says none.
-    async fn ask(&self, asker: &Asker) -> Result<Option<Value>, Stop> {
-        let ids = self.ids();
-        let mut names: Vec<String> = self.near.iter().map(render::line).collect();
-        names
-            .iter_mut()
-            .for_each(|name| name.retain(|c| !render::is_invisible(c)));
+    //= specs/spexus-mcp.md#asking
+    //# The question which one was meant MUST name the title, the reference and the project of each, and its answer MUST be bound to that item, in that revision where the tool can be.
+    async fn ask(&self, asker: &Asker) -> Result<Option<&Item>, Stop> {
+        let ids: Vec<String> = self.near.iter().map(|item| item.id.to_string()).collect();
+        let names: Vec<String> = self.near.iter().map(shown).collect();
+        let question = format!(
+            "There is no {:?}. Which one was meant: {}?",
+            self.wanted,
+            names.join(" or ")
+        );
         let schema = json!({
             "type": "object",
             "properties": { self.field: { "type": "string", "title": self.field, "enum": ids, "enumNames": names } },
             "required": [self.field],
         });
-        let question = Elicitation::new(
-            format!("There is no {:?}. Which one was meant?", self.wanted),
-            schema,
-        );
-        let key = format!("which.{}", self.field);
-        Ok(match asker.cx.elicit(&key, &question).await? {
+        // The key binds the answer to what was shown: these items in these revisions.
+        let mut seen = DefaultHasher::new();
+        self.near
+            .iter()
+            .for_each(|item| (item.id, item.rev).hash(&mut seen));
+        let key = format!("which.{}.{:016x}", self.field, seen.finish());
+        let meant = match asker.cx.elicit(&key, &Elicitation::new(question, schema)).await? {
             Elicited::Accepted(mut fields) => fields.remove(self.field),
             _ => None,
-        })
+        };
+        let is_meant = |item: &&Item| meant.as_ref().is_some_and(|meant| *meant == json!(item.id));
+        Ok(self.near.iter().find(is_meant))
     }
 
     /// Each of them by a name that means no other.
@@ -141,4 +166,11 @@ impl UnknownReference {
         let hint = format!("Did you mean {}?", near.join(" or "));
         refusal.hint(hint).fact("candidates", ids.join(","))
     }
+}
+
+/// `REQ-001 "Passkeys MUST work" in the project web`.
+fn shown(item: &Item) -> String {
+    let mut title = text::excerpt(&item.heading(), MAX_TITLE_CHARS);
+    title.retain(|c| !render::is_invisible(c));
+    format!("{} {title:?} in the project {}", item.reference_id, item.project)
 }

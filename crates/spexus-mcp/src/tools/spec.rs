@@ -165,7 +165,7 @@ impl Spec {
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
     pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
         let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
-        let uses = uses.clone();
+        let (uses, subject) = (uses.clone(), ask::subject_of(&self.input));
         let invocation = move |cx: Context, arguments: Arguments| {
             let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
@@ -177,7 +177,7 @@ impl Spec {
                     caller,
                     asker: Some(Asker { cx, sampler }),
                 };
-                let answered = ask::until_found(&*run, invocation, arguments).await;
+                let answered = ask::until_found(&*run, subject, invocation, arguments).await;
                 watch.pause(answered.as_ref().map(drop));
                 Ok::<_, Stop>(result(answered?))
             }
