@@ -31,6 +31,7 @@ use crate::breaker::Breaker;
 use crate::cancel::CancellationToken;
 use crate::random::now_ms;
 use crate::rate_meter::Meter;
+use crate::roots;
 use crate::server::answered::{Answered, OnAnswered};
 use crate::server::context::{Call, Context};
 use crate::server::core::Core;
@@ -316,12 +317,16 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Disposition {
     if let Some(observer) = &incoming.core.on_answered {
+        let terms = incoming.terms_of(request);
+        let terms = terms.unwrap_or_else(|_| incoming.session.terms());
         observer(&Answered {
             method: &request.method,
             params: request.params,
-            client: &incoming.session.terms().client,
+            client: &terms.client,
             extensions: incoming.extensions,
             refusal: outcome.as_ref().err().map(|error| &error.refusal),
+            stopped: false,
+            took: Duration::ZERO,
         });
     }
     Disposition::Answered(incoming.core.render_into(out, request.id, outcome, version))
@@ -332,36 +337,48 @@ struct AnsweredNotice {
     observer: Arc<OnAnswered>,
     method: String,
     params: Option<String>,
+    started: Instant,
 }
 
 impl AnsweredNotice {
     fn of(core: &Core, request: &Request<'_>) -> Option<Self> {
         let observer = core.on_answered.clone()?;
         let has_ref = || request.params.is_some_and(|params| params.contains("\"ref\""));
-        let is_handled = match Method::named(&request.method)? {
-            Method::Initialize
-            | Method::ToolsCall
-            | Method::ResourcesRead
-            | Method::Subscribe
-            | Method::Listen => true,
-            Method::PromptsGet | Method::PromptsCreate => true,
-            Method::Complete => !has_ref(),
-            _ => false,
+        let is_handled = match Method::named(&request.method) {
+            Some(Method::Initialize | Method::ToolsCall | Method::PromptsGet | Method::PromptsCreate) => true,
+            Some(Method::Complete) => !has_ref(),
+            Some(_) => false,
+            // A method that was added keeps its own record, unless the runtime brings it.
+            None => !roots::METHODS.contains(&&*request.method),
         };
         (!is_handled).then(|| Self {
             observer,
             method: request.method.to_string(),
             params: request.params.map(str::to_owned),
+            started: Instant::now(),
         })
     }
 
-    fn done(self, call: &Call, outcome: &Result<Outcome, RpcError>) {
+    fn done(&self, call: &Call, refusal: Option<&Refusal>) {
+        self.tell(call, refusal, false);
+    }
+
+    fn stopped(&self, call: &Call) {
+        // Of whoever listens it was told when it began: it ends by being stopped.
+        if self.method != Method::Listen.name() {
+            self.tell(call, None, true);
+        }
+    }
+
+    fn tell(&self, call: &Call, refusal: Option<&Refusal>, stopped: bool) {
         (self.observer)(&Answered {
             method: &self.method,
             params: self.params.as_deref(),
             client: &call.terms.client,
             extensions: &call.extensions,
-            refusal: outcome.as_ref().err().map(|error| &error.refusal),
+            refusal,
+            stopped,
+            took: self.started.elapsed(),
         });
     }
 }
@@ -481,10 +498,14 @@ async fn run(
     breaker: Option<Arc<Breaker>>,
     notice: Option<AnsweredNotice>,
 ) {
-    if let Some(outcome) = serve(&call, body, timeout, breaker).await {
-        if let Some(notice) = notice {
-            notice.done(&call, &outcome);
+    let served = serve(&call, body, timeout, breaker).await;
+    if let Some(notice) = notice {
+        match &served {
+            Some(outcome) => notice.done(&call, outcome.as_ref().err().map(|error| &error.refusal)),
+            None => notice.stopped(&call),
         }
+    }
+    if let Some(outcome) = served {
         call.answer(outcome).await;
     }
 }

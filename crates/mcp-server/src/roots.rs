@@ -7,6 +7,7 @@
 mod client;
 mod methods;
 
+pub(crate) use methods::METHODS;
 pub use methods::{FixedRoots, RootKeeper};
 
 use std::path::{Path, PathBuf};

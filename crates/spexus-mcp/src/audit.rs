@@ -1,12 +1,14 @@
 //! Who did what over MCP: one line in the log, one count in the audit trail and one in the metrics for each operation.
 
+use crate::resources;
 use crate::visit::Visit;
-use mcp_protocol::Client;
+use mcp_protocol::{Client, Method};
 use mcp_server::{Answered, Context, Stop};
 use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::{Code, Refusal, Ruled, text};
 use spexus_service::{Origin, Service};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 // Fulfils 001 D8, 003 R10.4, 003 R12.3
@@ -32,7 +34,7 @@ fn speaking(caller: &Caller, client: &Client) -> Caller {
 }
 
 // Fulfils 001 D10, 003 R12.5
-/// Notes what the runtime answered by itself: lists, levels, subscriptions that end, and what was refused before its
+/// Notes what the runtime answered by itself: lists, levels, reads, subscriptions, roots, and what was refused before its
 /// handler, down to a greeting that failed.
 //= specs/spexus-mcp.md#audit
 //# What is answered or refused before a handler runs, a refused `initialize` with what the client called itself included, MUST be noted too.
@@ -43,8 +45,7 @@ pub(crate) fn noting(service: &Service) -> impl Fn(&Answered<'_>) + Send + Sync 
             return;
         };
         let outcome = match (answered.method, answered.refusal) {
-            // The guard notes these, with the address they are about.
-            ("resources/subscribe" | "subscriptions/listen", _) => return,
+            _ if answered.stopped => "stopped",
             (_, Some(refusal)) => refusal.code.name(),
             // Arguments that do not fit are told as a result where the protocol wants it so.
             ("tools/call", None) => Code::InvalidParams.name(),
@@ -53,9 +54,13 @@ pub(crate) fn noting(service: &Service) -> impl Fn(&Answered<'_>) + Send + Sync 
         let introduced = introduced(answered);
         let client = introduced.as_ref().unwrap_or(answered.client);
         let caller = speaking(visit.caller(), client);
-        let name = name_in(answered.params);
-        let method = known(answered.method);
-        AuditEntry::start(&service, &caller, method, &name).note(outcome);
+        let (method, name) = (known(answered.method), name_in(answered.params));
+        // Of what an app was asked for its own record tells.
+        if method == Method::ResourcesRead.name() && name == APP {
+            return;
+        }
+        let entry = AuditEntry::start(&service, &caller, method, &name);
+        entry.backdated(answered.took).note(outcome);
     }
 }
 
@@ -73,7 +78,7 @@ fn introduced(answered: &Answered<'_>) -> Option<Client> {
     })
 }
 
-/// The tool, prompt or version a request names; never anything else of it.
+/// The tool, prompt or version a request names, or what its addresses are of; never anything else of it.
 fn name_in(params: Option<&str>) -> String {
     let params: Value = params
         .and_then(|params| serde_json::from_str(params).ok())
@@ -81,32 +86,43 @@ fn name_in(params: Option<&str>) -> String {
     let named = ["name", "tool", "protocolVersion", "level"]
         .into_iter()
         .find_map(|field| params[field].as_str());
-    let plain = named.unwrap_or_default().replace(char::is_control, " ");
-    text::excerpt(&plain, 100)
+    if let Some(named) = named {
+        return text::excerpt(&named.replace(char::is_control, " "), 100);
+    }
+    if let Some(uri) = params["uri"].as_str() {
+        return form_of(uri).to_owned();
+    }
+    let watched = params["notifications"]["resourceSubscriptions"].as_array();
+    let uris = watched.into_iter().flatten().filter_map(Value::as_str);
+    let forms: BTreeSet<&str> = uris.map(form_of).collect();
+    text::excerpt(&Vec::from_iter(forms).join(" "), 100)
+}
+
+/// What the address of an app is called in the record.
+const APP: &str = "app";
+
+/// What an address is of, by a name that is ours.
+fn form_of(uri: &str) -> &'static str {
+    match uri {
+        file if file.starts_with("file:") => "file",
+        app if app.starts_with("app:") => APP,
+        uri => resources::form_of(uri),
+    }
 }
 
 /// The method by a name that is ours: what a client made up is no label of a metric.
 fn known(method: &str) -> &'static str {
-    const OWN: [&str; 17] = [
-        "initialize",
-        "ping",
-        "server/discover",
-        "shutdown",
-        "tools/list",
-        "tools/call",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "resources/unsubscribe",
-        "prompts/list",
-        "prompts/get",
-        "prompts/create",
-        "completion/complete",
-        "logging/setLevel",
-        "tasks/get",
+    const ADDED: [&str; 6] = [
         "batch/execute",
+        "elicitation/request",
+        "sampling/request",
+        "roots/list",
+        "roots/add",
+        "roots/remove",
     ];
-    OWN.into_iter().find(|own| *own == method).unwrap_or("other")
+    let of_protocol = Method::named(method).map(Method::name);
+    let added = || ADDED.into_iter().find(|own| *own == method);
+    of_protocol.or_else(added).unwrap_or("other")
 }
 
 // Fulfils 003 R12.5

@@ -144,15 +144,18 @@ impl Guard for Gate {
         let visit = Visit::of(cx)?;
         let (method, name, allowed) = match access {
             Access::CallTool(name) => ("tools/call", name, self.check_tool(visit, name)),
-            Access::ReadResource(uri) => ("resources/read", uri, self.check_resource(visit, uri)),
-            // Whether it is there and may be seen is for those to say who look.
-            Access::SubscribeResource(uri) => ("resources/subscribe", uri, self.check_resource(visit, uri)),
+            Access::ReadResource(uri) if uri.starts_with("app:") => {
+                ("resources/read", "app", self.check_resource(visit, uri))
+            }
+            // Whether it is there and may be seen is for those to say who look. It is noted when it is answered.
+            Access::ReadResource(uri) | Access::SubscribeResource(uri) => {
+                return self.check_resource(visit, uri);
+            }
             Access::GetPrompt(name) => ("prompts/get", name, self.check_prompt(cx, visit, name)),
             Access::CreatePrompt(name) => ("prompts/create", name, self.check_creation(visit)),
         };
-        // What is let in is noted with its outcome when it is done; of watching a file or an app nobody else makes a note.
-        let is_last = matches!(access, Access::SubscribeResource(uri) if is_shared(uri));
-        if allowed.is_err() || is_last {
+        // What is let in is noted with its outcome when it is done.
+        if allowed.is_err() {
             let outcome = allowed.as_ref().copied();
             AuditEntry::start(&self.service, &audit::caller(cx)?, method, name).stop(outcome);
         }

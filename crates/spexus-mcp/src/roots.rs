@@ -1,7 +1,7 @@
 //! Folders of the server's machine that agents may read: those of the configuration, and those administrators add.
 
 use crate::McpOptions;
-use crate::audit::{self, AuditEntry};
+use crate::audit;
 use crate::visit::{self, Visit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -108,10 +108,7 @@ impl RootKeeper for OpenFolders {
     fn add<'a>(&'a self, cx: &'a Context, added: &'a Root) -> BoxFuture<'a, Result<(), Refusal>> {
         async move {
             let caller = audit::caller(cx)?;
-            let watch = AuditEntry::start(&self.service, &caller, "roots/add", "root");
-            let done = root::add(&self.service, &caller, kept(added)).await;
-            watch.stop(done.as_ref().map(drop));
-            done
+            root::add(&self.service, &caller, kept(added)).await
         }
         .boxed()
     }
@@ -119,10 +116,7 @@ impl RootKeeper for OpenFolders {
     fn remove<'a>(&'a self, cx: &'a Context, removed: &'a Root) -> BoxFuture<'a, Result<(), Refusal>> {
         async move {
             let caller = audit::caller(cx)?;
-            let watch = AuditEntry::start(&self.service, &caller, "roots/remove", "root");
-            let done = root::remove(&self.service, &caller, kept(removed)).await;
-            watch.stop(done.as_ref().map(drop));
-            done
+            root::remove(&self.service, &caller, kept(removed)).await
         }
         .boxed()
     }

@@ -7,7 +7,7 @@ use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
 use super::visibility::visible;
-use super::{Incoming, Job, Routed, read};
+use super::{AnsweredNotice, Incoming, Job, Routed, read};
 use crate::server::context::{Call, Context};
 use crate::server::core::Core;
 use crate::server::guard::Access;
@@ -131,7 +131,11 @@ pub(super) fn unsubscribe(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Resul
 }
 
 /// Holds the request open; it ends when the client closes it or the server stops.
-pub(super) fn listen(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<Routed, RpcError> {
+pub(super) fn listen(
+    incoming: &Incoming<'_>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+) -> Result<Routed, RpcError> {
     let mut filter: Filter = fields
         .decode("notifications")?
         .ok_or_else(|| fields::missing("notifications"))?;
@@ -140,6 +144,7 @@ pub(super) fn listen(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<Rou
         .iter()
         .map(|u| uri::canonical(u))
         .collect::<Result<_, _>>()?;
+    let notice = AnsweredNotice::of(incoming.core, request);
     let run = |cx: Context| {
         async move {
             let bytes = filter.resource_subscriptions.iter().map(String::len).sum();
@@ -154,6 +159,9 @@ pub(super) fn listen(incoming: &Incoming<'_>, fields: &Fields<'_>) -> Result<Rou
             let tenant = cx.0.core.guard.as_ref().and_then(|guard| guard.tenant(&cx));
             let listening = Listening(cx.0.clone());
             cx.0.core.broker.listen(cx.0.clone(), filter, topics, tenant);
+            if let Some(notice) = notice {
+                notice.done(&cx.0, None);
+            }
             std::future::pending::<()>().await;
             drop(listening);
             Ok(Outcome::empty())

@@ -60,7 +60,7 @@ fn serve_method(
         Method::ResourcesRead => resources::read(incoming, fields, terms),
         Method::Subscribe => resources::subscribe(incoming, fields),
         Method::Unsubscribe => resources::unsubscribe(incoming, fields),
-        Method::Listen => resources::listen(incoming, fields),
+        Method::Listen => resources::listen(incoming, request, fields),
         Method::PromptsList => prompts::list(incoming, request, fields, terms),
         Method::PromptsGet => prompts::get(incoming, fields, terms),
         Method::PromptsCreate => prompts::create(incoming, request),

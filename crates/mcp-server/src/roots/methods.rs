@@ -16,6 +16,9 @@ use crate::server::method::CustomMethod;
 use crate::server::tool::Stop;
 use mcp_protocol::fields;
 
+/// The methods of roots.
+pub(crate) const METHODS: [&str; 3] = ["roots/list", "roots/add", "roots/remove"];
+
 /// Who may change the roots, and what makes a change last.
 pub trait RootKeeper: Send + Sync + 'static {
     /// Refuses a client that may not see the roots.
@@ -62,17 +65,18 @@ impl Server {
             keeper: Box::new(keeper),
             changing: Mutex::new(()),
         });
+        let [list, add, remove] = METHODS;
         let listing = methods.clone();
-        self.add_method(CustomMethod::new("roots/list", move |cx, _params| {
+        self.add_method(CustomMethod::new(list, move |cx, _params| {
             let methods = listing.clone();
             async move { methods.list(&cx) }
         }));
         let adding = methods.clone();
-        self.add_method(CustomMethod::new("roots/add", move |cx, params| {
+        self.add_method(CustomMethod::new(add, move |cx, params| {
             let methods = adding.clone();
             async move { methods.add(&cx, &params).await }
         }));
-        self.add_method(CustomMethod::new("roots/remove", move |cx, params| {
+        self.add_method(CustomMethod::new(remove, move |cx, params| {
             let methods = methods.clone();
             async move { methods.remove(&cx, &params).await }
         }));

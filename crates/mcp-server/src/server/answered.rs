@@ -1,11 +1,12 @@
 //! For those who keep a record: requests the runtime answered by itself, which no handler of the server's saw. Lists,
-//! levels, subscriptions that end, and everything that was refused before its handler.
+//! levels, reads, subscriptions, and everything that was refused before its handler.
 
 use crate::server::context::Context;
 use http::Extensions;
 use mcp_protocol::Client;
 use mcp_protocol::Elicited;
 use refusal::Refusal;
+use std::time::Duration;
 
 /// A request that was answered without a handler of the server's.
 #[derive(Debug)]
@@ -20,6 +21,10 @@ pub struct Answered<'a> {
     pub extensions: &'a Extensions,
     /// Why it was refused, when it was.
     pub refusal: Option<&'a Refusal>,
+    /// Whether it was cancelled, and not answered at all.
+    pub stopped: bool,
+    /// How long it was served.
+    pub took: Duration,
 }
 
 /// Hears of such requests.

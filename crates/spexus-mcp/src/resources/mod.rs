@@ -8,7 +8,7 @@ pub(crate) mod topic;
 pub(crate) use address::{SCHEMES, scheme_of};
 pub(crate) use catalogue::{COLLECTIONS, Form, forms};
 
-use crate::audit::{self, AuditEntry};
+use crate::audit;
 use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
@@ -116,13 +116,7 @@ impl ResourceSource for Items {
             if uri.starts_with("app://") {
                 return Ok(None);
             }
-            let caller = audit::caller(cx)?;
-            let form = Address::parse(uri).ok().flatten();
-            let form = form.as_ref().map_or("", Address::form);
-            let watch = AuditEntry::start(&self.0, &caller, "resources/subscribe", form);
-            let found = topic::of(&self.0, &caller, uri).await;
-            watch.stop(found.as_ref().map(drop));
-            Ok(Some(found?))
+            Ok(Some(topic::of(&self.0, &audit::caller(cx)?, uri).await?))
         }
         .boxed()
     }
@@ -159,6 +153,12 @@ pub(crate) fn address_of(item: &Item, several: bool) -> String {
     }
 }
 
+/// What kind of address it is, for logs: without the id. Empty when it is none of ours.
+pub(crate) fn form_of(uri: &str) -> &'static str {
+    let address = Address::parse(uri).ok().flatten();
+    address.as_ref().map_or("", Address::form)
+}
+
 /// Whether a caller sees more than one project.
 pub(crate) async fn sees_several(service: &Service, caller: &Caller) -> Ruled<bool> {
     Ok(caller.bound_project.is_none() && project::list(service, caller).await?.data.len() > 1)
@@ -177,10 +177,7 @@ async fn read(cx: &Context, service: &Service, uri: &str) -> Result<Option<Vec<R
     let Some(address) = Address::parse(uri)? else {
         return Ok(None);
     };
-    let watch = AuditEntry::start(service, &caller, "resources/read", address.form());
-    let found = read::read(service, &caller, &address).await;
-    watch.stop(found.as_ref().map(drop));
-    let mut value = found?;
+    let mut value = read::read(service, &caller, &address).await?;
     crate::render::visible(&mut value);
     Ok(Some(vec![ResourceContents::text(uri, JSON, value.to_string())]))
 }

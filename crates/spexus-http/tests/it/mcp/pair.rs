@@ -109,7 +109,10 @@ pub(crate) async fn stateless(server: &Server, token: &str, method: &str, mut pa
         ("mcp-protocol-version", "2026-07-28".to_owned()),
         ("mcp-method", method.to_owned()),
     ];
-    if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
+    let named = ["name", "uri", "taskId"]
+        .into_iter()
+        .find_map(|field| params[field].as_str());
+    if let Some(name) = named {
         headers.push(("mcp-name", name.to_owned()));
     }
     let headers: Vec<(&str, &str)> = headers

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// Each method with parameters that make sense, and what of the answer only its handler writes: a member of the result,
 /// or the refusal: as JSON-RPC counts it, and by its own number.
-enum Reached {
+pub(super) enum Reached {
     Result(&'static str),
     Refusal(i32, u16),
 }
 use Reached::{Refusal, Result};
 
-fn routes() -> Vec<(&'static str, Value, Reached)> {
+pub(super) fn routes() -> Vec<(&'static str, Value, Reached)> {
     vec![
         ("ping", json!({}), Result("")),
         ("requests/cancel", json!({ "requestId": "nobody's" }), Result("")),
@@ -85,7 +85,7 @@ fn routes() -> Vec<(&'static str, Value, Reached)> {
 }
 
 /// Those of the stateless era, which have no session.
-fn stateless_routes() -> Vec<(&'static str, Value, Reached)> {
+pub(super) fn stateless_routes() -> Vec<(&'static str, Value, Reached)> {
     vec![
         ("server/discover", json!({}), Result("supportedVersions")),
         ("subscriptions/listen", json!({}), Refusal(-32602, 1028)),
