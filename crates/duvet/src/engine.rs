@@ -397,10 +397,15 @@ impl Snapshot {
         })
     }
 
-    /// What `duvet fix` would write, worked out by the first who asks.
+    /// What `duvet fix` would write, worked out by the first who asks; `None` when a file is no longer the one that was
+    /// analysed.
     #[cfg(feature = "mcp")]
-    pub(crate) fn fixes(&self, root: &Path) -> &[Fixed] {
-        self.fixes.get_or_init(|| crate::fix::fix(root, &self.analysis))
+    pub(crate) fn fixes(&self, root: &Path) -> Option<&[Fixed]> {
+        if let Some(known) = self.fixes.get() {
+            return Some(known);
+        }
+        let (fixes, is_current) = crate::fix::fix_current(root, &self.analysis);
+        is_current.then(|| self.fixes.get_or_init(|| fixes).as_slice())
     }
 
     //= specs/duvet.md#identity
@@ -511,5 +516,41 @@ impl Snapshot {
         changed.extend(old.keys().filter(|id| !new.contains_key(*id)).cloned());
         changed.sort_unstable();
         changed
+    }
+}
+
+#[cfg(all(test, feature = "mcp"))]
+mod tests {
+    use super::*;
+
+    //= specs/duvet.md#freshness
+    //= type=test
+    //# Lines of a file MUST be shown only from the bytes that the snapshot was made of.
+    #[test]
+    fn fixes_and_lines_of_a_file_that_changed_meanwhile_are_not_given_nor_kept() {
+        use crate::requirement_index::{Denied, RequirementIndex, get_citation_context};
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let config = "[[source]]\npattern = \"*.rs\"\n[[specification]]\nsource = \"x.md\"\n";
+        let drifted = "//= x.md#a\n//# The server has to do the thing at once.\n";
+        write(CONFIG_PATH, config);
+        write("x.md", "# X\n\n## A\n\nThe server MUST do the thing at once.\n");
+        write("a.rs", drifted);
+        let mut engine = Engine::of_folder(root.path().to_owned(), Box::new(|_| None), SystemTime::now);
+        let snapshot = engine.snapshot();
+        let context = |snapshot: &Snapshot| {
+            let index = RequirementIndex::new(snapshot);
+            get_citation_context(&index, root.path(), "a.rs:1", 0).map(|found| found.comment_text)
+        };
+        write("a.rs", &format!("// a line above\n{drifted}"));
+        assert!(snapshot.fixes(root.path()).is_none());
+        assert_eq!(context(&snapshot), Err(Denied::Changed));
+        write("a.rs", drifted);
+        assert_eq!(snapshot.fixes(root.path()).map(<[Fixed]>::len), Some(1));
+        assert!(context(&snapshot).is_ok());
     }
 }

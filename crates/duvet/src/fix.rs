@@ -31,6 +31,12 @@ pub struct Fixed {
 //# A drifted citation MUST be rewritten with the specification's words, in the comment prefixes and the indent the
 //# file already has.
 pub fn fix(root: &Path, analysis: &Analysis) -> Vec<Fixed> {
+    fix_current(root, analysis).0
+}
+
+/// The same, and whether every file was the one that was analysed.
+pub(crate) fn fix_current(root: &Path, analysis: &Analysis) -> (Vec<Fixed>, bool) {
+    let mut is_current = true;
     let mut by_file: BTreeMap<&str, Faulty<'_>> = BTreeMap::new();
     for (_, entry) in analysis.citations() {
         if matches!(entry.matched().grade, Grade::Drifted(_) | Grade::Moved { .. }) {
@@ -42,10 +48,11 @@ pub fn fix(root: &Path, analysis: &Analysis) -> Vec<Fixed> {
             file.citations.push((annotation, &entry.matched().grade));
         }
     }
-    by_file
+    let fixed = by_file
         .into_values()
-        .filter_map(|file| fix_file(root, file.facts, &file.citations))
-        .collect()
+        .filter_map(|file| fix_file(root, file.facts, &file.citations, &mut is_current))
+        .collect();
+    (fixed, is_current)
 }
 
 /// A file and those of its citations that can be mended.
@@ -54,16 +61,21 @@ struct Faulty<'a> {
     citations: Vec<(&'a Annotation, &'a Grade)>,
 }
 
-fn fix_file(root: &Path, facts: &FileFacts, citations: &[(&Annotation, &Grade)]) -> Option<Fixed> {
+fn fix_file(
+    root: &Path,
+    facts: &FileFacts,
+    citations: &[(&Annotation, &Grade)],
+    is_current: &mut bool,
+) -> Option<Fixed> {
     let Some(Reading::Comments { style, .. }) = facts.reading.as_deref() else {
         return None;
     };
     let file = &*facts.name;
-    let bytes = crate::fence::read(&root.join(file), crate::fence::MAX_SOURCE_BYTES).ok()?;
+    let bytes = crate::fence::read(&root.join(file), crate::fence::MAX_SOURCE_BYTES).ok();
     // A file that was changed since is left alone: the places of its citations are not known.
-    if *blake3::hash(&bytes).as_bytes() != facts.hash {
-        return None;
-    }
+    let bytes = bytes.filter(|bytes| *blake3::hash(bytes).as_bytes() == facts.hash);
+    *is_current &= bytes.is_some();
+    let bytes = bytes?;
     let old = String::from_utf8(bytes).ok()?;
     let mut text = old.clone();
     // From the end, so that the spans before stay true.

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code as Finding, Diagnostic};
 use crate::engine::{Engine, Snapshot};
 use crate::file_watcher::FileWatcher;
-use crate::requirement_index::{RequirementIndex, RequirementStatus};
+use crate::requirement_index::{Denied, RequirementIndex, RequirementStatus};
 use mcp_server::RootDirs;
 use parking_lot::Mutex;
 use refusal::{Code, Refusal};
@@ -33,6 +33,9 @@ struct EngineState {
 /// At most this many missing inputs are named in one answer.
 const MAX_REASONS: usize = 5;
 
+/// A question whose files changed while it was answered is asked again so often.
+const MAX_TRIES: usize = 3;
+
 /// What an answer needs to have been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DependsOn {
@@ -50,6 +53,8 @@ pub(super) struct View<'a> {
     client: Option<&'a RootDirs>,
     /// Whether the question is about specifications whose texts are here, or about none.
     is_narrowed: Cell<bool>,
+    /// Whether a file turned out to be another than the snapshot was made of.
+    is_outdated: Cell<bool>,
 }
 
 impl SnapshotHolder {
@@ -110,7 +115,7 @@ impl SnapshotHolder {
     /// Answers one question from the state of this moment, on a thread that may wait for files.
     pub(super) async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
-        question: impl FnOnce(&View<'_>) -> T + Send + 'static,
+        question: impl Fn(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         self.ask_inside(None, question).await
     }
@@ -119,17 +124,26 @@ impl SnapshotHolder {
     pub(super) async fn ask_inside<T: Send + 'static>(
         self: &Arc<Self>,
         client: Option<Arc<RootDirs>>,
-        question: impl FnOnce(&View<'_>) -> T + Send + 'static,
+        question: impl Fn(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let holder = Arc::clone(self);
         let answer = move || {
-            let snapshot = holder.snapshot();
-            question(&View {
-                requirement_index: RequirementIndex::new(&snapshot),
-                root: &holder.root,
-                client: client.as_deref(),
-                is_narrowed: Cell::new(false),
-            })
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let snapshot = holder.snapshot();
+                let view = View {
+                    requirement_index: RequirementIndex::new(&snapshot),
+                    root: &holder.root,
+                    client: client.as_deref(),
+                    is_narrowed: Cell::new(false),
+                    is_outdated: Cell::new(false),
+                };
+                let answer = question(&view);
+                if !view.is_outdated.get() || tries == MAX_TRIES {
+                    return answer;
+                }
+            }
         };
         tokio::task::spawn_blocking(answer)
             .await
@@ -162,6 +176,19 @@ impl View<'_> {
         };
         self.is_narrowed
             .set(!requirements.is_empty() && requirements.iter().all(is_here));
+    }
+
+    /// Says that a file is another than the snapshot was made of: the question is asked again.
+    pub(super) fn is_outdated(&self) {
+        self.is_outdated.set(true);
+    }
+
+    /// Why a citation's lines are not shown.
+    pub(super) fn denied(&self, denied: &Denied, id: &str) -> Refusal {
+        if *denied == Denied::Changed {
+            self.is_outdated();
+        }
+        super::tree::refused(denied, id)
     }
 
     /// Says that the answer is the same whatever the texts say.

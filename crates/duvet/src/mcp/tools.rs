@@ -47,7 +47,7 @@ fn tool<A>(
     run: fn(&View<'_>, A) -> Result<ToolResult, Refusal>,
 ) -> Tool
 where
-    A: DeserializeOwned + Send + 'static,
+    A: Clone + DeserializeOwned + Send + 'static,
 {
     let holder = Arc::clone(holder);
     let shows_files = name == get_citation_context::NAME || name == propose_fixes::NAME;
@@ -66,7 +66,7 @@ where
                 None
             };
             let answer = holder.ask_inside(client, move |view| {
-                stamped(view, depends_on, run(view, arguments))
+                stamped(view, depends_on, run(view, arguments.clone()))
             });
             Ok::<_, Stop>(answer.await??)
         }

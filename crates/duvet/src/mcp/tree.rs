@@ -174,6 +174,10 @@ pub(super) fn refused(denied: &Denied, id: &str) -> Refusal {
             Code::SymlinkTraversalDetected,
             format!("{id:?} leads out of the project through a link"),
         ),
+        Denied::Changed => Refusal::new(
+            Code::DependencyUnavailable,
+            format!("the file of {id:?} changes faster than it can be read"),
+        ),
         Denied::Unknown => Refusal::new(Code::ResourceNotFound, format!("there is no citation {id:?}"))
             .hint("Use an id of the list `/citations`: the file and the line of the citation's first line."),
     }
@@ -255,7 +259,7 @@ fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 fn citation(view: &View<'_>, id: &str) -> Result<Value, Refusal> {
     view.check_file(id)?;
     let found = get_citation_context(&view.requirement_index, view.root, id, CONTEXT_LINES)
-        .map_err(|denied| refused(&denied, id))?;
+        .map_err(|denied| view.denied(&denied, id))?;
     Ok(json!({
         "file_path": found.file_path,
         "line_number": found.line_number,

@@ -31,6 +31,8 @@ pub enum Denied {
     Link,
     /// There is no such citation.
     Unknown,
+    /// The file is not the one the snapshot was made of, so the citation stands elsewhere now.
+    Changed,
 }
 
 /// Where a source file really is; links are followed only inside the project.
@@ -70,6 +72,12 @@ pub fn get_citation_context(
     let annotation = requirement_index.snapshot.analysis.annotation(citation);
     let path = real_path(root, file)?;
     let bytes = crate::fence::read(&path, crate::fence::MAX_SOURCE_BYTES).map_err(|_| Denied::Unknown)?;
+    //= specs/duvet.md#freshness
+    //# Lines of a file MUST be shown only from the bytes that the snapshot was made of.
+    let entry = &requirement_index.snapshot.analysis.entries[citation as usize];
+    if *blake3::hash(&bytes).as_bytes() != entry.file.facts.hash {
+        return Err(Denied::Changed);
+    }
     let text = String::from_utf8_lossy(&bytes);
     let all: Vec<&str> = text.lines().collect();
     let lines = lines.min(MAX_CONTEXT_LINES);

@@ -1,6 +1,5 @@
 //! `get_citation_context`
 
-use super::super::tree;
 use super::{SnapshotHolder, View};
 use crate::requirement_index::MAX_CONTEXT_LINES;
 use mcp_protocol::ToolResult;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 /// What the tool is called.
 pub(super) const NAME: &str = "get_citation_context";
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Arguments {
     citation_id: String,
     #[serde(default)]
@@ -60,6 +59,6 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
         id,
         arguments.context_lines,
     )
-    .map_err(|denied| tree::refused(&denied, id))?;
+    .map_err(|denied| view.denied(&denied, id))?;
     Ok(ToolResult::structured(json!(found)))
 }

@@ -4,12 +4,12 @@ use super::rows::{self, Page};
 use super::{SnapshotHolder, View};
 use mcp_protocol::ToolResult;
 use mcp_server::Tool;
-use refusal::Refusal;
+use refusal::{Code, Refusal};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Arguments {
     file_path: Option<String>,
     #[serde(flatten)]
@@ -41,7 +41,12 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 }
 
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let mut fixes: Vec<_> = view.snapshot().fixes(view.root).iter().collect();
+    let Some(fixes) = view.snapshot().fixes(view.root) else {
+        view.is_outdated();
+        let problem = "files change faster than they can be read";
+        return Err(Refusal::new(Code::DependencyUnavailable, problem));
+    };
+    let mut fixes: Vec<_> = fixes.iter().collect();
     if let Some(path) = &arguments.file_path {
         fixes.retain(|fixed| std::path::Path::new(&fixed.file).starts_with(path));
     }

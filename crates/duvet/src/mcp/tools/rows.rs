@@ -22,14 +22,14 @@ pub(super) enum Detail {
 const PAGE_ROWS: usize = 50;
 
 /// Which part of a list is asked for.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Page {
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
 /// Which requirements are asked for.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Filter {
     spec_id: Option<String>,
     section_id: Option<String>,
