@@ -13,6 +13,7 @@ use crate::loader::{LoadedSpecification, SpecificationRequest};
 use crate::locator::SpecificationLocator;
 use crate::lockfile::{LOCK_PATH, LockFile};
 use crate::memo::{Extracted, Memo};
+use crate::nearest::{self, NameIndex};
 use crate::resolve::resolve;
 use crate::source::{self, Discovered, FileFacts, Input, Reading, discover};
 use crate::target;
@@ -76,6 +77,7 @@ pub(crate) fn conclude(project: &Project, memo: &mut Memo, mut loaded: Loaded) -
     let matched = match_quotes(memo, &loaded.files, &loaded.specifications);
     let mut analysis = aggregate::build(&matched, &loaded.specifications, project);
     analysis.diagnostics.append(&mut loaded.diagnostics);
+    suggest_texts(memo, &mut analysis.diagnostics);
     mark_stale(project, &loaded.written, &mut analysis.diagnostics);
     aggregate::sort_diagnostics(&mut analysis.diagnostics);
     analysis
@@ -381,6 +383,38 @@ fn match_file(facts: &Arc<FileFacts>, by_name: &ByName<'_>) -> Arc<MatchedFile> 
         }
     }
     Arc::new(file)
+}
+
+/// One slip in so many characters of a path.
+const MIN_CHARS_PER_SLIP: usize = 8;
+
+//= specs/duvet.md#tolerance
+//# A citation of a text that is not here MUST be reported with the nearest name of one that is.
+/// A path or an address with a slip of the hand in it is that of a text which is not here.
+fn suggest_texts(memo: &Memo, diagnostics: &mut [Diagnostic]) {
+    let is_missing = |found: &Diagnostic| found.code == Code::SpecificationMissing;
+    let all = memo.specifications.values();
+    let (here, missing): (Vec<_>, Vec<_>) = all.partition(|loaded| loaded.specification.is_some());
+    let mut here: Vec<&str> = here.into_iter().map(|loaded| loaded.name.as_str()).collect();
+    here.sort_unstable();
+    let index = NameIndex::new(here.iter().map(|name| (*name, "")));
+    let suggested: HashMap<&str, &str> = missing
+        .into_iter()
+        .filter_map(|loaded| {
+            let found = loaded.diagnostic.as_ref().filter(|found| is_missing(found))?;
+            let name = here[index.nearest(&loaded.name, |number| (here[number], ""))?];
+            // Much of a path is its folder, which says little: fewer slips are allowed than in a word.
+            let limit = (name.chars().count() / MIN_CHARS_PER_SLIP).max(2);
+            nearest::within(&loaded.name, name, limit)?;
+            Some((found.message.as_str(), name))
+        })
+        .collect();
+    for found in diagnostics.iter_mut().filter(|found| is_missing(found)) {
+        if let Some(name) = suggested.get(found.message.as_str()) {
+            let usual = found.help.take().unwrap_or_default();
+            found.help = Some(format!("did you mean `{name}`? If not, {usual}"));
+        }
+    }
 }
 
 /// A requirement file that extraction no longer writes and whose text is gone is left over from an earlier one.

@@ -485,6 +485,74 @@ fn missing_texts_are_fetched_by_their_own_command() {
     assert!(lock.contains(&url) && lock.contains("blake3 = "), "{lock}");
 }
 
+//= specs/duvet.md#tolerance
+//= type=test
+//# A citation of a text that is not here MUST be reported with the nearest name of one that is.
+#[test]
+fn a_misspelt_text_comes_with_the_nearest_one() {
+    let scratch = project(&format!("{CITED}//= spec/x.md#a\n//# The server MUST do a.\n"));
+    let words = stderr(&run(&scratch, &["report"], &[]));
+    assert!(words.contains("did you mean `specs/x.md`?"), "{words}");
+    let scratch = project(&format!("{CITED}//= elsewhere/entirely.md#a\n//# q\n"));
+    let words = stderr(&run(&scratch, &["report"], &[]));
+    assert!(words.contains("specification-missing"), "{words}");
+    assert!(!words.contains("did you mean"), "{words}");
+}
+
+#[test]
+fn a_report_fetches_what_is_missing_only_when_asked() {
+    let (url, server) = serve(b"1.  One\n\n   It MUST be so.\n");
+    let scratch = project(&format!("//= {url}#section-1\n//# It MUST be so.\n"));
+    let host = url
+        .trim_start_matches("http://")
+        .trim_end_matches("/spec")
+        .to_owned();
+    let hosts = ["--insecure-host", &host];
+    let output = run(&scratch, &["report", hosts[0], hosts[1]], &[]);
+    assert!(!output.status.success(), "a host that may be asked is not asked");
+    let output = run(&scratch, &["report", "--fetch", hosts[0], hosts[1]], &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    server.join().unwrap();
+    // The server is gone: what is here is not fetched again.
+    let output = run(&scratch, &["report", "--fetch", hosts[0], hosts[1]], &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// As with the public tool.
+#[test]
+fn what_is_extracted_and_fetched_lies_beside_a_configuration_in_another_folder() {
+    let (url, server) = serve(b"1.  One\n\n   It MUST be so.\n");
+    let scratch = Scratch::new(&[
+        ("deep/.duvet/config.toml", CONFIG),
+        ("specs/x.md", SPECIFICATION),
+        (
+            "src/a.rs",
+            &format!("{CITED}//= {url}#section-1\n//# It MUST be so.\n"),
+        ),
+    ]);
+    let host = url
+        .trim_start_matches("http://")
+        .trim_end_matches("/spec")
+        .to_owned();
+    let arguments = [
+        "report",
+        "--fetch",
+        "--config-path",
+        "deep/.duvet/config.toml",
+        "--insecure-host",
+        &host,
+    ];
+    let output = run(&scratch, &arguments, &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    server.join().unwrap();
+    assert!(scratch.path("deep/.duvet/requirements/specs/x/a.toml").exists());
+    let stored = std::fs::read_dir(scratch.path("deep/.duvet/specifications")).unwrap();
+    assert_eq!(stored.count(), 1);
+    for folder in [".duvet/requirements", ".duvet/specifications"] {
+        assert!(!scratch.path(folder).exists(), "{folder}");
+    }
+}
+
 /// Answers one request with a text.
 pub(crate) fn serve(text: &'static [u8]) -> (String, std::thread::JoinHandle<()>) {
     use std::io::{Read, Write};
