@@ -48,7 +48,19 @@ pub(super) async fn gather(
     whole(&mut text, "Subject", &subject);
     let tree = item::hierarchy(service, caller, None, &own_id, None).await?;
     if !tree.root.children.is_empty() {
-        let _ = writeln!(text, "## Contains\n{}", outline(&tree.root).0);
+        let (lines, cut) = outline(&tree.root);
+        let _ = writeln!(text, "## Contains\n{lines}");
+        if cut || tree.truncated {
+            // The first line is the subject itself.
+            let shown = lines.lines().count().saturating_sub(1);
+            let all = tree.total_count.saturating_sub(1);
+            rest(
+                &mut text,
+                shown,
+                all,
+                "epic_hierarchy of an item in it, or a list with under",
+            );
+        }
         contained(&mut text, &tree.root);
     }
     siblings(&mut text, service, caller, &subject).await?;
@@ -76,6 +88,13 @@ pub(super) async fn gather(
         uri: address_of(&subject, sees_several(service, caller).await?),
         json: json!(subject).to_string(),
     })
+}
+
+/// Says that not all is shown, and how to get the rest.
+//= specs/spexus-mcp.md#prompts
+//# Where the context of a prompt is cut, the prompt MUST say how many of how many are shown and how to get the rest.
+fn rest(text: &mut String, shown: usize, all: i64, how: &str) {
+    let _ = writeln!(text, "({shown} of {all} shown; the rest: {how}.)\n");
 }
 
 fn whole(text: &mut String, label: &str, item: &Item) {
@@ -109,16 +128,19 @@ async fn siblings(text: &mut String, service: &Service, caller: &Caller, subject
     };
     let page = PageRequest::new(Some(100), None)?;
     let parent = parent.id.to_string();
-    let found = item::children(service, caller, None, None, &parent, Vec::new(), page)
-        .await?
-        .data;
+    let found = item::children(service, caller, None, None, &parent, Vec::new(), page).await?;
     let rows: Vec<String> = found
+        .data
         .iter()
         .filter(|one| one.id != subject.id)
         .map(|one| format!("- {}", line(one)))
         .collect();
     if !rows.is_empty() {
         let _ = writeln!(text, "## Siblings\n{}\n", rows.join("\n"));
+    }
+    if found.next_cursor.is_some() {
+        let all = found.total_count.unwrap_or_default();
+        rest(text, found.data.len(), all, "a list with parent and cursor");
     }
     Ok(())
 }
@@ -128,6 +150,10 @@ async fn guidance(text: &mut String, service: &Service, caller: &Caller, epic: &
     let links = link::list(service, caller, None, None, &epic, Some("is_guided_by"))
         .await?
         .data;
+    if links.len() > MAX_DOCUMENTS {
+        let all = i64::try_from(links.len()).unwrap_or(i64::MAX);
+        rest(text, MAX_DOCUMENTS, all, "get_epic_steering_documents");
+    }
     for link in links.iter().take(MAX_DOCUMENTS) {
         let id = link.source.id.to_string();
         match item::get(service, caller, None, None, &id).await {

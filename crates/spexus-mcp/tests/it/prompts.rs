@@ -14,6 +14,7 @@ const NAMES: [&str; 6] = [
 ];
 
 both![
+    a_prompt_that_is_cut_says_so,
     prompts_are_listed_with_their_arguments,
     a_prompt_brings_its_context,
     missing_arguments_and_missing_context_are_named,
@@ -194,4 +195,47 @@ async fn listed(agent: &Agent) -> Vec<Value> {
             return prompts;
         }
     }
+}
+
+// Found by review: siblings ended at a hundred and documents at five, and nobody was told.
+//= specs/spexus-mcp.md#prompts
+//= type=test
+//# Where the context of a prompt is cut, the prompt MUST say how many of how many are shown and how to get the rest.
+async fn a_prompt_that_is_cut_says_so(world: &World) {
+    world.seed().await;
+    let requirement = |at: usize| json!({ "op": "create", "kind": "requirement", "user_story_id": "US-001", "title": format!("Rule {at} {}", "x".repeat(80)) });
+    for _ in 0..4 {
+        world.batch((0..200).map(requirement).collect()).await;
+    }
+    for at in 1..=6 {
+        world
+            .create("steering_document", json!({ "title": format!("Document {at}") }))
+            .await;
+        world.link(&format!("STD-00{at}"), "guides", "EP-001").await;
+    }
+    let agent = Agent::connect(world).await;
+    let text = async |name: &str, arguments: Value| {
+        let got = agent
+            .ask("prompts/get", json!({ "name": name, "arguments": arguments }))
+            .await;
+        got["messages"].to_string()
+    };
+    let about = text(
+        "analyze_requirement_quality",
+        json!({ "requirement_id": "REQ-001" }),
+    )
+    .await;
+    assert!(
+        about.contains("(100 of 802 shown; the rest: a list with parent"),
+        "{about}"
+    );
+    assert!(
+        about.contains("(5 of 6 shown; the rest: get_epic_steering_documents"),
+        "{about}"
+    );
+    let below = text("decompose_epic", json!({ "epic_id": "EP-001" })).await;
+    assert!(
+        below.contains(" of 803 shown; the rest: epic_hierarchy"),
+        "{below}"
+    );
 }
