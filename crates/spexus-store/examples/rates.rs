@@ -105,7 +105,14 @@ async fn main() {
     }
     time("tree of 500", async || {
         let mut conn = room.store.read().await.unwrap();
-        assert!(tree::below(&mut conn, story, 10, 500).await.unwrap().len() >= 500);
+        let limits = tree::SubtreeLimits {
+            max_depth: 10,
+            max_nodes: 500,
+            max_bytes: usize::MAX,
+            brief: false,
+        };
+        let tree = tree::within(&mut conn, story, &limits).await.unwrap();
+        assert!(tree.nodes.len() >= 500);
     })
     .await;
     for text in [

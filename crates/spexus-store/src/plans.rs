@@ -136,7 +136,13 @@ async fn trees_links_comments_and_history_are_followed_by_index() {
             changes::since(conn, None, 9, 9).await.unwrap();
             changes::since_rev(conn, SOME, SOME, 1).await.unwrap();
             tokens::grant_by_hash(conn, [0; 32]).await.unwrap();
-            tree::below(conn, SOME, 9, 9).await.unwrap();
+            let limits = tree::SubtreeLimits {
+                max_depth: 9,
+                max_nodes: 9,
+                max_bytes: 9,
+                brief: false,
+            };
+            tree::within(conn, SOME, &limits).await.unwrap();
         })
     })
     .await;

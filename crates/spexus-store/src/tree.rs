@@ -15,32 +15,6 @@ pub struct Node {
     pub depth: i64,
 }
 
-/// The item and everything living below it, down to `max_depth`, at most `max_nodes` of them. Containers come before
-/// what they contain, siblings in their order.
-pub async fn below(conn: &mut Conn, root: Uuid, max_depth: u32, max_nodes: u32) -> Result<Vec<Node>> {
-    const SQL: &str = concat!(
-        "WITH RECURSIVE down (node, depth) AS (",
-        "SELECT id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
-        "SELECT o.id, d.depth + 1 FROM item o JOIN down d ON o.parent_id = d.node ",
-        "WHERE o.deleted_at IS NULL AND d.depth < $2) ",
-        select_items!(
-            ", d.depth",
-            // Crosswise, because SQLite would rather look through all items for those of the tree.
-            "down d CROSS JOIN item i",
-            "WHERE i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $3"
-        )
-    );
-    let rows = conn.all(SQL, params![root, max_depth, max_nodes]).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Node {
-                item: item(row)?,
-                depth: row.int("depth")?,
-            })
-        })
-        .collect()
-}
-
 /// How much of a tree is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct SubtreeLimits {

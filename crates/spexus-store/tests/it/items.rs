@@ -1,6 +1,7 @@
 //! Items: numbers, places among siblings, trees, deletion.
 
 use crate::world::{World, actor_of, both, create_in, make, pointer, refused};
+use spexus_domain::item::Item;
 use spexus_domain::query::{ItemFilter, Order, PageRequest};
 use spexus_domain::{AnyId, Code, Kind, Refusal};
 use spexus_store::{Error, items, listing, tree};
@@ -205,18 +206,17 @@ async fn a_tree_holds_everything_below(world: World) {
     world.criterion(&s1, "c").await;
     world.delete(&[&gone]).await;
     let mut conn = world.read().await;
-    let show = |nodes: Vec<tree::Node>| -> Vec<String> {
+    let mut show = async |root: &Item, max_depth, max_nodes| -> Vec<String> {
+        let tree = tree::within(&mut conn, root.id, &up_to(max_depth, max_nodes))
+            .await
+            .unwrap();
         let node = |node: tree::Node| format!("{}{}", node.depth, node.item.heading());
-        nodes.into_iter().map(node).collect()
+        tree.nodes.into_iter().map(node).collect()
     };
-    let whole = tree::below(&mut conn, epic.id, 10, 100).await.unwrap();
-    assert_eq!(show(whole), ["0e", "1s1", "1s2", "2r", "2c"]);
-    let shallow = tree::below(&mut conn, epic.id, 1, 100).await.unwrap();
-    assert_eq!(show(shallow), ["0e", "1s1", "1s2"]);
-    let few = tree::below(&mut conn, epic.id, 10, 2).await.unwrap();
-    assert_eq!(show(few), ["0e", "1s1"]);
-    let leaf = tree::below(&mut conn, requirement.id, 10, 100).await.unwrap();
-    assert_eq!(show(leaf), ["0r"]);
+    assert_eq!(show(&epic, 10, 100).await, ["0e", "1s1", "1s2", "2r", "2c"]);
+    assert_eq!(show(&epic, 1, 100).await, ["0e", "1s1", "1s2"]);
+    assert_eq!(show(&epic, 10, 2).await, ["0e", "1s1"]);
+    assert_eq!(show(&requirement, 10, 100).await, ["0r"]);
 }
 
 async fn a_path_leads_from_the_top(world: World) {
@@ -324,11 +324,23 @@ async fn two_writers_share_the_numbers(world: World) {
     world.chain_is_whole().await;
 }
 
+fn up_to(max_depth: u32, max_nodes: u32) -> tree::SubtreeLimits {
+    tree::SubtreeLimits {
+        max_depth,
+        max_nodes,
+        max_bytes: usize::MAX,
+        brief: false,
+    }
+}
+
 async fn children(world: &World, epic: &spexus_domain::item::Item) -> String {
-    let nodes = tree::below(&mut world.read().await, epic.id, 1, 100)
+    let tree = tree::within(&mut world.read().await, epic.id, &up_to(1, 100))
         .await
         .unwrap();
-    nodes[1..].iter().map(|node| node.item.title.as_str()).collect()
+    tree.nodes[1..]
+        .iter()
+        .map(|node| node.item.title.as_str())
+        .collect()
 }
 
 async fn move_beside(
