@@ -28,11 +28,11 @@ const MAX_GROUP_JOBS: usize = 256;
 /// How long a transaction takes further jobs; those in it wait for its end.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(250);
 
-//= specs/spexus-store.md#time
-//# A node that goes silent in the middle of a write MUST lose its place as the writer within a few seconds.
-/// How long a node may sit in the middle of a write before PostgreSQL takes its lock away; a node whose machine
-/// vanished would otherwise stop all others. Shorter than others wait for the writer, so that they need not be refused.
-const MAX_IDLE_IN_WRITE_MS: u64 = 3_000;
+/// By how much a node may stay silent longer than a transaction may take, before PostgreSQL takes its lock away.
+const SILENCE_MARGIN: Duration = Duration::from_secs(1);
+
+/// How long work of an operator may be silent in between, which reads from elsewhere what it writes.
+const MAX_SILENCE_OF_MAINTENANCE: Duration = Duration::from_secs(60);
 
 /// How long the connection may lie idle and still be written on without asking it first.
 const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
@@ -71,6 +71,17 @@ impl Limits {
             JobClass::Short => Some(self.write),
             JobClass::MultiStep => Some(self.transaction),
             JobClass::Maintenance => None,
+        }
+    }
+
+    //= specs/spexus-store.md#time
+    //# A node that goes silent in the middle of a write MUST lose its place as the writer within a few seconds.
+    /// How long a node may say nothing in the middle of a write: one whose machine vanished would otherwise stop all others.
+    /// With the default limits others wait longer than that, so that they need not be refused.
+    fn of_silence(&self, class: JobClass) -> Duration {
+        match class {
+            JobClass::Short | JobClass::MultiStep => self.transaction + SILENCE_MARGIN,
+            JobClass::Maintenance => MAX_SILENCE_OF_MAINTENANCE,
         }
     }
 }
@@ -211,7 +222,7 @@ impl WriteLoop {
                 first.refuse(queue_timeout(self.limits.wait));
                 continue;
             }
-            let mut tx = match self.open(idle.take()).await {
+            let mut tx = match self.open(idle.take(), first.class()).await {
                 Ok(tx) => tx,
                 Err(error) => {
                     first.refuse(error);
@@ -232,13 +243,13 @@ impl WriteLoop {
 
     /// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
     /// place and nobody notices. One on which a transaction could not begin is given up: what is open on it goes with it.
-    async fn open(&self, idle: Option<IdleConnection>) -> Result<Tx> {
+    async fn open(&self, idle: Option<IdleConnection>, class: JobClass) -> Result<Tx> {
         let started = Instant::now();
         if let Some(IdleConnection { mut tx, since }) = idle {
             if since.elapsed() > MAX_UNTESTED_IDLE && !tx.conn.answers_within(MAX_PING).await {
                 tx.conn.abandon();
             } else {
-                match self.begin(&mut tx).await {
+                match self.begin(&mut tx, class).await {
                     Ok(()) => return Ok(tx),
                     Err(error) => {
                         tx.conn.abandon();
@@ -253,7 +264,7 @@ impl WriteLoop {
             }
         }
         let mut tx = Tx::new(self.pool.acquire().await?);
-        match self.begin(&mut tx).await {
+        match self.begin(&mut tx, class).await {
             Ok(()) => Ok(tx),
             Err(error) => {
                 tx.conn.abandon();
@@ -262,8 +273,8 @@ impl WriteLoop {
         }
     }
 
-    async fn begin(&self, tx: &mut Tx) -> Result<()> {
-        tokio::time::timeout(self.limits.wait + ROUND_TRIP, begin(tx, self.limits.wait))
+    async fn begin(&self, tx: &mut Tx, class: JobClass) -> Result<()> {
+        tokio::time::timeout(self.limits.wait + ROUND_TRIP, begin(tx, &self.limits, class))
             .await
             .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
     }
@@ -407,7 +418,7 @@ impl<'t> GroupCommit<'t> {
                 .map_err(lost);
         }
         self.tx.conn.script("ROLLBACK").await.map_err(lost)?;
-        begin(self.tx, self.limits.wait).await
+        begin(self.tx, &self.limits, JobClass::Short).await
     }
 
     /// Commits the finished jobs.
@@ -420,7 +431,7 @@ impl<'t> GroupCommit<'t> {
 }
 
 /// Begins, takes the lock and reads the end of the chain, in one trip to a server.
-async fn begin(tx: &mut Tx, wait: Duration) -> Result<()> {
+async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass) -> Result<()> {
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep one chain and one series of numbers.
     let rows = match tx.conn.engine() {
@@ -433,8 +444,9 @@ async fn begin(tx: &mut Tx, wait: Duration) -> Result<()> {
         Engine::Postgres => {
             let sql = format!(
                 "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; \
-                 SET LOCAL idle_in_transaction_session_timeout = {MAX_IDLE_IN_WRITE_MS}; {POSTGRES_LOCK}; {}",
-                wait.as_millis(),
+                 SET LOCAL idle_in_transaction_session_timeout = {}; {POSTGRES_LOCK}; {}",
+                limits.wait.as_millis(),
+                limits.of_silence(class).as_millis(),
                 Head::SELECT_TO_WRITE
             );
             tx.conn.script_rows(sql).await?

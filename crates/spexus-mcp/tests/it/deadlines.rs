@@ -26,7 +26,12 @@ struct HeldWriter {
 impl HeldWriter {
     async fn by_another_node(world: &World) -> Self {
         let clock: spexus_store::Clock = Arc::new(|| spexus_domain::Timestamp(0));
-        let opened = Store::open(&world.location, &StoreOptions::default(), clock).await;
+        // One that says nothing for longer than a transaction may take loses its place.
+        let patient = StoreOptions {
+            max_transaction_ms: 60_000,
+            ..StoreOptions::default()
+        };
+        let opened = Store::open(&world.location, &patient, clock).await;
         let (store, _) = opened.unwrap();
         let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (signal, wait) = (entered.clone(), go_on.clone());

@@ -214,7 +214,11 @@ async fn a_node_that_holds_the_lock_makes_others_wait_and_then_refuse() {
     let Some(world) = World::on_postgres().await else {
         return;
     };
-    let (other, _) = world.place.open().await.unwrap();
+    let hasty = StoreOptions {
+        max_write_wait_ms: 1_000,
+        ..StoreOptions::default()
+    };
+    let (other, _) = world.place.open_with(&hasty).await.unwrap();
     let (entered, go_on) = (tokio::sync::Notify::new(), tokio::sync::Notify::new());
     let (entered, go_on) = (std::sync::Arc::new(entered), std::sync::Arc::new(go_on));
     let holding = tokio::spawn({
