@@ -88,7 +88,8 @@ impl<T> Tagged<T> {
 
 /// The header that tells where something stands that was made.
 //= specs/spexus-http.md#description
-//# Every answer to something made that has an address MUST name it as `Location`.
+//# Every answer to something made that has an address MUST name it as `Location`, and no answer MUST name an address that
+//# cannot be read.
 fn located(path: &str) -> [(header::HeaderName, HeaderValue); 1] {
     // Addresses are made of keys, user names and UUIDs; what a header cannot hold is escaped.
     let escaped: String = path

@@ -54,7 +54,7 @@ fn serve_method(
             Ok(Routed::Now(Outcome::empty()))
         }
         Method::ToolsList => tools::list(incoming, request, terms),
-        Method::ToolsCall => tools::call(incoming, request.id, fields, terms),
+        Method::ToolsCall => tools::call(incoming, request, fields, terms),
         Method::ResourcesList => resources::list(incoming, request, fields, terms),
         Method::TemplatesList => resources::templates(incoming, request, fields, terms),
         Method::ResourcesRead => resources::read(incoming, fields, terms),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use refusal::{Code, Refusal};
 use serde_json::Value;
 
-use super::visibility::visible;
-use super::{Incoming, Job, JobBody, Routed, missing_arguments, outcome_of, panicked, tasks};
+use super::visibility::{guarded, visible};
+use super::{Incoming, Job, JobBody, Routed, missing_arguments, new_call, outcome_of, panicked, tasks};
 use crate::server::context::Context;
 use crate::server::guard::Access;
 use crate::server::registry::{Snapshot, list_text};
@@ -34,7 +34,7 @@ pub(super) fn list(
 // Fulfils 002 Req-Tool-002, 002 Req-Tool-008
 pub(super) fn call(
     incoming: &Incoming<'_>,
-    id: &str,
+    request: &Request<'_>,
     fields: &Fields<'_>,
     terms: &Terms,
 ) -> Result<Routed, RpcError> {
@@ -45,8 +45,16 @@ pub(super) fn call(
             .ok_or_else(|| mcp_protocol::fields::missing("name"))?,
     };
     let tools = incoming.core.registry.tools.load();
-    let registered = find(&tools, &name)?;
+    let Some(registered) = tools.get(&name) else {
+        return Err(not_there(incoming, request, terms, &name)?.into());
+    };
     let (given, admitted) = arguments(registered, fields);
+    //= specs/mcp-server.md#tools
+    //# What is wrong with the arguments of a tool MUST be told only to those who may call it.
+    if admitted.is_err() {
+        let cx = Context(Arc::new(new_call(incoming, request, terms.clone(), None, 0)?));
+        guarded(|| incoming.core.check(&cx, Access::CallTool(&name)))??;
+    }
     let arguments = match admitted {
         Ok(()) => given,
         Err(refusal) if missing_arguments::can_be_asked(registered, terms, &given, &refusal) => given,
@@ -61,7 +69,9 @@ pub(super) fn call(
         return tasks::start(incoming, registered, arguments, task, terms, rounds);
     }
     if let (Handler::Ready(run), true) = (registered.handler(), runs_inline(incoming, registered)) {
-        return Ok(Routed::Now(run_inline(id, &**run, registered, &arguments)?));
+        return Ok(Routed::Now(run_inline(
+            request.id, &**run, registered, &arguments,
+        )?));
     }
     let timeout = registered
         .tool
@@ -95,13 +105,20 @@ pub(super) async fn perform(
     Ok(Outcome::tool(result))
 }
 
-fn find<'a>(tools: &'a Snapshot<Registered>, name: &str) -> Result<&'a Arc<Registered>, Refusal> {
-    tools.get(name).ok_or_else(|| {
-        let refusal = Refusal::new(Code::ToolNotFound, format!("there is no tool {name:?}"));
-        match nearest(tools, name) {
-            Some(near) => refusal.hint(format!("Did you mean {near:?}? List the tools to see them all.")),
-            None => refusal,
-        }
+//= specs/mcp-server.md#tools
+//# A name that is suggested for one that no tool has MUST be among those that are listed to the client.
+/// The refusal for a name that no tool has, with one that was probably meant.
+fn not_there(
+    incoming: &Incoming<'_>,
+    request: &Request<'_>,
+    terms: &Terms,
+    name: &str,
+) -> Result<Refusal, RpcError> {
+    let listed = visible(incoming, request, terms, &incoming.core.registry.tools)?;
+    let refusal = Refusal::new(Code::ToolNotFound, format!("there is no tool {name:?}"));
+    Ok(match nearest(&listed, name) {
+        Some(near) => refusal.hint(format!("Did you mean {near:?}? List the tools to see them all.")),
+        None => refusal,
     })
 }
 

@@ -275,3 +275,31 @@ async fn a_notification_is_heard_with_its_sender_who_can_be_asked_back() {
     let heard = ("notifications/roots/list_changed".to_owned(), json!({ "n": 1 }));
     assert_eq!(told.unwrap().unwrap(), (heard, "test-client".to_owned(), roots));
 }
+
+// Found by a test of apps: arguments that do not fit told what a hidden tool wants, and a wrong name what it is called.
+//= specs/mcp-server.md#tools
+//= type=test
+//# What is wrong with the arguments of a tool MUST be told only to those who may call it.
+//= specs/mcp-server.md#tools
+//= type=test
+//# A name that is suggested for one that no tool has MUST be among those that are listed to the client.
+#[tokio::test]
+async fn a_tool_that_may_not_be_called_tells_nothing_of_itself() {
+    let (server, _) = guarded();
+    for stateless in [false, true] {
+        for (name, is_told) in [("admin", true), ("guest-anna", false)] {
+            let mut http = http_as(&server, name, stateless).await;
+            let odd = json!({ "name": "secret", "arguments": [] });
+            let refused = ask(&mut http, stateless, "tools/call", odd).await.to_string();
+            assert_eq!(refused.contains("only administrators may"), !is_told, "{refused}");
+            assert_eq!(refused.contains("arguments"), is_told, "{refused}");
+            for (wrong, meant) in [("SECRET", "secret"), ("Open", "open")] {
+                let wish = json!({ "name": wrong, "arguments": {} });
+                let answer = ask(&mut http, stateless, "tools/call", wish).await;
+                let hint = answer["error"]["data"]["refusal"]["hint"].as_str().unwrap();
+                let is_named = hint.contains(&format!("{meant:?}"));
+                assert_eq!(is_named, is_told || meant == "open", "{name} {wrong}: {hint}");
+            }
+        }
+    }
+}

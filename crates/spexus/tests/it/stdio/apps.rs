@@ -1,9 +1,9 @@
 //! Apps of the product: a second installation is an app of the first.
 
-use super::host::Host;
+use super::host::{Backend, Host, bare};
 use crate::serving::Server;
 use crate::world::World;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// A manifest whose app is the whole product on a database of its own.
@@ -161,6 +161,93 @@ fn rights_hold_for_apps_too() {
     let removed = admin.call("apps/uninstall", json!({ "name": "inner" }));
     assert_eq!(removed["result"]["removed"]["name"], "inner", "{removed}");
     assert!(!tools(&mut admin).contains(&writes));
+}
+
+/// What an app has is refused to a token that is bound to a project in the words for what is not there.
+#[test]
+fn a_token_bound_to_a_project_cannot_tell_an_app_from_none() {
+    let world = World::new();
+    world.json(&["app", "install", &inner(&world)]);
+    world.json(&["project", "create", "web", "--name", "Web"]);
+    let bound = [
+        "token",
+        "create",
+        "--name",
+        "bound",
+        "--project",
+        "web",
+        "--scope",
+        "write",
+    ];
+    let bound = world.json(&bound)["token"].as_str().unwrap().to_owned();
+    let backend = Backend::start(&world);
+    let connect = |token: &str| {
+        let mut command = bare(&world);
+        command
+            .env("BACKEND_API_URL", format!("http://127.0.0.1:{}", backend.port))
+            .env("MCP_PAT_TOKEN", token);
+        let mut host = Host::start(command);
+        host.greet("2025-11-25");
+        host
+    };
+    let is_of_the_app = |name: &Value| {
+        let name = name.as_str().unwrap();
+        name.starts_with("inner_") || name.starts_with("app://inner/")
+    };
+    let lists = [
+        ("tools/list", "tools", "name"),
+        ("prompts/list", "prompts", "name"),
+        ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    ];
+    let (mut owner, mut guest) = (connect(&backend.token), connect(&bound));
+    let mut hidden = Vec::new();
+    for (method, list, key) in lists {
+        let named = |host: &mut Host| {
+            let listed = host.call(method, json!({}));
+            let entries = listed["result"][list].as_array().unwrap().clone();
+            entries
+                .into_iter()
+                .map(|entry| entry[key].clone())
+                .find(is_of_the_app)
+        };
+        hidden.push(named(&mut owner).unwrap_or_else(|| panic!("{method} shows the app")));
+        assert_eq!(named(&mut guest), None, "{method}");
+    }
+    let [tool, prompt, template] = <[Value; 3]>::try_from(hidden).unwrap();
+    let uri = json!("app://inner/epic/EP-001");
+    let complete = |uri: &Value| {
+        let template = json!({ "type": "ref/resource", "uri": uri });
+        json!({ "ref": template, "argument": { "name": "id", "value": "" } })
+    };
+    for (method, name, params) in [
+        ("tools/call", &tool, json!({ "name": tool, "arguments": {} })),
+        ("prompts/get", &prompt, json!({ "name": prompt })),
+        ("resources/read", &uri, json!({ "uri": uri })),
+        ("resources/subscribe", &uri, json!({ "uri": uri })),
+        ("completion/complete", &template, complete(&template)),
+    ] {
+        let absent = |text: &str| {
+            text.replace("inner_", "other_")
+                .replace("app://inner/", "app://other/")
+        };
+        let none = guest.call(
+            method,
+            serde_json::from_str(&absent(&params.to_string())).unwrap(),
+        );
+        let refused = guest.call(method, params);
+        assert!(
+            refused.to_string().contains("there is no"),
+            "{method} {name}: {refused}"
+        );
+        for part in ["error", "result"] {
+            assert_eq!(
+                absent(&refused[part].to_string()),
+                none[part].to_string(),
+                "{method}"
+            );
+        }
+    }
+    assert_eq!(guest.call("apps/list", json!({}))["error"]["code"], 1014);
 }
 
 #[test]
