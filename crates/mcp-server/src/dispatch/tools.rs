@@ -6,7 +6,7 @@ use std::sync::Arc;
 use refusal::{Code, Refusal};
 use serde_json::Value;
 
-use super::visibility::{guarded, visible};
+use super::visibility::{guarded, visible, visible_to};
 use super::{Incoming, Job, JobBody, Routed, missing_arguments, new_call, outcome_of, panicked, tasks};
 use crate::server::context::Context;
 use crate::server::guard::Access;
@@ -45,15 +45,15 @@ pub(super) fn call(
             .ok_or_else(|| mcp_protocol::fields::missing("name"))?,
     };
     let tools = incoming.core.registry.tools.load();
+    let caller = || new_call(incoming, request, terms.clone(), None, 0).map(|call| Context(Arc::new(call)));
     let Some(registered) = tools.get(&name) else {
-        return Err(not_there(incoming, request, terms, &name)?.into());
+        return Err(not_there(&caller()?, &name));
     };
     let (given, admitted) = arguments(registered, fields);
     //= specs/mcp-server.md#tools
     //# What is wrong with the arguments of a tool MUST be told only to those who may call it.
     if admitted.is_err() {
-        let cx = Context(Arc::new(new_call(incoming, request, terms.clone(), None, 0)?));
-        guarded(|| incoming.core.check(&cx, Access::CallTool(&name)))??;
+        check(&caller()?, &name)?;
     }
     let arguments = match admitted {
         Ok(()) => given,
@@ -93,9 +93,8 @@ pub(super) async fn perform(
     registered: &Registered,
     arguments: Arguments,
 ) -> Result<Outcome, Stop> {
-    let access = Access::CallTool(&registered.tool.name);
     // Not allowed is no failure of the tool: it did not run.
-    cx.0.core.check(&cx, access).map_err(RpcError::from)?;
+    check(&cx, &registered.tool.name)?;
     let arguments = missing_arguments::complete(&cx, registered, arguments).await?;
     let result = match registered.handler() {
         Handler::Ready(run) => run(&arguments)?,
@@ -105,21 +104,28 @@ pub(super) async fn perform(
     Ok(Outcome::tool(result))
 }
 
+/// Whether a tool may be called. One that is hidden is refused in the very words for a name that no tool has.
+fn check(cx: &Context, name: &str) -> Result<(), RpcError> {
+    match guarded(|| cx.0.core.check(cx, Access::CallTool(name)))? {
+        Err(refusal) if refusal.code == Code::ToolNotFound => Err(not_there(cx, name)),
+        allowed => Ok(allowed?),
+    }
+}
+
 //= specs/mcp-server.md#tools
 //# A name that is suggested for one that no tool has MUST be among those that are listed to the client.
 /// The refusal for a name that no tool has, with one that was probably meant.
-fn not_there(
-    incoming: &Incoming<'_>,
-    request: &Request<'_>,
-    terms: &Terms,
-    name: &str,
-) -> Result<Refusal, RpcError> {
-    let listed = visible(incoming, request, terms, &incoming.core.registry.tools)?;
+fn not_there(cx: &Context, name: &str) -> RpcError {
     let refusal = Refusal::new(Code::ToolNotFound, format!("there is no tool {name:?}"));
-    Ok(match nearest(&listed, name) {
+    let listed = match visible_to(cx, &cx.0.core.registry.tools) {
+        Ok(listed) => listed,
+        Err(error) => return error,
+    };
+    match nearest(&listed, name) {
         Some(near) => refusal.hint(format!("Did you mean {near:?}? List the tools to see them all.")),
         None => refusal,
-    })
+    }
+    .into()
 }
 
 /// A tool whose name is the same but for case and separators, or begins or ends alike.

@@ -17,11 +17,28 @@ pub(super) fn visible<T: Listed>(
     terms: &Terms,
     collection: &Collection<T>,
 ) -> Result<Arc<Snapshot<T>>, RpcError> {
+    match incoming.core.guard {
+        None => Ok(collection.load()),
+        Some(_) => {
+            let call = new_call(incoming, request, terms.clone(), None, 0)?;
+            visible_to(&Context(Arc::new(call)), collection)
+        }
+    }
+}
+
+/// The family as the audience of a call sees it.
+pub(super) fn visible_to<T: Listed>(
+    cx: &Context,
+    collection: &Collection<T>,
+) -> Result<Arc<Snapshot<T>>, RpcError> {
     let all = collection.load();
-    let (Some(guard), Some(audience)) = (&incoming.core.guard, audience(incoming, request, terms)?) else {
+    let Some(guard) = &cx.0.core.guard else {
         return Ok(all);
     };
-    guarded(|| all.seen_by(&audience, |entry| guard.shows(&audience, entry)))
+    guarded(|| match guard.audience(cx) {
+        None => all,
+        Some(audience) => all.seen_by(&audience, |entry| guard.shows(&audience, entry)),
+    })
 }
 
 /// The audience a request belongs to; `None` sees all there is.
