@@ -24,6 +24,9 @@ const ROOM_BYTES: u64 = 256 << 10;
 /// How long a start may take, recovery of the database included.
 const START_WITHIN: Duration = Duration::from_secs(60);
 
+/// Between two tries of a read that was refused for now.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
 /// What all nodes of a run share.
 pub(super) struct Setup {
     program: PathBuf,
@@ -143,17 +146,18 @@ impl Node {
         Ok((said.status.success(), serde_json::from_slice(&said.stdout)?))
     }
 
-    /// The pages of a list, one after the other, until `next` finds no more.
+    /// What is at a path. After the last fault connections may still be dead; "try again in a moment" is done.
     pub(super) fn get(&self, path: &str) -> Result<Value> {
-        let mut connection = Connection::open(&self.address, &self.token)?;
-        let answer = connection.exchange("GET", path, "", "")?;
-        ensure!(
-            answer.status == 200,
-            "GET {path}: {} {}",
-            answer.status,
-            answer.body
-        );
-        Ok(answer.body)
+        let begin = Instant::now();
+        loop {
+            let mut connection = Connection::open(&self.address, &self.token)?;
+            let answer = connection.exchange("GET", path, "", "")?;
+            match answer.status {
+                200 => return Ok(answer.body),
+                503 if begin.elapsed() < START_WITHIN => std::thread::sleep(RETRY_AFTER),
+                status => bail!("GET {path}: {status} {}", answer.body),
+            }
+        }
     }
 
     fn kill(&mut self) -> Result<()> {
