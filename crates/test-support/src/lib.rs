@@ -7,17 +7,23 @@
 //! The decision that shaped this crate: whatever must be cleaned up is cleaned up by *another process* that waits for
 //! ours to end. Destructors do not run when a test is killed or aborts, and clusters left behind fill a machine.
 //!
-//! Whoever speaks MCP with what is tested does so with the one client in [`mcp`], and whoever waits does so with
-//! [`eventually`]: no test guesses how long something takes.
+//! Whoever speaks MCP with what is tested does so with the clients in [`mcp`], and whoever waits does so with
+//! [`eventually`]: no test guesses how long something takes. A story that holds on both engines is a line of [`both!`].
 //!
 //! Nothing of the product may depend on it, except as a dev-dependency.
 
+#[cfg(feature = "store")]
+mod held_writer;
 pub mod mcp;
 mod postgres;
+mod stories;
 mod waiting;
+
+#[cfg(feature = "store")]
+pub use held_writer::HeldWriter;
 
 pub use postgres::{
     ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, durable_postgres, fresh_database, postgres,
     restored_database,
 };
-pub use waiting::{PATIENCE, eventually, settled, until};
+pub use waiting::{PATIENCE, eventually, eventually_blocking, in_time, settled, until};

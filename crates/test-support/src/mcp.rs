@@ -1,4 +1,11 @@
-//! An MCP client that says exactly what a test tells it to, over any pair of byte streams, and waits for what comes back.
+//! The MCP clients of all tests: over lines ([`McpClient`]: a socket, pipes, memory), of a process ([`McpProcess`]), over
+//! HTTP ([`HttpAgent`]). Each says exactly what a test tells it to, and waits for what comes back.
+
+mod agent;
+mod event_text;
+#[cfg(feature = "http")]
+mod http_client;
+mod process;
 
 use std::collections::VecDeque;
 
@@ -8,7 +15,13 @@ use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
 };
 
-use crate::waiting::PATIENCE;
+use crate::waiting::in_time;
+
+pub use agent::{Agent, Exchange, LineAgent};
+pub use event_text::{Event, EventText};
+#[cfg(feature = "http")]
+pub use http_client::{Endpoint, EventStream, Http, HttpAgent, HttpAnswer, hello};
+pub use process::{EndedProcess, McpProcess};
 
 /// MCP client for tests: over the pipes of a process, a socket or an in-memory pair. What comes while something else is
 /// waited for is kept, and found later.
@@ -181,6 +194,11 @@ impl McpClient {
         if let Some(at) = self.kept.iter().position(&wanted) {
             return self.kept.remove(at).expect("it was just found");
         }
+        self.find_new(wanted).await
+    }
+
+    /// The first message to come this holds for, past what was kept.
+    pub async fn find_new(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self
                 .line()
@@ -196,8 +214,7 @@ impl McpClient {
     /// The next line, past what was kept; it must be a JSON-RPC message, or an array of them. `None` at the end.
     pub async fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
-        let read = read.expect("an answer within a minute");
+        let read = in_time(self.reader.read_line(&mut line)).await;
         if read.expect("the server writes text") == 0 {
             return None;
         }

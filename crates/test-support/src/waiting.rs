@@ -5,6 +5,22 @@ use std::time::Duration;
 /// Long enough that only what never comes reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What comes of something that takes a minute at most.
+pub async fn in_time<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work)
+        .await
+        .expect("within a minute")
+}
+
+/// Waits until something is so; a minute at most. For tests without a runtime.
+pub fn eventually_blocking(what: &str, is_so: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Waits until something is so; a minute at most.
 pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let waited = tokio::time::timeout(PATIENCE, async {

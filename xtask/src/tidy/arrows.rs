@@ -55,7 +55,7 @@ const HOMES: &[Home] = &[
     },
     Home {
         library: "reqwest",
-        crates: &[],
+        crates: &["test-support"],
         tests_of: None,
     },
     Home {

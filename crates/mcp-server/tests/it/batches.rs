@@ -7,6 +7,7 @@ use mcp_protocol::ToolResult;
 use mcp_server::{Context, Meter, Server, Stop, Tool};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
+use test_support::until;
 use tokio::sync::Notify;
 
 use crate::client::{Client, codes, refusal, server, server_with};
@@ -258,12 +259,6 @@ async fn account(server: &Server, name: &str) -> Http {
     http.account = Some(name.to_owned());
     http.initialize(WITH_ARRAYS).await;
     http
-}
-
-async fn until(done: impl Fn() -> bool) {
-    while !done() {
-        tokio::task::yield_now().await;
-    }
 }
 
 /// A server whose tool counts how often it ran.

@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use mcp_server::streamable_http::{Account, HttpSettings, McpService, ResponseBody, SessionOwner};
 use mcp_server::{Meter, Server};
 use serde_json::{Value, json};
+use test_support::mcp::{Event, EventText};
 use tower_service::Service;
 
 pub(crate) const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}"#;
@@ -192,8 +193,8 @@ pub(crate) async fn json_of(response: Response<ResponseBody>) -> Value {
 /// A stream of events as it is read.
 pub(crate) struct Events {
     body: ResponseBody,
-    text: String,
-    events: VecDeque<(Option<String>, String)>,
+    text: EventText,
+    events: VecDeque<Event>,
 }
 
 impl Events {
@@ -201,7 +202,7 @@ impl Events {
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Self {
             body: response.into_body(),
-            text: String::new(),
+            text: EventText::default(),
             events: VecDeque::new(),
         }
     }
@@ -210,23 +211,11 @@ impl Events {
     pub(crate) async fn event(&mut self) -> Option<(Option<String>, String)> {
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Some(event);
+                return Some((event.id, event.data));
             }
             let frame = self.body.frame().await?.unwrap();
-            self.text
-                .push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
-            while let Some((event, rest)) = self.text.split_once("\n\n") {
-                let field = |name: &str| {
-                    event
-                        .lines()
-                        .find_map(|line| line.strip_prefix(name))
-                        .map(str::to_owned)
-                };
-                if let Some(data) = field("data: ") {
-                    self.events.push_back((field("id: "), data));
-                }
-                self.text = rest.to_owned();
-            }
+            self.text.push(&frame.into_data().unwrap());
+            self.events.extend(self.text.by_ref());
         }
     }
 

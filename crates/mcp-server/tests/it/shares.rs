@@ -7,6 +7,7 @@ use mcp_protocol::{ToolAnnotations, ToolResult};
 use mcp_server::streamable_http::{HttpSettings, SessionOwner};
 use mcp_server::{Context, Resource, Server, Settings, Stop, Tool};
 use serde_json::{Value, json};
+use test_support::until;
 use tokio::sync::Notify;
 
 use crate::client::{Client, codes, refusal, server_with};
@@ -211,12 +212,6 @@ fn lasting(only_reads: bool) -> (Server, Arc<Notify>, Arc<AtomicUsize>, Arc<Atom
         .add_tool(Tool::new("last", "Takes long.", run).annotated(annotations))
         .unwrap();
     (server, go, begun, ended)
-}
-
-async fn until(done: impl Fn() -> bool) {
-    while !done() {
-        tokio::task::yield_now().await;
-    }
 }
 
 /// Sends a message and leaves as soon as the work has begun, as hyper does when a connection is gone.

@@ -1,6 +1,6 @@
 //! The door: logging in and out, tokens, sessions, and the trail of it.
 
-use crate::harness::{ADMIN_PASSWORD, Server, on_both};
+use crate::harness::{ADMIN_PASSWORD, Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn fail_six_times(server: &Server, username: &str) {
     }
 }
 
-on_both![
+both![
     a_session_is_opened_and_closed,
     unknown_names_and_wrong_passwords_are_answered_alike,
     failures_slow_the_next_attempt_down,

@@ -1,6 +1,6 @@
 //! Answers as only the wire shows them: closed connections, places, pages.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -19,7 +19,7 @@ async fn head_alone(server: &Server, token: &str, path: &str) -> String {
     answer.to_lowercase()
 }
 
-on_both![
+both![
     a_refusal_before_the_body_says_that_the_connection_closes,
     a_list_is_not_taken_for_an_object_by_position,
     what_was_made_is_found_where_the_answer_says,

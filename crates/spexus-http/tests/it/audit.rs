@@ -1,6 +1,6 @@
 //! The audit trail: what is in it whatever somebody does at the door.
 
-use crate::harness::{ADMIN_PASSWORD, Reply, Server, on_both};
+use crate::harness::{ADMIN_PASSWORD, Reply, Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn total(events: &[Value]) -> i64 {
     events.iter().map(|event| event["times"].as_i64().unwrap()).sum()
 }
 
-on_both![
+both![
     the_trail_is_asked_by_query,
     a_flood_of_bad_tokens_neither_fills_the_trail_nor_pushes_logins_out,
     a_request_without_a_token_is_noted,

@@ -1,6 +1,6 @@
 //! Whatever is sent: a refusal that names the field and what is allowed, nothing written, nothing of the inside shown.
 
-use crate::harness::{Reply, Server, on_both, read_until};
+use crate::harness::{Reply, Server, both, read_until};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -216,7 +216,7 @@ fn with(body: &Value, field: &str, value: impl Into<Value>) -> Value {
     body
 }
 
-on_both![
+both![
     bodies_that_do_not_fit_are_refused_by_field,
     every_text_fits_up_to_its_limit_and_not_beyond,
     nasty_texts_are_only_texts,

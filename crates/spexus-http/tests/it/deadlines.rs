@@ -4,9 +4,8 @@ use crate::harness::Server;
 use reqwest::Method;
 use serde_json::json;
 use spexus_http::HttpOptions;
-use spexus_store::{Actor, Store, StoreOptions};
-use std::sync::Arc;
-use tokio::sync::Notify;
+use spexus_store::StoreOptions;
+use test_support::HeldWriter;
 
 /// Short enough to wait for, and long enough for a login on a machine that is busy.
 fn hurried() -> HttpOptions {
@@ -14,46 +13,6 @@ fn hurried() -> HttpOptions {
         request_timeout_ms: 2_500,
         max_anonymous_requests_per_minute: 10_000,
         ..HttpOptions::default()
-    }
-}
-
-/// Holds the place of the one writer in another process, until told.
-struct Held {
-    go_on: Arc<Notify>,
-    holding: tokio::task::JoinHandle<spexus_store::Result<()>>,
-}
-
-impl Held {
-    async fn by_another_node(server: &Server) -> Self {
-        let clock: spexus_store::Clock = Arc::new(|| spexus_domain::Timestamp(0));
-        let (store, _) = Store::open(&server.location, &StoreOptions::default(), clock)
-            .await
-            .unwrap();
-        let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (signal, wait) = (entered.clone(), go_on.clone());
-        let actor = Actor {
-            user_id: spexus_domain::Uuid::nil(),
-            username: "another node".into(),
-            token_id: None,
-            client: String::new(),
-        };
-        let holding = tokio::spawn(async move {
-            let held = store.write(actor, move |_| {
-                Box::pin(async move {
-                    signal.notify_one();
-                    wait.notified().await;
-                    Ok(())
-                })
-            });
-            held.await
-        });
-        entered.notified().await;
-        Self { go_on, holding }
-    }
-
-    async fn release(self) {
-        self.go_on.notify_one();
-        self.holding.await.unwrap().unwrap();
     }
 }
 
@@ -71,7 +30,7 @@ async fn a_504_is_the_truth(server: &Server) {
         .await
         .created();
     let before = epics().await;
-    let held = Held::by_another_node(server).await;
+    let held = HeldWriter::by_another_node(&server.location).await;
     let body = || Some(json!({"title": "late"}));
     let create = |_| server.send(&server.token, Method::POST, "/api/v1/epics", body(), &[]);
     let answers = futures_util::future::join_all((0..12).map(create)).await;

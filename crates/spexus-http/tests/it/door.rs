@@ -1,6 +1,6 @@
 //! The door: addresses, proxies, connections, streams, and what is shown without a token.
 
-use crate::harness::{Server, on_both, read_all, read_until};
+use crate::harness::{Server, both, read_all, read_until};
 use crate::mcp::{Agent, hello};
 use reqwest::Method;
 use serde_json::json;
@@ -338,7 +338,7 @@ async fn readiness_is_asked_of_the_database_once_a_second() {
     panic!("no second was quiet enough");
 }
 
-on_both![
+both![
     a_stream_ends_when_its_token_expires,
     a_web_session_does_not_open_the_endpoint_of_agents,
     a_foreign_page_is_not_served,

@@ -1,6 +1,6 @@
 //! The feed of changes: asked for and listened to, from this process and from others.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_domain::{Kind, Timestamp, item::NewItem};
@@ -11,7 +11,7 @@ fn label(change: &Value) -> &str {
     change["label"].as_str().unwrap()
 }
 
-on_both![
+both![
     a_client_that_asks_again_misses_nothing,
     a_listener_hears_what_rest_does,
     a_listener_hears_what_another_process_does,

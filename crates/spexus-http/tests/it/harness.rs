@@ -10,35 +10,13 @@ use spexus_store::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use test_support::mcp::{Endpoint, EventStream};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Every story is told on both engines, as two tests.
-macro_rules! on_both {
-    ($($story:ident),* $(,)?) => {
-        $(
-            mod $story {
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn sqlite() {
-                    let mut server = $crate::harness::Server::on_sqlite().await;
-                    super::$story(&mut server).await;
-                    server.stop().await;
-                }
-
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn postgres() {
-                    if let Some(mut server) = $crate::harness::Server::on_postgres().await {
-                        super::$story(&mut server).await;
-                        server.stop().await;
-                    }
-                }
-            }
-        )*
-    };
-}
-pub(crate) use on_both;
+pub(crate) use test_support::both;
 
 pub(crate) const ADMIN_PASSWORD: &str = "correct horse battery";
 
@@ -272,6 +250,11 @@ impl Server {
         (&mut self.done).await.unwrap().unwrap();
     }
 
+    /// The end of a story.
+    pub(crate) async fn end(self) {
+        self.stop().await;
+    }
+
     /// A connection without a client on it.
     pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.url.trim_start_matches("http://"))
@@ -311,45 +294,31 @@ impl Server {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = request.send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Events {
-            response,
-            text: String::new(),
-        }
+        Events(EventStream::open(request).await)
     }
 }
 
-/// An open stream of server-sent events.
-pub(crate) struct Events {
-    response: reqwest::Response,
-    text: String,
+impl Endpoint for Server {
+    fn address(&self) -> String {
+        format!("{}/api/v1/mcp", self.url)
+    }
+
+    fn token(&self) -> &str {
+        &self.token
+    }
 }
+
+/// The stream of changes.
+pub(crate) struct Events(EventStream);
 
 impl Events {
     /// The id and the data of the next event; `None` when the stream ended.
     pub(crate) async fn next(&mut self) -> Option<(i64, Value)> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let field = |name: &str| {
-                    event
-                        .lines()
-                        .find_map(|line| line.strip_prefix(name))
-                        .map(str::trim)
-                };
-                let found = field("id:")
-                    .zip(field("data:"))
-                    .map(|(id, data)| (id.parse().unwrap(), serde_json::from_str(data).unwrap()));
-                self.text = rest.to_owned();
-                match found {
-                    Some(event) => return Some(event),
-                    None => continue,
-                }
+            let event = self.0.event().await?;
+            if let (Some(id), false) = (&event.id, event.data.is_empty()) {
+                return Some((id.parse().unwrap(), serde_json::from_str(&event.data).unwrap()));
             }
-            let arrived = tokio::time::timeout(Duration::from_secs(30), self.response.chunk()).await;
-            let chunk = arrived.expect("nothing came in half a minute").unwrap()?;
-            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
 }

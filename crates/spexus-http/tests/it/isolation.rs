@@ -1,7 +1,7 @@
 //! A token bound to a project learns and touches nothing else: every operation of the OpenAPI document, asked about its
 //! own project, about another one, and about an item of its own that is linked with one of the other.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_domain::Kind;
@@ -438,7 +438,7 @@ async fn ask(server: &Server, world: &World, row: &Row, about: About, id: &str) 
     )
 }
 
-on_both![a_bound_token_learns_and_touches_nothing_else_by_any_operation,];
+both![a_bound_token_learns_and_touches_nothing_else_by_any_operation,];
 
 //= specs/spexus-http.md#permissions
 //= type=test

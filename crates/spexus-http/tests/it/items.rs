@@ -1,12 +1,12 @@
 //! Items over REST: what only the wire shows. Their rules are tested in the service.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_service::account::login;
 use spexus_service::report;
 
-on_both![
+both![
     whole_answers_have_this_shape,
     an_entity_tag_is_the_revision,
     fields_are_chosen_by_query,

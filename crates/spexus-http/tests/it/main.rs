@@ -24,3 +24,5 @@ mod openapi;
 mod permissions;
 mod projects;
 mod search;
+
+use harness::Server as World;

@@ -1,6 +1,6 @@
 //! Who may do what: every operation of the OpenAPI document against every kind of caller, from one table.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_domain::Kind;
@@ -267,7 +267,7 @@ async fn scoped(server: &Server, scope: &str, project: Option<&str>) -> String {
     made["token"].as_str().unwrap().to_owned()
 }
 
-on_both![
+both![
     every_operation_asks_for_its_role_and_scope,
     a_token_bound_to_a_project_stays_in_it,
     changes_of_rights_bite_at_once,

@@ -1,10 +1,10 @@
 //! Projects over REST: what a request says in two places. The rules are tested in the service.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::json;
 
-on_both![what_is_said_twice_is_said_alike,];
+both![what_is_said_twice_is_said_alike,];
 
 //= specs/spexus-http.md#refusals
 //= type=test

@@ -1,9 +1,9 @@
 //! Search by address: what only a request line can say. What is found is tested in the service.
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Url;
 
-on_both![
+both![
     a_search_is_asked_by_its_address,
     a_text_too_long_for_an_address_is_no_fault
 ];

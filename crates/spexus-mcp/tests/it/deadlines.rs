@@ -4,60 +4,13 @@ use crate::agent::Agent;
 use crate::world::World;
 use serde_json::json;
 use spexus_mcp::McpOptions;
-use spexus_store::{Actor, Store, StoreOptions};
-use std::sync::Arc;
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use test_support::HeldWriter;
 
 /// Short enough to wait for, and long enough for what is not held up.
 fn hurried() -> McpOptions {
     McpOptions {
         serve_timeout_ms: 1_500,
         ..McpOptions::default()
-    }
-}
-
-/// Holds the place of the one writer in another process, until told.
-struct HeldWriter {
-    go_on: Arc<Notify>,
-    holding: JoinHandle<spexus_store::Result<()>>,
-}
-
-impl HeldWriter {
-    async fn by_another_node(world: &World) -> Self {
-        let clock: spexus_store::Clock = Arc::new(|| spexus_domain::Timestamp(0));
-        // One that says nothing for longer than a transaction may take loses its place.
-        let patient = StoreOptions {
-            max_transaction_ms: 60_000,
-            ..StoreOptions::default()
-        };
-        let opened = Store::open(&world.location, &patient, clock).await;
-        let (store, _) = opened.unwrap();
-        let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (signal, wait) = (entered.clone(), go_on.clone());
-        let actor = Actor {
-            user_id: spexus_domain::Uuid::nil(),
-            username: "another node".into(),
-            token_id: None,
-            client: String::new(),
-        };
-        let holding = tokio::spawn(async move {
-            let held = store.write(actor, move |_| {
-                Box::pin(async move {
-                    signal.notify_one();
-                    wait.notified().await;
-                    Ok(())
-                })
-            });
-            held.await
-        });
-        entered.notified().await;
-        Self { go_on, holding }
-    }
-
-    async fn release(self) {
-        self.go_on.notify_one();
-        self.holding.await.unwrap().unwrap();
     }
 }
 
@@ -68,7 +21,7 @@ impl HeldWriter {
 async fn a_1069_is_the_truth(world: &World) {
     let agent = Agent::with(world, &world.token, "2025-11-25", &[]).await;
     agent.call("create_epic", json!({ "title": "before" })).await;
-    let held = HeldWriter::by_another_node(world).await;
+    let held = HeldWriter::by_another_node(&world.location).await;
     let create = |title: &str| json!({ "name": "create_epic", "arguments": { "title": title } });
     let batch = json!({ "operations": [{ "tool": "create_epic", "arguments": { "title": "late batch" } }] });
     let prompt = json!({ "name": "late", "template": "Too late" });

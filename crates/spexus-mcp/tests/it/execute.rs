@@ -1,6 +1,7 @@
 //! `batch/execute`: tools of all sorts in one transaction, all or nothing.
 
 use crate::agent::Agent;
+use crate::pair;
 use crate::world::{World, both};
 use serde_json::{Value, json};
 use spexus_domain::Kind;
@@ -53,6 +54,7 @@ both![
     a_batch_stands_between_other_writes,
     many_changes_are_one_call_of_a_batch,
     whoever_goes_away_takes_the_batch_along,
+    a_batch_that_makes_an_epic_in_one_project_never_writes_into_the_other,
 ];
 
 // proves 002 Req-Proto-008
@@ -343,4 +345,48 @@ async fn whoever_goes_away_takes_the_batch_along(world: &World) {
         counted == 1 || counted == 201,
         "all or nothing, not {counted}: {next}"
     );
+}
+
+//= specs/spexus-mcp.md#batches
+//= type=test
+//# A reference to a result MUST mean the very item the operation made or read, in whichever project it is.
+async fn a_batch_that_makes_an_epic_in_one_project_never_writes_into_the_other(world: &World) {
+    pair::seed(world).await;
+    for (title, project) in [
+        ("Numbers alike", "default"),
+        ("Numbers alike", "web"),
+        ("Unrelated", "default"),
+    ] {
+        let epic = json!({ "title": title, "project": project });
+        world.create("epic", epic).await;
+    }
+    let agent = author(world).await;
+    let operations = json!([
+        { "tool": "create_epic", "arguments": { "title": "W2", "project": "web" }, "ref": "epic" },
+        { "tool": "create_user_story", "arguments": { "epic_id": "@epic", "title": "meant for web" }, "ref": "story" },
+        { "tool": "add_comment", "arguments": { "id": "@epic", "content": "meant for web" } },
+        { "tool": "update_epic", "arguments": { "epic_id": "@epic", "expect_rev": "@epic.rev", "priority": 1, "description": "@epic.reference_id" } },
+        { "tool": "get_item", "arguments": { "id": "@story", "detail": "line" }, "ref": "read" },
+        { "tool": "update_user_story", "arguments": { "user_story_id": "@read", "priority": 2 } },
+    ]);
+    agent
+        .ask("batch/execute", json!({ "operations": operations }))
+        .await;
+    let (web, other) = (world.item("web/EP-003").await, world.item("default/EP-003").await);
+    assert_eq!(
+        (&web["title"], &web["priority"], &web["description"]),
+        (&json!("W2"), &json!(1), &json!("EP-003"))
+    );
+    assert_eq!(
+        (&other["title"], &other["priority"], &other["rev"]),
+        (&json!("Unrelated"), &json!(3), &json!(1))
+    );
+    for (project, count) in [("web", 1), ("default", 0)] {
+        let epic = format!("{project}/EP-003");
+        let comments = world.comments(&epic).await["total_count"].clone();
+        let stories =
+            agent.call("list_user_stories", json!({ "epic_id": epic })).await["total_count"].clone();
+        let counts = [comments, stories];
+        assert_eq!(counts, [json!(count), json!(count)], "{project}");
+    }
 }

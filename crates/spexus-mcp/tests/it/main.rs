@@ -8,11 +8,19 @@
 
 mod agent;
 mod answers;
+mod asking;
+mod consent;
 mod deadlines;
 mod execute;
+mod isolation;
+mod pair;
+mod projects;
 mod prompts;
 mod resources;
+mod rows;
 mod subscriptions;
 mod tools;
 mod toolsets;
 mod world;
+
+use world::World;

@@ -2,35 +2,19 @@
 
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
+use spexus_domain::audit::EventFilter;
+use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Timestamp};
 use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::account::{login, token, user};
-use spexus_service::{Service, ServiceOptions, batch, comment, item, link, prompt};
+use spexus_service::{
+    Service, ServiceOptions, audit, baseline, batch, changes, comment, item, link, project, prompt,
+};
 use spexus_store::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Every story is told on both engines, as two tests.
-macro_rules! both {
-    ($($story:ident),* $(,)?) => {
-        $(
-            mod $story {
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn sqlite() {
-                    let world = $crate::world::World::on_sqlite().await;
-                    super::$story(&world).await;
-                }
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn postgres() {
-                    if let Some(world) = $crate::world::World::on_postgres().await {
-                        super::$story(&world).await;
-                    }
-                }
-            }
-        )*
-    };
-}
-pub(crate) use both;
+pub(crate) use test_support::both;
 
 /// A database and everything over it but a transport.
 pub(crate) struct World {
@@ -65,6 +49,11 @@ impl World {
         Some(Self::open(&location, options, None).await)
     }
 
+    /// Another node on the same database.
+    pub(crate) async fn second_node(&self) -> Self {
+        Self::open(&self.location, McpOptions::default(), None).await
+    }
+
     async fn open(location: &Location, options: McpOptions, folder: Option<tempfile::TempDir>) -> Self {
         let clock = AtomicI64::new(1_790_000_000_000_000);
         let now = Arc::new(move || Timestamp(clock.fetch_add(1, Ordering::Relaxed)));
@@ -81,10 +70,15 @@ impl World {
             location: location.clone(),
             _folder: folder,
         };
-        let wanted = json!({ "name": "exam", "scopes": ["admin"], "expires": "never" });
+        // Nodes share a database, and names are an owner's own.
+        let name = format!("exam {}", spexus_domain::Uuid::now_v7());
+        let wanted = json!({ "name": name, "scopes": ["admin"], "expires": "never" });
         world.token = world.token_of("admin", wanted).await;
         world
     }
+
+    /// The end of a story.
+    pub(crate) async fn end(self) {}
 
     /// A new user with a role, and the secret of a token of theirs that may do whatever they may.
     pub(crate) async fn user(&self, username: &str, role: &str) -> String {
@@ -130,6 +124,13 @@ impl World {
         )
     }
 
+    /// Whether an item can be read.
+    pub(crate) async fn is_there(&self, id: &str) -> bool {
+        item::get(&self.service, &self.admin, None, None, id)
+            .await
+            .is_ok()
+    }
+
     pub(crate) async fn update(&self, id: &str, patch: Value) {
         let patch = serde_json::from_value(patch).unwrap();
         item::update(&self.service, &self.admin, None, None, id, patch)
@@ -156,6 +157,43 @@ impl World {
         comment::create(&self.service, &self.admin, None, None, on, wanted)
             .await
             .unwrap();
+    }
+
+    pub(crate) async fn comments(&self, on: &str) -> Value {
+        let page = PageRequest::new(None, None).unwrap();
+        let listed = comment::list(&self.service, &self.admin, None, None, on, None, page).await;
+        json!(listed.unwrap())
+    }
+
+    pub(crate) async fn links(&self, of: &str) -> Value {
+        let listed = link::list(&self.service, &self.admin, None, None, of, None).await;
+        json!(listed.unwrap())
+    }
+
+    pub(crate) async fn project(&self, key: &str, name: &str) {
+        let wanted = serde_json::from_value(json!({ "key": key, "name": name })).unwrap();
+        project::create(&self.service, &self.admin, wanted).await.unwrap();
+    }
+
+    pub(crate) async fn baseline(&self, project: &str, name: &str) {
+        let wanted = serde_json::from_value(json!({ "project": project, "name": name })).unwrap();
+        baseline::create(&self.service, &self.admin, wanted)
+            .await
+            .unwrap();
+    }
+
+    /// How much has happened in a project.
+    pub(crate) async fn changes(&self, project: &str) -> usize {
+        let all = changes::since(&self.service, &self.admin, Some(project), 0, Some(200)).await;
+        all.unwrap().len()
+    }
+
+    /// The newest events of the audit trail.
+    pub(crate) async fn events(&self) -> Value {
+        self.service.flush().await;
+        let page = PageRequest::new(Some(200), None).unwrap();
+        let found = audit::list(&self.service, &self.admin, &EventFilter::default(), page).await;
+        json!(found.unwrap())
     }
 
     pub(crate) async fn prompt(&self, wanted: Value) {

@@ -58,7 +58,7 @@ async fn an_app_is_recorded_for_every_node_and_chained(world: &World) {
             ("app", Action::Deleted)
         ]
     );
-    other.close().await;
+    other.end().await;
 }
 
 async fn an_app_that_cannot_be_recorded_is_not_installed(world: &World) {

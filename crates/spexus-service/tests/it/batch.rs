@@ -250,7 +250,7 @@ async fn a_batch_gives_the_writer_back(world: &World) {
     }
     let next = world.admin.create("epic", json!({"title": "Next"})).await;
     assert_eq!(next.unwrap()["reference_id"], "EP-001");
-    node.close().await;
+    node.end().await;
 }
 
 //= specs/spexus-service.md#writing-once

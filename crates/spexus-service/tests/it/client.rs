@@ -251,6 +251,10 @@ impl Client {
         to_json(project::create(&self.service, &self.caller, from_json(input)).await)
     }
 
+    pub(crate) async fn get_project(&self, key: &str) -> Ruled<Value> {
+        to_json(project::get(&self.service, &self.caller, key).await)
+    }
+
     pub(crate) async fn workflow(&self, of: &str) -> Ruled<Value> {
         to_json(settings::workflow(&self.service, &self.caller, kind(of)).await)
     }

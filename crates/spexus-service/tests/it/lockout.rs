@@ -193,8 +193,8 @@ async fn a_second_node_and_a_restart_remember_the_failures(world: &World) {
         fail(&second, HOME, "kim").await;
     }
     assert!(wait(&second, HOME, "kim", PASSWORD).await > 0);
-    second.close().await;
+    second.end().await;
     let third = world.second_node().await;
     assert!(wait(&third, HOME, "kim", PASSWORD).await > 0);
-    third.close().await;
+    third.end().await;
 }

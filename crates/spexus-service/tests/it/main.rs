@@ -13,6 +13,7 @@ mod batch;
 mod client;
 mod comments;
 mod deletion;
+mod faults;
 mod history;
 mod items;
 mod links;
@@ -24,3 +25,5 @@ mod search;
 mod tokens;
 mod transfer;
 mod world;
+
+use world::World;

@@ -9,29 +9,7 @@ use spexus_store::{Location, StoreOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Every story is told on both engines, as two tests.
-macro_rules! both {
-    ($($story:ident),* $(,)?) => {
-        $(
-            mod $story {
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn sqlite() {
-                    let world = $crate::world::World::on_sqlite().await;
-                    super::$story(&world).await;
-                    world.close().await;
-                }
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn postgres() {
-                    if let Some(world) = $crate::world::World::on_postgres().await {
-                        super::$story(&world).await;
-                        world.close().await;
-                    }
-                }
-            }
-        )*
-    };
-}
-pub(crate) use both;
+pub(crate) use test_support::both;
 
 pub(crate) const ADMIN_PASSWORD: &str = "correct horse battery";
 
@@ -98,7 +76,7 @@ impl World {
         }
     }
 
-    pub(crate) async fn close(self) {
+    pub(crate) async fn end(self) {
         self.service.close().await;
     }
 

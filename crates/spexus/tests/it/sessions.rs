@@ -2,150 +2,42 @@
 
 use crate::serving::Server;
 use crate::world::World;
-use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
+use serde_json::json;
+use test_support::mcp::{Endpoint, HttpAgent};
 
-/// Long enough for a busy machine, short enough for a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-const UPDATED: &str = "notifications/resources/updated";
-
-fn serve(world: &World) -> Server {
-    // Nobody reads what it logs while a test runs.
-    Server::start(world.command(&["serve", "--listen", "127.0.0.1:0", "--log-level", "error"]))
-}
-
-/// An agent with a token, and its session once it said hello.
-struct Agent {
+/// A server, and the key to it.
+struct Node {
+    server: Server,
     token: String,
-    session: String,
 }
 
-impl Agent {
-    fn hello(server: &Server, token: &str) -> Self {
-        let mut agent = Self {
+impl Node {
+    fn serve(world: &World, token: &str) -> Self {
+        // Nobody reads what it logs while a test runs.
+        let command = world.command(&["serve", "--listen", "127.0.0.1:0", "--log-level", "error"]);
+        Self {
+            server: Server::start(command),
             token: token.to_owned(),
-            session: String::new(),
-        };
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" } });
-        let (status, head, _) = agent.post(server, "initialize", params);
-        assert_eq!(status, 200);
-        let id = head
-            .lines()
-            .find_map(|line| line.strip_prefix("mcp-session-id: "));
-        agent.session = id.unwrap().to_owned();
-        agent
-    }
-
-    /// One request: the status, the head and the body of the answer.
-    fn post(&self, server: &Server, method: &str, params: Value) -> (u16, String, Value) {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-        let mut stream = self.connect(server);
-        write!(
-            stream,
-            "POST /mcp HTTP/1.1\r\n{}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            self.head(server),
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (
-            status,
-            head.to_lowercase(),
-            serde_json::from_str(body).unwrap_or_default(),
-        )
-    }
-
-    fn ask(&self, server: &Server, method: &str, params: Value) -> Value {
-        let (status, _, mut body) = self.post(server, method, params);
-        assert_eq!((status, body.get("error")), (200, None), "{method}: {body}");
-        body["result"].take()
-    }
-
-    fn watch(&self, server: &Server, uri: &str) {
-        self.ask(server, "resources/subscribe", json!({ "uri": uri }));
-    }
-
-    /// Opens the stream of messages nobody asked for, behind an event when one is named.
-    fn listen(&self, server: &Server, last: Option<&str>) -> Events {
-        let mut stream = self.connect(server);
-        let last = last.map_or_else(String::new, |last| format!("last-event-id: {last}\r\n"));
-        write!(
-            stream,
-            "GET /mcp HTTP/1.1\r\n{}accept: text/event-stream\r\n{last}\r\n",
-            self.head(server)
-        )
-        .unwrap();
-        let mut lines = BufReader::new(stream);
-        let mut status = String::new();
-        lines.read_line(&mut status).unwrap();
-        assert!(status.contains(" 200 "), "{status}");
-        Events {
-            lines,
-            last: String::new(),
         }
     }
 
-    fn connect(&self, server: &Server) -> TcpStream {
-        let stream = TcpStream::connect(server.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
-    }
-
-    fn head(&self, server: &Server) -> String {
-        let session = match self.session.as_str() {
-            "" => String::new(),
-            id => format!("mcp-session-id: {id}\r\n"),
-        };
-        format!(
-            "host: {}\r\nauthorization: Bearer {}\r\n{session}",
-            server.address(),
-            self.token
-        )
+    async fn greet(&self) -> HttpAgent {
+        HttpAgent::with(self, &self.token, "2025-11-25", &[]).await
     }
 }
 
-struct Events {
-    lines: BufReader<TcpStream>,
-    /// The id of the last event.
-    last: String,
+impl Endpoint for Node {
+    fn address(&self) -> String {
+        format!("http://{}/mcp", self.server.address())
+    }
+
+    fn token(&self) -> &str {
+        &self.token
+    }
 }
 
-impl Events {
-    /// Reads until an event has an id; gives it.
-    fn first_id(&mut self) -> String {
-        while self.last.is_empty() {
-            self.line();
-        }
-        self.last.clone()
-    }
-
-    /// Reads until a resource is told to have changed.
-    fn until(&mut self, uri: &str) {
-        loop {
-            let line = self.line();
-            let data = line.strip_prefix("data: ").unwrap_or("null");
-            let message: Value = serde_json::from_str(data).unwrap_or_default();
-            if message["method"] == UPDATED && message["params"]["uri"] == uri {
-                return;
-            }
-        }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        let read = self.lines.read_line(&mut line).expect("an event in time");
-        assert_ne!(read, 0, "the stream ended");
-        let line = line.trim_end().to_owned();
-        if let Some(id) = line.strip_prefix("id: ") {
-            self.last = id.to_owned();
-        }
-        line
-    }
+async fn watch(agent: &HttpAgent, uri: &str) {
+    agent.ask("resources/subscribe", json!({ "uri": uri })).await;
 }
 
 fn token(world: &World, name: &str) -> String {
@@ -161,78 +53,74 @@ fn rename(world: &World, title: &str) {
 
 // proves 002 Req-Proto-010
 // proves 002 Req-Proto-011
-#[test]
-fn a_killed_server_is_started_again_and_its_sessions_go_on() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_is_started_again_and_its_sessions_go_on() {
     let world = World::new();
     world.json(&["item", "create", "epic", "--title", "Login"]);
-    let server = serve(&world);
     let token = token(&world, "t");
-    let (reading, silent) = (Agent::hello(&server, &token), Agent::hello(&server, &token));
+    let node = Node::serve(&world, &token);
+    let (reading, silent) = (node.greet().await, node.greet().await);
     for agent in [&reading, &silent] {
-        agent.watch(&server, "epic://EP-001");
-        agent.ask(&server, "logging/setLevel", json!({ "level": "error" }));
+        watch(agent, "epic://EP-001").await;
+        agent.ask("logging/setLevel", json!({ "level": "error" })).await;
     }
-    let mut events = reading.listen(&server, None);
+    let mut events = reading.listen().await;
     rename(&world, "Seen by one");
-    events.until("epic://EP-001");
-    let last = events.last.clone();
-    drop(server);
+    events.until("epic://EP-001").await;
+    let last = events.last_id.clone();
+    drop(node);
 
     // Nobody serves; the world goes on.
     rename(&world, "Seen by nobody");
-    let server = serve(&world);
-    let mut events = reading.listen(&server, Some(&last));
-    events.until("epic://EP-001");
-    let mut others = silent.listen(&server, None);
-    others.until("epic://EP-001");
+    let node = Node::serve(&world, &token);
+    let (reading, silent) = (reading.at(&node), silent.at(&node));
+    let mut events = reading.listen_after(&last).await;
+    events.until("epic://EP-001").await;
+    let mut others = silent.listen().await;
+    others.until("epic://EP-001").await;
     // Both still watch, and can still work.
     rename(&world, "Seen by both");
-    events.until("epic://EP-001");
-    others.until("epic://EP-001");
-    let found = silent.ask(
-        &server,
-        "tools/call",
-        json!({ "name": "get_item", "arguments": { "id": "EP-001" } }),
-    );
-    assert_eq!(found["structuredContent"]["item"]["title"], "Seen by both");
+    events.until("epic://EP-001").await;
+    others.until("epic://EP-001").await;
+    let found = silent.call("get_item", json!({ "id": "EP-001" })).await;
+    assert_eq!(found["item"]["title"], "Seen by both");
 
     // An id of a session opens nothing without the token it was opened with.
-    let foreign = Agent {
-        token: self::token(&world, "other"),
-        session: reading.session.clone(),
-    };
-    assert_eq!(foreign.post(&server, "tools/list", json!({})).0, 404);
-    let nobody = Agent {
-        token: String::new(),
-        session: reading.session.clone(),
-    };
-    assert_eq!(nobody.post(&server, "tools/list", json!({})).0, 401);
-    assert_eq!(reading.post(&server, "tools/list", json!({})).0, 200);
+    let foreign = reading.with_token(&self::token(&world, "other"));
+    for (agent, status) in [(&foreign, 404), (&reading.with_token(""), 401), (&reading, 200)] {
+        assert_eq!(agent.post("tools/list", json!({})).await.status, status);
+    }
 }
 
 /// Sessions that live when their node is killed.
 const LIVE: usize = 50;
 
 // proves 002 Req-Proto-010
-#[test]
-fn sessions_of_a_killed_node_go_on_at_the_other() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_a_killed_node_go_on_at_the_other() {
     let Some(world) = World::postgres() else { return };
     world.json(&["item", "create", "epic", "--title", "Login"]);
-    let (one, two) = (serve(&world), serve(&world));
     let token = token(&world, "t");
-    let agents: Vec<Agent> = (0..LIVE).map(|_| Agent::hello(&one, &token)).collect();
-    let mut streams = Vec::new();
-    for agent in &agents {
-        agent.watch(&one, "epic://EP-001");
-        let mut events = agent.listen(&one, None);
-        events.first_id();
-        streams.push(events);
+    let (one, two) = (Node::serve(&world, &token), Node::serve(&world, &token));
+    let mut live = Vec::new();
+    for _ in 0..LIVE {
+        let agent = one.greet().await;
+        watch(&agent, "epic://EP-001").await;
+        let mut events = agent.listen().await;
+        while events.last_id.is_empty() {
+            events.event().await.expect("the stream begins with an id");
+        }
+        live.push((agent, events));
     }
     drop(one);
     rename(&world, "Changed meanwhile");
-    for (agent, old) in agents.iter().zip(streams) {
-        agent.listen(&two, Some(&old.last)).until("epic://EP-001");
-        let listed = agent.ask(&two, "tools/list", json!({}));
-        assert!(!listed["tools"].as_array().unwrap().is_empty());
+    for (agent, old) in live {
+        let agent = agent.at(&two);
+        agent
+            .listen_after(&old.last_id)
+            .await
+            .until("epic://EP-001")
+            .await;
+        assert!(!agent.tools().await.is_empty());
     }
 }

@@ -1,53 +1,18 @@
-//! A client of the real process. Every wait is bounded.
+//! A client of the real process.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use test_support::mcp::{McpProcess, refusal};
 
-/// Long enough that only a lost answer reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-pub(super) struct Client {
-    child: Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<Value>,
-    /// Notifications that came while an answer was awaited.
-    kept: Vec<Value>,
-    next_id: u64,
-}
+pub(super) struct Client(McpProcess);
 
 impl Client {
     /// A client that has said nothing yet.
     pub(super) fn silent(root: &Path, flags: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_duvet"))
-            .arg("mcp")
-            .arg("--root")
-            .arg(root)
-            .args(flags)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let (told, lines) = channel();
-        std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                if told.send(serde_json::from_str(&line).unwrap()).is_err() {
-                    return;
-                }
-            }
-        });
-        Self {
-            input: child.stdin.take(),
-            child,
-            lines,
-            kept: Vec::new(),
-            next_id: 1,
-        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_duvet"));
+        command.arg("mcp").arg("--root").arg(root).args(flags);
+        Self(McpProcess::start(command))
     }
 
     /// A client that has shaken hands.
@@ -66,27 +31,17 @@ impl Client {
     }
 
     pub(super) fn initialize_with(&mut self, version: &str, capabilities: Value) -> Value {
-        let info = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": info });
-        let hello = self.request("initialize", params);
-        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        hello
+        result_of(self.0.handshake(version, capabilities))
     }
 
     /// The result of a request.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
-        let mut answer = self.exchange(method, params);
-        assert!(answer["error"].is_null(), "{method}: {answer}");
-        answer["result"].take()
+        result_of(self.0.request(method, params))
     }
 
     /// The number of the refusal a request ends with.
     pub(super) fn refused(&mut self, method: &str, params: Value) -> u64 {
-        let answer = self.exchange(method, params);
-        let refusal = &answer["error"]["data"]["refusal"]["code"];
-        refusal
-            .as_u64()
-            .unwrap_or_else(|| panic!("{method} was not refused: {answer}"))
+        refusal(&self.0.request(method, params))
     }
 
     /// A request of the stateless era.
@@ -150,28 +105,18 @@ impl Client {
 
     /// Waits for a notification that fits.
     pub(super) fn notice(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.kept.iter().position(&fits) {
-            return self.kept.remove(at);
-        }
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let line = self.next(deadline);
-            if fits(&line) {
-                return line;
-            }
-            self.kept.push(line);
-        }
+        self.0.find(fits)
     }
 
     /// Closes the input and gives the exit status.
     pub(super) fn leave(mut self) -> Option<i32> {
-        drop(self.input.take());
-        self.status()
+        self.0.close();
+        self.0.status().code()
     }
 
     #[cfg(unix)]
     pub(super) fn terminate(&mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
+        let id = self.0.id().to_string();
         assert!(
             Command::new("kill")
                 .args(["-TERM", &id])
@@ -179,81 +124,36 @@ impl Client {
                 .unwrap()
                 .success()
         );
-        self.status()
-    }
-
-    fn status(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        panic!("the server does not end");
-    }
-
-    fn exchange(&mut self, method: &str, params: Value) -> Value {
-        let id = self.start(method, params);
-        self.answer(id)
+        self.0.status().code()
     }
 
     /// The answer to a request that was sent before.
     pub(super) fn answer(&mut self, id: u64) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let line = self.next(deadline);
-            if line["id"] == id && line["method"].is_null() {
-                return line;
-            }
-            self.kept.push(line);
-        }
+        self.0.answer(id)
     }
 
-    /// Sends many requests before the first answer is read; their results, as they come.
+    /// Sends many requests before the first answer is read; their results, in the order they were asked for.
     pub(super) fn at_once(&mut self, method: &str, all: &[Value]) -> Vec<Value> {
         let ids: Vec<u64> = all
             .iter()
             .map(|params| self.start(method, params.clone()))
             .collect();
-        let deadline = Instant::now() + PATIENCE;
-        let mut results = Vec::new();
-        while results.len() < ids.len() {
-            let mut line = self.next(deadline);
-            if line["id"].as_u64().is_some_and(|id| ids.contains(&id)) && line["method"].is_null() {
-                assert!(line["error"].is_null(), "{line}");
-                results.push(line["result"].take());
-            }
-        }
-        results
+        ids.into_iter().map(|id| result_of(self.answer(id))).collect()
     }
 
     /// Sends a request and gives its id.
     pub(super) fn start(&mut self, method: &str, params: Value) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        id
+        self.0.start_request(method, params)
     }
 
     pub(super) fn send(&mut self, message: &Value) {
-        let input = self.input.as_mut().unwrap();
-        writeln!(input, "{message}").unwrap();
-        input.flush().unwrap();
-    }
-
-    fn next(&self, deadline: Instant) -> Value {
-        let left = deadline.saturating_duration_since(Instant::now());
-        self.lines.recv_timeout(left).expect("the server says nothing")
+        self.0.send_text(&message.to_string());
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn result_of(mut answer: Value) -> Value {
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].take()
 }
 
 fn stateless(mut params: Value) -> Value {

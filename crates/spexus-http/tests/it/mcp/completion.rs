@@ -1,7 +1,7 @@
 //! Completion of texts: by the project's own words, in a bounded window, token by token, or by a model elsewhere.
 
 use super::{Agent, hello};
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -32,7 +32,7 @@ async fn complete(agent: &Agent, text: &str) -> Value {
     agent.ask(METHOD, json!({ "text": text })).await
 }
 
-on_both![a_text_goes_on_as_the_projects_texts_do,];
+both![a_text_goes_on_as_the_projects_texts_do,];
 
 // proves 002 Req-Completion-001
 //= specs/spexus-mcp.md#completion

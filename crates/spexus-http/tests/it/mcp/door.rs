@@ -1,12 +1,12 @@
 //! The door: tokens, rights, limits, and what is no message.
 
 use super::{Agent, hello};
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_http::HttpOptions;
 
-on_both![
+both![
     a_toolset_that_is_none_is_refused_at_the_door,
     only_a_valid_token_opens_the_endpoint,
     an_expired_or_revoked_token_opens_nothing_and_is_noted,

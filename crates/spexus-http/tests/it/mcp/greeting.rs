@@ -2,7 +2,7 @@
 
 use super::hello::{quiet, told};
 use super::{Agent, hello};
-use crate::harness::{ADMIN_PASSWORD, Server, on_both};
+use crate::harness::{ADMIN_PASSWORD, Server, both};
 use crate::logs::recorded;
 use mcp_protocol::{ResourceContents, ToolResult};
 use mcp_server::{ReadRequest, ResourceTemplate, Stop, Tool};
@@ -32,7 +32,7 @@ async fn prompt(server: &Server, name: &str, text: &str, arguments: &[&str]) {
     server.post("/api/v1/prompts", input).await.created();
 }
 
-on_both![
+both![
     the_guide_follows_prompts_as_they_come_and_go,
     the_guide_tells_how_the_tools_it_names_are_used,
     what_is_declared_follows_the_rights_of_whoever_asks,

@@ -1,7 +1,7 @@
 //! Saying hello: who the server is, what it can do, what it tells agents.
 
 use super::{Agent, hello};
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use serde_json::{Value, json};
 use spexus_http::HttpOptions;
 use spexus_mcp::McpOptions;
@@ -23,7 +23,7 @@ fn instructions(agent: &Agent) -> &str {
     agent.hello["result"]["instructions"].as_str().unwrap()
 }
 
-on_both![
+both![
     hello_tells_who_the_server_is_and_what_it_can_do,
     what_is_declared_works_and_what_is_not_does_not,
     instructions_are_the_active_prompt_and_a_guide,

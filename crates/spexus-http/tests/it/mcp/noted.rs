@@ -1,8 +1,8 @@
 //! Every operation of an agent leaves a trace, also those that no handler of ours ever sees.
 
-use super::client::Notices;
+use super::Notices;
 use super::{Agent, hello, pair, routing};
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_http::McpOptions;
@@ -25,7 +25,7 @@ async fn operations(server: &Server) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(line).collect()
 }
 
-on_both![
+both![
     every_method_is_noted_with_its_user,
     what_is_refused_about_subscriptions_and_roots_is_noted,
     lists_levels_and_early_refusals_are_noted,

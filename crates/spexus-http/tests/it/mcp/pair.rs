@@ -87,15 +87,6 @@ pub(crate) async fn agent(server: &Server, project: Option<&str>) -> Agent {
     Agent::with(server, &token, "2025-11-25", &[("x-spexus-toolsets", "all")]).await
 }
 
-/// The UUID of an item.
-pub(crate) async fn uuid(server: &Server, project: &str, path: &str) -> String {
-    let found = server
-        .get(&format!("/api/v1/{path}?project={project}"))
-        .await
-        .ok();
-    found["id"].as_str().unwrap().to_owned()
-}
-
 /// A whole request of the stateless era, whose client can ask.
 pub(crate) async fn stateless(server: &Server, token: &str, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({

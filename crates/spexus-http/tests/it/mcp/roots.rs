@@ -200,7 +200,7 @@ async fn an_administrator_opens_a_folder_and_everybody_hears_of_it() {
 }
 
 /// Reads until it succeeds: another node learns of a change by the feed, a moment later.
-async fn readable(agent: &Agent, uri: &str, notices: &mut super::client::Notices) {
+async fn readable(agent: &Agent, uri: &str, notices: &mut super::Notices) {
     while agent
         .request("resources/read", json!({ "uri": uri }))
         .await

@@ -1,7 +1,7 @@
 //! Every method of the protocol leads to its handler, with a token and never without one; what is no message leads nowhere.
 
 use super::Agent;
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn check(method: &str, answer: &Value, reached: &Reached) {
     }
 }
 
-on_both![
+both![
     every_method_leads_to_its_handler_and_none_without_a_token,
     id_method_and_params_are_looked_for,
 ];

@@ -1,10 +1,10 @@
 //! Search by agents.
 
 use super::Agent;
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use serde_json::{Value, json};
 
-on_both![
+both![
     the_tool_and_rest_find_the_same_in_the_same_order,
     words_and_filters_find_what_they_should,
 ];

@@ -1,14 +1,14 @@
 //! Subscriptions: a change by anyone reaches those who watch.
 
 use super::Agent;
-use crate::harness::{Server, on_both};
+use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_http::HttpOptions;
 
 const UPDATED: &str = "notifications/resources/updated";
 
-async fn watching(server: &Server, uris: &[&str]) -> (Agent, super::client::Notices) {
+async fn watching(server: &Server, uris: &[&str]) -> (Agent, super::Notices) {
     let agent = Agent::connect(server).await;
     let notices = agent.listen().await;
     for uri in uris {
@@ -18,7 +18,7 @@ async fn watching(server: &Server, uris: &[&str]) -> (Agent, super::client::Noti
 }
 
 /// The next notice of a resource.
-async fn notice_of(notices: &mut super::client::Notices, uri: &str) -> Value {
+async fn notice_of(notices: &mut super::Notices, uri: &str) -> Value {
     loop {
         let notice = notices.next(UPDATED).await.unwrap();
         if notice["uri"] == uri {
@@ -27,7 +27,7 @@ async fn notice_of(notices: &mut super::client::Notices, uri: &str) -> Value {
     }
 }
 
-on_both![
+both![
     a_change_by_rest_or_another_agent_reaches_a_watcher,
     a_stream_ends_with_its_token,
 ];

@@ -4,7 +4,7 @@ use super::host::{Backend, Host, bare};
 use crate::serving::Server;
 use crate::world::World;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use test_support::eventually_blocking;
 
 /// A manifest whose app is the whole product on a database of its own.
 fn inner(world: &World) -> String {
@@ -33,18 +33,6 @@ fn tools(host: &mut Host) -> Vec<String> {
 fn state(world: &World) -> Option<String> {
     let status = world.json(&["app", "status", "inner"]);
     Some(status["data"][0]["servers"][0]["state"].as_str()?.to_owned())
-}
-
-/// Waits until something is so; a minute at most.
-fn until(is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "it becomes so within a minute"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 // proves 002 Req-App-001, 002 Req-App-003, 002 Req-App-004
@@ -82,7 +70,7 @@ fn an_app_is_installed_by_command_served_and_removed() {
     drop(host);
 
     let server = Server::start(world.command(&["serve", "--listen", "127.0.0.1:0"]));
-    until(|| state(&world).as_deref() == Some("running"));
+    eventually_blocking("it becomes so", || state(&world).as_deref() == Some("running"));
     world.json(&["app", "remove", "inner"]);
     assert_eq!(world.json(&["app", "list"])["total_count"], 0);
     assert_eq!(world.refused(4, &["app", "status", "inner"])["code"], 1046);

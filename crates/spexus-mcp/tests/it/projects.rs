@@ -1,20 +1,12 @@
 //! A project that is named is obeyed: by every tool, prompt and address that takes one.
 
-use super::pair::{self, SECRET, WEB};
-use super::rows::{Scope, Target, in_order, row, takes_project, with_project};
-use crate::harness::{Server, on_both};
+use crate::pair::{self, SECRET, WEB};
+use crate::rows::{Scope, Target, in_order, row, takes_project, with_project};
+use crate::world::{World, both};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-async fn changes(server: &Server, project: &str) -> usize {
-    let found = server
-        .get(&format!("/api/v1/changes?project={project}&limit=200"))
-        .await
-        .ok();
-    found["data"].as_array().or(found.as_array()).unwrap().len()
-}
-
-on_both![
+both![
     a_project_that_is_named_is_the_only_one_touched,
     a_prompt_is_about_the_project_it_was_given,
     what_was_left_out_leaves_no_hole,
@@ -28,10 +20,9 @@ on_both![
 //= specs/spexus-mcp.md#changes
 //= type=test
 //# Whoever watches a list or a search MUST be told of the project it is read from, be it named or that of what its filters name.
-async fn a_watched_list_is_that_of_what_its_filters_name(server: &mut Server) {
-    pair::seed(server).await;
-    let agent = pair::agent(server, None).await;
-    let mut notices = agent.listen().await;
+async fn a_watched_list_is_that_of_what_its_filters_name(world: &World) {
+    pair::seed(world).await;
+    let agent = pair::agent(world, None).await;
     let lists = [
         "user-stories://list?epic_id=web/EP-001",
         "requirements://list?under=web/EP-001",
@@ -41,21 +32,20 @@ async fn a_watched_list_is_that_of_what_its_filters_name(server: &mut Server) {
     for uri in lists.into_iter().chain([last]) {
         agent.ask("resources/subscribe", json!({ "uri": uri })).await;
     }
-    let change = async |project: &str, path: &str| {
-        let fields = json!({ "title": format!("changed at {}", server.chain_head().await) });
-        let path = format!("/api/v1/{path}?project={project}");
-        server.patch(&path, fields).await.ok();
+    let change = async |project: &str, reference: &str| {
+        let fields = json!({ "title": format!("changed at {}", world.chain_head().await) });
+        world.update(&format!("{project}/{reference}"), fields).await;
     };
     let mut told = Vec::new();
     for project in ["default", "web"] {
-        change(project, "user-stories/US-001").await;
-        change(project, "requirements/REQ-001").await;
+        change(project, "US-001").await;
+        change(project, "REQ-001").await;
         // What is told after this was changed after it.
-        change("web", "epics/EP-001").await;
+        change("web", "EP-001").await;
         let mut heard = BTreeSet::new();
         let wanted = if project == "web" { lists.len() + 1 } else { 1 };
         while !heard.contains(last) || heard.len() < wanted {
-            let notice = notices.next("notifications/resources/updated").await.unwrap();
+            let notice = agent.notice("notifications/resources/updated").await;
             heard.insert(notice["uri"].as_str().unwrap().to_owned());
         }
         heard.remove(last);
@@ -72,12 +62,12 @@ async fn a_watched_list_is_that_of_what_its_filters_name(server: &mut Server) {
 //= specs/spexus-mcp.md#tools
 //= type=test
 //# An argument that is accepted MUST be used, and a value that means nothing MUST be refused with what is allowed.
-async fn a_project_that_is_named_is_the_only_one_touched(server: &mut Server) {
-    pair::seed(server).await;
-    let agent = pair::agent(server, None).await;
-    let before = changes(server, "default").await;
+async fn a_project_that_is_named_is_the_only_one_touched(world: &World) {
+    pair::seed(world).await;
+    let agent = pair::agent(world, None).await;
+    let before = world.changes("default").await;
     let listed = agent.ask("tools/list", json!({})).await;
-    let web = Target::bare(server, "web", true).await;
+    let web = Target::bare(world, "web", true).await;
     let mut walked = 0;
     for tool in &in_order(listed["tools"].as_array().unwrap()) {
         let name = tool["name"].as_str().unwrap();
@@ -119,7 +109,7 @@ async fn a_project_that_is_named_is_the_only_one_touched(server: &mut Server) {
     }
     assert!(walked > 35, "{walked} tools take a project");
     assert_eq!(
-        changes(server, "default").await,
+        world.changes("default").await,
         before,
         "nothing happened in the other project"
     );
@@ -131,9 +121,9 @@ async fn a_project_that_is_named_is_the_only_one_touched(server: &mut Server) {
 //= specs/mcp-server.md#prompts
 //= type=test
 //# An argument a prompt does not have MUST be refused, not ignored.
-async fn a_prompt_is_about_the_project_it_was_given(server: &mut Server) {
-    pair::seed(server).await;
-    let agent = pair::agent(server, None).await;
+async fn a_prompt_is_about_the_project_it_was_given(world: &World) {
+    pair::seed(world).await;
+    let agent = pair::agent(world, None).await;
     let get = async |arguments: Value| {
         agent
             .request(
@@ -170,9 +160,9 @@ async fn a_prompt_is_about_the_project_it_was_given(server: &mut Server) {
 //= specs/spexus-mcp.md#prompts
 //= type=test
 //# A prompt MUST say nothing of an optional argument that was left out.
-async fn what_was_left_out_leaves_no_hole(server: &mut Server) {
-    server.seed().await;
-    let agent = pair::agent(server, None).await;
+async fn what_was_left_out_leaves_no_hole(world: &World) {
+    world.seed().await;
+    let agent = pair::agent(world, None).await;
     let get = async |name: &str, arguments: Value| {
         let got = agent
             .ask("prompts/get", json!({ "name": name, "arguments": arguments }))
@@ -210,9 +200,9 @@ async fn what_was_left_out_leaves_no_hole(server: &mut Server) {
     }
 }
 
-async fn an_address_means_its_own_project(server: &mut Server) {
-    pair::seed(server).await;
-    let agent = pair::agent(server, None).await;
+async fn an_address_means_its_own_project(world: &World) {
+    pair::seed(world).await;
+    let agent = pair::agent(world, None).await;
     for uri in [
         "requirement://web/REQ-001",
         "requirement://REQ-001?project=web",
@@ -265,13 +255,11 @@ async fn an_address_means_its_own_project(server: &mut Server) {
 //= specs/spexus-mcp.md#completion
 //= type=test
 //# An id MUST be completed from the project that is filled in already, and with its project where it may mean several.
-async fn completion_stays_in_the_project_that_is_filled_in(server: &mut Server) {
-    pair::seed(server).await;
-    server
-        .post("/api/v1/epics", json!({ "title": "Second", "project": "web" }))
-        .await
-        .created();
-    let agent = pair::agent(server, None).await;
+async fn completion_stays_in_the_project_that_is_filled_in(world: &World) {
+    pair::seed(world).await;
+    let second = json!({ "title": "Second", "project": "web" });
+    world.create("epic", second).await;
+    let agent = pair::agent(world, None).await;
     let values = async |argument: &str, value: &str, context: Value| {
         let params = json!({ "ref": { "type": "ref/prompt", "name": "decompose_epic" }, "argument": { "name": argument, "value": value }, "context": { "arguments": context } });
         agent.ask("completion/complete", params).await["completion"]["values"]
@@ -295,9 +283,9 @@ async fn completion_stays_in_the_project_that_is_filled_in(server: &mut Server) 
     );
 }
 
-async fn a_value_that_means_nothing_is_refused_by_its_name(server: &mut Server) {
-    server.seed().await;
-    let agent = pair::agent(server, None).await;
+async fn a_value_that_means_nothing_is_refused_by_its_name(world: &World) {
+    world.seed().await;
+    let agent = pair::agent(world, None).await;
     let field = async |tool: &str, arguments: Value| agent.fails(tool, arguments).await["fields"][0].clone();
     let odd = field("update_epic", json!({ "epic_id": "EP-001", "priority": "P9" })).await;
     assert_eq!(odd["field"], "priority", "{odd}");

@@ -1,35 +1,33 @@
 //! What a person agrees to: this item, in this revision, once, and only when they were asked.
 
-use super::Agent;
-use super::pair::{self, SECRET, WEB, stateless};
-use crate::harness::{Server, on_both};
+use crate::agent::Agent;
+use crate::pair::{self, SECRET, WEB, stateless};
+use crate::world::{World, both};
 use serde_json::{Value, json};
-use spexus_http::HttpOptions;
 
 fn yes() -> Value {
     json!({ "action": "accept", "content": { "delete": true } })
 }
 
 /// An agent whose client can ask.
-async fn able(server: &Server) -> Agent {
-    let hello = json!({
-        "jsonrpc": "2.0", "id": "hello", "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": { "elicitation": {} },
-            "clientInfo": { "name": "exam", "version": "1.0" },
-        },
-    });
-    Agent::introduced(server, &server.token, &hello).await
+async fn able(world: &World) -> Agent {
+    Agent::able(
+        world,
+        &world.token,
+        "2025-11-25",
+        &[],
+        json!({ "elicitation": {} }),
+    )
+    .await
 }
 
 /// A deletion in the stateless era, with what the client brings along.
-async fn delete(server: &Server, id: &str, state: Option<&Value>, answers: Value) -> Value {
+async fn delete(world: &World, id: &str, state: Option<&Value>, answers: Value) -> Value {
     let mut params = json!({ "name": "delete_item", "arguments": { "id": id }, "inputResponses": answers });
     if let Some(state) = state {
         params["requestState"] = state.clone();
     }
-    stateless(server, &server.token, "tools/call", params).await
+    stateless(world, &world.token, "tools/call", params).await
 }
 
 /// The name of the one question in an answer.
@@ -41,10 +39,9 @@ fn question(answer: &Value) -> String {
 }
 
 /// How often the audit trail says that a person agreed.
-async fn agreed(server: &Server) -> u64 {
-    server.service.flush().await;
-    let events = server.get("/api/v1/audit/events?limit=200").await.ok();
-    let events = events["data"].as_array().unwrap().clone();
+async fn agreed(world: &World) -> u64 {
+    let events = world.events().await;
+    let events = events["data"].as_array().unwrap();
     let of_person = |event: &&Value| {
         let text = event.to_string();
         text.contains("elicitation/create") && text.contains("accept")
@@ -56,7 +53,7 @@ async fn agreed(server: &Server) -> u64 {
         .sum()
 }
 
-on_both![
+both![
     a_yes_to_one_projects_item_never_deletes_the_other_projects,
     a_yes_nobody_gave_or_gave_before_deletes_nothing,
     a_yes_to_what_was_shown_before_a_change_is_asked_for_anew,
@@ -66,11 +63,11 @@ on_both![
 //= specs/spexus-mcp.md#asking
 //= type=test
 //# The question whether to delete MUST name the title, the reference and the project, and its answer MUST be bound to that item in that revision.
-async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(server: &mut Server) {
-    pair::seed(server).await;
+async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(world: &World) {
+    pair::seed(world).await;
     // Both have the same number of links and comments, and nothing below them.
-    let target = pair::uuid(server, "web", "requirements/REQ-001").await;
-    let agent = able(server).await;
+    let target = pair::uuid(world, "web", "REQ-001").await;
+    let agent = able(world).await;
     let mut asked = Vec::new();
     let answer = agent
         .converse(
@@ -89,17 +86,8 @@ async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(server: &mu
             "REQ-001 \"{WEB} requirement\" in the project web ends 1 link. Delete?"
         )]
     );
-    assert_eq!(
-        server
-            .get("/api/v1/requirements/REQ-001?project=web")
-            .await
-            .status,
-        404
-    );
-    let other = server
-        .get("/api/v1/requirements/REQ-001?project=default")
-        .await
-        .ok();
+    assert!(!world.is_there("web/REQ-001").await);
+    let other = world.item("default/REQ-001").await;
     assert_eq!(other["title"], format!("{SECRET} requirement"));
 }
 
@@ -109,93 +97,75 @@ async fn a_yes_to_one_projects_item_never_deletes_the_other_projects(server: &mu
 //= specs/spexus-mcp.md#asking
 //= type=test
 //# An answer MUST count once and only for the question that was put, at every node; one that was not asked for, or was used before, MUST be asked for anew.
-async fn a_yes_nobody_gave_or_gave_before_deletes_nothing(server: &mut Server) {
-    pair::seed(server).await;
-    let two = Server::second_node(server, HttpOptions::default()).await;
-    let is_there = async || {
-        server
-            .get("/api/v1/requirements/REQ-001?project=web")
-            .await
-            .status
-            == 200
-    };
-    let unasked = delete(server, "web/REQ-001", None, json!({})).await;
+async fn a_yes_nobody_gave_or_gave_before_deletes_nothing(world: &World) {
+    pair::seed(world).await;
+    let two = world.second_node().await;
+    let is_there = || world.is_there("web/REQ-001");
+    let unasked = delete(world, "web/REQ-001", None, json!({})).await;
     let key = question(&unasked);
     // An answer without the question, which the client may have seen elsewhere.
-    let again = delete(server, "web/REQ-001", None, json!({ &key: yes() })).await;
+    let again = delete(world, "web/REQ-001", None, json!({ &key: yes() })).await;
     assert_eq!(question(&again), key);
-    assert!(is_there().await && agreed(server).await == 0, "nobody agreed");
+    assert!(is_there().await && agreed(world).await == 0, "nobody agreed");
     // A state of somebody else's, or of another call.
-    let other = server.user("ann", "Administrator").await;
+    let other = world.user("ann", "Administrator").await;
     let params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "requestState": again["result"]["requestState"], "inputResponses": { &key: yes() } });
-    let foreign = stateless(server, &other, "tools/call", params).await;
+    let foreign = stateless(world, &other, "tools/call", params).await;
     assert_eq!(foreign["error"]["code"], -32602, "{foreign}");
     let state = again["result"]["requestState"].clone();
-    let done = delete(server, "web/REQ-001", Some(&state), json!({ &key: yes() })).await;
+    let done = delete(world, "web/REQ-001", Some(&state), json!({ &key: yes() })).await;
     assert_eq!(done["result"]["isError"], false, "{done}");
-    assert!(!is_there().await && agreed(server).await == 1);
+    assert!(!is_there().await && agreed(world).await == 1);
     // Brought back, it is not deleted by the same yes, here or at another node.
     let back = json!({ "name": "restore_item", "arguments": { "id": "web/REQ-001" } });
-    able(server).await.ask("tools/call", back).await;
-    for node in [&*server, &two] {
+    able(world).await.ask("tools/call", back).await;
+    for node in [world, &two] {
         let mut params = json!({ "name": "delete_item", "arguments": { "id": "web/REQ-001" }, "inputResponses": { &key: yes() } });
         params["requestState"] = state.clone();
-        let replayed = stateless(node, &server.token, "tools/call", params).await;
+        let replayed = stateless(node, &world.token, "tools/call", params).await;
         question(&replayed);
     }
     assert!(
-        is_there().await && agreed(server).await == 1,
+        is_there().await && agreed(world).await == 1,
         "one yes was given and used"
     );
-    two.stop().await;
 }
 
 /// Another revision is another question.
-async fn a_yes_to_what_was_shown_before_a_change_is_asked_for_anew(server: &mut Server) {
-    pair::seed(server).await;
-    let asked = delete(server, "web/REQ-001", None, json!({})).await;
+async fn a_yes_to_what_was_shown_before_a_change_is_asked_for_anew(world: &World) {
+    pair::seed(world).await;
+    let asked = delete(world, "web/REQ-001", None, json!({})).await;
     let key = question(&asked);
-    server
-        .patch(
-            "/api/v1/requirements/REQ-001?project=web",
-            json!({ "description": "Something else" }),
-        )
-        .await
-        .ok();
+    let change = json!({ "description": "Something else" });
+    world.update("web/REQ-001", change).await;
     let answer = delete(
-        server,
+        world,
         "web/REQ-001",
         Some(&asked["result"]["requestState"]),
         json!({ &key: yes() }),
     )
     .await;
     assert_ne!(question(&answer), key);
-    assert_eq!(
-        server
-            .get("/api/v1/requirements/REQ-001?project=web")
-            .await
-            .status,
-        200
-    );
-    assert_eq!(agreed(server).await, 0);
+    assert!(world.is_there("web/REQ-001").await);
+    assert_eq!(agreed(world).await, 0);
 }
 
 /// The other questions: which one was meant, and what was left out.
-async fn an_answer_counts_for_its_own_question_only(server: &mut Server) {
-    pair::seed(server).await;
+async fn an_answer_counts_for_its_own_question_only(world: &World) {
+    pair::seed(world).await;
     let call = async |tool: &str, arguments: Value, state: &Value, answers: Value| {
         let mut params = json!({ "name": tool, "arguments": arguments, "inputResponses": answers });
         if state.is_string() {
             params["requestState"] = state.clone();
         }
-        stateless(server, &server.token, "tools/call", params).await
+        stateless(world, &world.token, "tools/call", params).await
     };
-    let head = server.chain_head().await;
+    let head = world.chain_head().await;
     // What was left out, which nobody was asked for.
     let title = json!({ "create_epic.missing": { "action": "accept", "content": { "title": "Made up" } } });
     let unasked = call("create_epic", json!({}), &Value::Null, title.clone()).await;
     assert_eq!(question(&unasked), "create_epic.missing");
-    assert_eq!(server.chain_head().await, head, "nothing was made");
+    assert_eq!(world.chain_head().await, head, "nothing was made");
     let done = call(
         "create_epic",
         json!({}),
@@ -209,7 +179,7 @@ async fn an_answer_counts_for_its_own_question_only(server: &mut Server) {
     let asked = call("update_requirement", change("REQ-011"), &Value::Null, json!({})).await;
     let key = question(&asked);
     assert!(key.starts_with("which.requirement_id."), "{key}");
-    let id = pair::uuid(server, "web", "requirements/REQ-001").await;
+    let id = pair::uuid(world, "web", "REQ-001").await;
     let meant = json!({ &key: { "action": "accept", "content": { "requirement_id": id } } });
     let state = asked["result"]["requestState"].clone();
     let moved = call("update_requirement", change("REQ-01"), &state, meant.clone()).await;

@@ -1,8 +1,8 @@
 //! One row for every tool: how it is called on something, and what comes of it for a token bound to one project. A tool
 //! without a row fails the tests that walk the table.
 
-use super::pair::{self, SECRET};
-use crate::harness::Server;
+use crate::pair::{self, SECRET};
+use crate::world::World;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,11 +34,9 @@ pub(crate) struct Target {
 
 impl Target {
     /// Things of a project by their bare references, with the project beside them or not.
-    pub(crate) async fn bare(server: &Server, project: &str, named: bool) -> Self {
-        let comments = format!("/api/v1/requirements/REQ-001/comments?project={project}");
-        let comments = server.get(&comments).await.ok();
-        let links = format!("/api/v1/epics/EP-001/links?project={project}");
-        let links = server.get(&links).await.ok();
+    pub(crate) async fn bare(world: &World, project: &str, named: bool) -> Self {
+        let comments = world.comments(&format!("{project}/REQ-001")).await;
+        let links = world.links(&format!("{project}/EP-001")).await;
         let inside = |link: &&Value| link.to_string().contains("relates_to");
         let link = links["data"].as_array().unwrap().iter().find(inside).unwrap();
         let mark = if project == "web" { pair::WEB } else { SECRET };
@@ -53,28 +51,22 @@ impl Target {
     }
 
     /// The same by `project/REF`.
-    pub(crate) async fn qualified(server: &Server, project: &str) -> Self {
+    pub(crate) async fn qualified(world: &World, project: &str) -> Self {
         Self {
             prefix: format!("{project}/"),
-            ..Self::bare(server, project, false).await
+            ..Self::bare(world, project, false).await
         }
     }
 
     /// The same by UUID.
-    pub(crate) async fn by_uuid(server: &Server, project: &str) -> Self {
+    pub(crate) async fn by_uuid(world: &World, project: &str) -> Self {
         let mut uuids = Vec::new();
-        for (reference, path) in [
-            ("EP-001", "epics/EP-001"),
-            ("US-001", "user-stories/US-001"),
-            ("AC-001", "acceptance-criteria/AC-001"),
-            ("REQ-001", "requirements/REQ-001"),
-            ("STD-001", "steering-documents/STD-001"),
-        ] {
-            uuids.push((reference, pair::uuid(server, project, path).await));
+        for reference in ["EP-001", "US-001", "AC-001", "REQ-001", "STD-001"] {
+            uuids.push((reference, pair::uuid(world, project, reference).await));
         }
         Self {
             uuids: Some(uuids),
-            ..Self::bare(server, project, false).await
+            ..Self::bare(world, project, false).await
         }
     }
 
