@@ -38,6 +38,7 @@ const RULES: &[Rule] = &[
     names::public_types_have_names_of_their_own,
     names::docs_say_what_it_is,
     source::the_world_stays_at_the_rim,
+    source::revisions_differ_in_two_files,
     source::nothing_is_unfinished,
     writes::writes_go_one_way,
     cycles::modules_import_one_way,

@@ -91,6 +91,15 @@ impl HttpEndpoint {
         })
     }
 
+    /// The same endpoint, with more headers on every request.
+    pub fn with_headers(&self, headers: &HeaderMap) -> Self {
+        let mut endpoint = self.clone();
+        for (name, value) in headers {
+            endpoint.headers.insert(name, value.clone());
+        }
+        endpoint
+    }
+
     /// Sends one message, or an array of them.
     pub async fn post(&self, body: Bytes, headers: &HeaderMap) -> Result<HttpReply, SendError> {
         self.exchange(Method::POST, self.address.clone(), body, headers)

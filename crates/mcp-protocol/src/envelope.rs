@@ -5,9 +5,13 @@
 //! integer type survive.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
+use refusal::Refusal;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::fields::Fields;
 
 /// One incoming message.
 #[derive(Debug)]
@@ -29,6 +33,41 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// The parameters' own text, when there are any.
     pub params: Option<&'a str>,
+    fields: OnceLock<Fields<'a>>,
+    meta: OnceLock<Fields<'a>>,
+}
+
+impl<'a> Request<'a> {
+    fn new(id: &'a str, method: Cow<'a, str>, params: Option<&'a str>) -> Self {
+        Self {
+            id,
+            method,
+            params,
+            fields: OnceLock::new(),
+            meta: OnceLock::new(),
+        }
+    }
+
+    /// The members of the parameters: taken apart once, when they are first asked for.
+    pub fn fields(&self) -> Result<&Fields<'a>, Refusal> {
+        once(&self.fields, self.params)
+    }
+
+    /// The members of MCP `_meta`; `None` when the parameters have none.
+    pub fn meta(&self) -> Result<Option<&Fields<'a>>, Refusal> {
+        match self.fields()?.raw("_meta") {
+            None => Ok(None),
+            meta => once(&self.meta, meta).map(Some),
+        }
+    }
+}
+
+fn once<'c, 'a>(cell: &'c OnceLock<Fields<'a>>, text: Option<&'a str>) -> Result<&'c Fields<'a>, Refusal> {
+    if let Some(fields) = cell.get() {
+        return Ok(fields);
+    }
+    let fields = Fields::of(text)?;
+    Ok(cell.get_or_init(|| fields))
 }
 
 /// A notification: a method without an id.
@@ -70,6 +109,23 @@ pub enum Frame<'a> {
     Single(&'a str),
     /// The texts of a batch.
     Batch(Vec<&'a RawValue>),
+}
+
+/// What one text holds, taken apart once.
+#[derive(Debug)]
+pub enum Received<'a> {
+    /// One message.
+    Message(Message<'a>),
+    /// The texts of a batch.
+    Batch(Vec<&'a RawValue>),
+}
+
+/// Takes a text apart: a message, or an array of texts that are taken apart one by one.
+pub fn receive(text: &str) -> Result<Received<'_>, Malformed<'_>> {
+    match frame(text)? {
+        Frame::Single(text) => message(text).map(Received::Message),
+        Frame::Batch(texts) => Ok(Received::Batch(texts)),
+    }
 }
 
 /// Tells a batch from a single message by the first byte that is not blank.
@@ -168,7 +224,7 @@ impl<'a> Parts<'a> {
             return Err(wrong("`params` must be an object or an array"));
         }
         Ok(match id {
-            Some(id) => Message::Request(Request { id, method, params }),
+            Some(id) => Message::Request(Request::new(id, method, params)),
             None => Message::Notification(Notification { method, params }),
         })
     }

@@ -3,6 +3,7 @@
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
+use crate::envelope::Malformed;
 use crate::version::{OfferedVersions, Version};
 
 // Fulfils 000 R2.4, 001 D6, 003 R11.6, 003 R11.7, 003 R11.8, 002 Req-Proto-006
@@ -93,6 +94,14 @@ impl RpcError {
             format!("not a JSON-RPC 2.0 message: {problem}"),
         ))
         .with_status(400)
+    }
+
+    /// The error for a text that is no message, and the id it is answered to.
+    pub fn malformed<'a>(malformed: &Malformed<'a>) -> (&'a str, Self) {
+        match malformed {
+            Malformed::Syntax(problem) => ("null", Self::unreadable(problem)),
+            Malformed::Shape { id, problem } => (id.unwrap_or("null"), Self::invalid(problem)),
+        }
     }
 
     /// The error for a method nobody serves.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::envelope;
 
 /// An object's members, in the order they were written.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {

@@ -41,18 +41,16 @@ impl Terms {
             .params
             .is_some_and(|p| memmem::find(p.as_bytes(), META_VERSION.as_bytes()).is_some());
         let is_stateless = Method::named(&request.method).is_some_and(Method::is_stateless_only)
-            || (names_version && meta(request.params).is_ok_and(|m| m.has(META_VERSION)));
-        is_stateless
-            .then(|| Self::of_meta(request.params, offered))
-            .transpose()
+            || (names_version && meta(request).is_ok_and(|m| m.has(META_VERSION)));
+        is_stateless.then(|| Self::of_meta(request, offered)).transpose()
     }
 
     /// The terms a message of the stateless era carries in its `_meta`.
     //= specs/mcp-server.md#versions
     //# A request of the stateless era MUST name its version and the client's capabilities, else it MUST be refused with `-32602`.
-    pub fn of_meta(params: Option<&str>, offered: &OfferedVersions) -> Result<Terms, RpcError> {
+    pub fn of_meta(request: &Request<'_>, offered: &OfferedVersions) -> Result<Terms, RpcError> {
         let unfit = |refusal: Refusal| RpcError::from(refusal).with_status(400);
-        let meta = meta(params).map_err(unfit)?;
+        let meta = meta(request).map_err(unfit)?;
         let name = meta.required_text(META_VERSION).map_err(unfit)?;
         let declared = meta
             .decode::<Map<String, Value>>(META_CAPABILITIES)
@@ -99,8 +97,6 @@ pub fn level_named(name: &str) -> Result<Level, Refusal> {
     })
 }
 
-fn meta(params: Option<&str>) -> Result<Fields<'_>, Refusal> {
-    let meta = Fields::of(params)?.raw("_meta");
-    meta.ok_or_else(|| fields::missing("_meta"))
-        .and_then(|meta| Fields::of(Some(meta)))
+fn meta<'c, 'a>(request: &'c Request<'a>) -> Result<&'c Fields<'a>, Refusal> {
+    request.meta()?.ok_or_else(|| fields::missing("_meta"))
 }

@@ -44,6 +44,12 @@ impl Version {
     /// The newest revision of the handshake era.
     pub const NEWEST_HANDSHAKE: Version = Version::V2025_11_25;
 
+    /// The revision of the stateless era.
+    pub const STATELESS: Version = Version::V2026_07_28;
+
+    /// What a request over HTTP is written in that neither names a revision nor belongs to a session.
+    pub const UNNAMED: Version = Version::V2025_03_26;
+
     /// The date that names it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,6 +112,11 @@ impl Version {
 
     /// Arguments that do not fit a tool's schema are answered with a result the model can read, not a protocol error.
     pub fn faults_are_results(self) -> bool {
+        self >= Version::V2025_11_25
+    }
+
+    /// A stream begins with an empty event, so that a client that loses it at once can come back.
+    pub fn primes_streams(self) -> bool {
         self >= Version::V2025_11_25
     }
 

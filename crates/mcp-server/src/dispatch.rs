@@ -37,13 +37,13 @@ use crate::server::context::{Call, Context};
 use crate::server::core::Core;
 use crate::server::tool::{self, Stop};
 use crate::server::waits::Waits;
-use crate::session::batch::Batch;
+use crate::session::batch::{Batch, no_batches};
 use crate::session::quota::SessionOwner;
 use crate::session::sink::MessageSink;
 use crate::session::{Phase, Session};
 use mcp_protocol::{
     Arguments, Fields, InputRounds, Method, Outcome, RpcError, Terms, ToolResult, Version,
-    envelope::{self, Frame, Malformed, Message, Notification, Request},
+    envelope::{self, Malformed, Message, Notification, Received, Request},
 };
 
 /// Where a message came in.
@@ -117,11 +117,14 @@ pub(crate) enum Ending {
     VersionRefused,
 }
 
-/// Takes one text: a message or a batch of them.
-pub(crate) fn receive(incoming: &Incoming<'_>, text: &str, out: &mut Vec<u8>) -> Disposition {
-    match envelope::frame(text) {
-        Ok(Frame::Single(text)) => receive_one(incoming, text, out),
-        Ok(Frame::Batch(texts)) => receive_batch(incoming, &texts, out),
+/// A text that was taken apart, or why it could not be.
+pub(crate) type Parsed<'a> = Result<Received<'a>, Malformed<'a>>;
+
+/// Takes what one text holds: a message or a batch of them.
+pub(crate) fn receive(incoming: &Incoming<'_>, parsed: &Parsed<'_>, out: &mut Vec<u8>) -> Disposition {
+    match parsed {
+        Ok(Received::Message(message)) => receive_one(incoming, message, out),
+        Ok(Received::Batch(texts)) => receive_batch(incoming, texts, out),
         Err(malformed) => refuse_malformed(incoming, malformed, out),
     }
 }
@@ -177,18 +180,17 @@ impl Job {
     }
 }
 
-fn receive_one(incoming: &Incoming<'_>, text: &str, out: &mut Vec<u8>) -> Disposition {
-    match envelope::message(text) {
-        Ok(Message::Request(request)) => receive_request(incoming, &request, out),
-        Ok(Message::Notification(notification)) => {
-            handle_notification(incoming, &notification);
+fn receive_one(incoming: &Incoming<'_>, message: &Message<'_>, out: &mut Vec<u8>) -> Disposition {
+    match message {
+        Message::Request(request) => receive_request(incoming, request, out),
+        Message::Notification(notification) => {
+            handle_notification(incoming, notification);
             Disposition::Nothing
         }
-        Ok(Message::Response(response)) => {
+        Message::Response(response) => {
             incoming.session.pending.answer(response.id, response.outcome);
             Disposition::Nothing
         }
-        Err(malformed) => refuse_malformed(incoming, malformed, out),
     }
 }
 
@@ -243,14 +245,16 @@ fn receive_batch(
         answer.clear();
         //= specs/mcp-server.md#limits
         //# Every message of a batch MUST count against the rate of its sender as if it came alone.
-        match incoming.count(u32::from(at > 0)) {
-            Ok(()) => drop(receive_one(&inside, text.get(), &mut answer)),
-            Err(refusal) => refuse_one(&inside, text.get(), refusal.into(), &mut answer),
+        let message = envelope::message(text.get());
+        match (incoming.count(u32::from(at > 0)), &message) {
+            (Ok(()), Ok(message)) => drop(receive_one(&inside, message, &mut answer)),
+            (Ok(()), Err(malformed)) => drop(refuse_malformed(&inside, malformed, &mut answer)),
+            (Err(refusal), _) => refuse_one(&inside, &message, refusal.into(), &mut answer),
         }
         if !answer.is_empty() {
             batch.add_ready(&answer, |error| {
                 let mut instead = Vec::new();
-                refuse_one(&inside, text.get(), error, &mut instead);
+                refuse_one(&inside, &message, error, &mut instead);
                 instead
             });
         }
@@ -268,45 +272,31 @@ fn check_batch(incoming: &Incoming<'_>, messages: usize) -> Result<(), RpcError>
         // Before the handshake nothing is agreed on; each message is refused for that reason.
         None => (incoming.session.phase() != Phase::New).then(|| incoming.session.version()),
     };
-    if let Some(version) = version.filter(|version| !version.has_batches()) {
-        return Err(no_batches(version));
-    }
-    let max = incoming.core.settings.limits.max_batch_messages;
-    match messages {
-        0 => Err(RpcError::invalid("the batch is empty")),
-        count if count > max => {
-            let problem = format!("the batch has {count} messages, more than {max}");
-            Err(Refusal::new(Code::QueueCapExceeded, problem).into())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The error for an array where the version has none.
-pub(crate) fn no_batches(version: Version) -> RpcError {
-    RpcError::invalid(&format!("version {version} has no arrays of messages"))
+    Batch::check(
+        version,
+        messages,
+        incoming.core.settings.limits.max_batch_messages,
+    )
 }
 
 /// Answers a message of a batch with an error; one that wants no answer gets none.
-fn refuse_one(incoming: &Incoming<'_>, text: &str, error: RpcError, out: &mut Vec<u8>) {
-    if let Ok(Message::Request(request)) = envelope::message(text) {
+fn refuse_one(
+    incoming: &Incoming<'_>,
+    message: &Result<Message<'_>, Malformed<'_>>,
+    error: RpcError,
+    out: &mut Vec<u8>,
+) {
+    if let Ok(Message::Request(request)) = message {
         incoming
             .core
             .render_into(out, request.id, Err(error), incoming.session.version());
     }
 }
 
-fn refuse_malformed(incoming: &Incoming<'_>, malformed: Malformed<'_>, out: &mut Vec<u8>) -> Disposition {
-    let (id, error) = match malformed {
-        Malformed::Syntax(problem) => (None, RpcError::unreadable(&problem)),
-        Malformed::Shape { id, problem } => (id, RpcError::invalid(problem)),
-    };
-    Disposition::Answered(incoming.core.render_into(
-        out,
-        id.unwrap_or("null"),
-        Err(error),
-        incoming.session.version(),
-    ))
+fn refuse_malformed(incoming: &Incoming<'_>, malformed: &Malformed<'_>, out: &mut Vec<u8>) -> Disposition {
+    let (id, error) = RpcError::malformed(malformed);
+    let version = incoming.session.version();
+    Disposition::Answered(incoming.core.render_into(out, id, Err(error), version))
 }
 
 fn write(
@@ -443,11 +433,11 @@ fn new_call(
     weight: usize,
 ) -> Result<Call, RpcError> {
     let meta = match request.params {
-        Some(params) if params.contains("\"_meta\"") => Fields::of(Some(params))?.raw("_meta"),
+        Some(params) if params.contains("\"_meta\"") => request.fields()?.raw("_meta"),
         _ => None,
     };
     let progress_token = match meta {
-        Some(meta) => Fields::of(Some(meta))?.raw("progressToken"),
+        Some(_) => request.meta()?.and_then(|meta| meta.raw("progressToken")),
         None => None,
     };
     Ok(Call {

@@ -24,7 +24,7 @@ use crate::limits::Limits;
 use crate::random::{random_id, random_key};
 use crate::rate_limiter::RateLimiter;
 use crate::session::dirty::DirtySessions;
-use crate::session::in_flight::InFlight;
+use crate::session::in_flight::{InFlight, RunningRequest};
 use crate::session::outbox::Outbox;
 use crate::session::pending::Pending;
 use crate::session::quota::{AccountQuota, AccountQuotas, Owner};
@@ -62,7 +62,7 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: Box<str>,
-    pub(crate) in_flight: InFlight,
+    pub(crate) in_flight: InFlight<dyn RunningRequest>,
     pub(crate) pending: Pending,
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) owner: Option<Box<str>>,
@@ -295,11 +295,7 @@ impl Session {
     /// A message that no request asked for. It is lost when the client reads nothing.
     pub(crate) fn notify(&self, message: &[u8], position: LogPosition) -> bool {
         match &self.home {
-            Home::Line(outbox) => {
-                let mut line = message.to_vec();
-                line.push(b'\n');
-                outbox.offer(&line)
-            }
+            Home::Line(outbox) => outbox.offer(message),
             Home::Http(streams) => {
                 let stream = lock(streams).unsolicited().1;
                 if !stream.is_read() {

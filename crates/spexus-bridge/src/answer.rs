@@ -27,7 +27,7 @@ pub(crate) fn arguments(id: &str, refusal: Refusal, version: Version) -> Vec<u8>
     if version.faults_are_results() {
         let result_value = serde_json::to_value(ToolResult::failed(&refusal)).unwrap_or_else(|_| json!({}));
         let mut result_value = result_value;
-        if version == Version::V2026_07_28 {
+        if version.has_result_meta() {
             result_value["resultType"] = "complete".into();
         }
         return result(id, &result_value.to_string());

@@ -153,25 +153,26 @@ impl Bridge {
 
     /// Sends the request once, in the session unless it has headers of its own.
     async fn exchange(&self, request: &RetryableRequest<'_>) -> Attempt {
-        let (session, headers) = match &request.headers {
-            Some(headers) => (None, headers.clone()),
+        let body = request.body.clone();
+        let (session, reply) = match &request.headers {
+            Some(headers) => (None, self.backend.endpoint.post(body, headers).await),
             None => match self.session.ensure(&self.backend.endpoint).await {
                 Ok(session) => {
-                    let headers = session.headers.clone();
-                    (Some(session), headers)
+                    let reply = session.endpoint.post(body, &HeaderMap::new()).await;
+                    (Some(session), reply)
                 }
                 Err(error) => return self.without_session(request, error),
             },
         };
-        let reply = self.backend.endpoint.post(request.body.clone(), &headers).await;
+        let session = session.as_deref();
         match reply {
             Err(error) => Attempt::Failed(error),
-            Ok(HttpReply::Events { events, .. }) => self.follow(request, events, session.as_ref()).await,
+            Ok(HttpReply::Events { events, .. }) => self.follow(request, events, session).await,
             Ok(HttpReply::Text {
                 status,
                 headers,
                 body,
-            }) => self.classify(request, session.as_ref(), status, &headers, &body),
+            }) => self.classify(request, session, status, &headers, &body),
         }
     }
 
@@ -268,9 +269,8 @@ impl Bridge {
             let (Some(session), Some(at)) = (session, last.take()) else {
                 return Attempt::Failed(broken);
             };
-            let mut headers = session.headers.clone();
-            headers.extend(header_value(&at).map(|at| (LAST_EVENT_ID, at)));
-            events = match self.backend.endpoint.get(&headers).await {
+            let headers = header_value(&at).map(|at| (LAST_EVENT_ID, at));
+            events = match session.endpoint.get(&headers.into_iter().collect()).await {
                 Ok(HttpReply::Events { events, .. }) => events,
                 _ => return Attempt::Failed(broken),
             };

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use mcp_client::{HttpReply, LAST_EVENT_ID, SseReader};
 use serde_json::json;
 
@@ -54,12 +55,12 @@ async fn listen(bridge: &Bridge, known_session: &mut u64, last_event: Option<Str
     let Ok(session) = bridge.session.ensure(&bridge.backend.endpoint).await else {
         return Listened::Unreachable;
     };
-    let mut headers = session.headers.clone();
+    let mut headers = HeaderMap::new();
     // The events of another session mean nothing to this one.
     let last_event = last_event.filter(|_| session.generation == *known_session);
     let last_event = last_event.and_then(|id| header_value(&id));
     headers.extend(last_event.map(|id| (LAST_EVENT_ID, id)));
-    let status = match bridge.backend.endpoint.get(&headers).await {
+    let status = match session.endpoint.get(&headers).await {
         Ok(HttpReply::Events { events, .. }) => {
             permit.succeeded();
             announce(bridge, known_session, &session).await;
@@ -100,12 +101,12 @@ async fn announce(bridge: &Bridge, known_session: &mut u64, session: &OpenSessio
     bridge.tools.clear();
     for list in ["tools", "resources", "prompts"] {
         let method = format!("notifications/{list}/list_changed");
-        bridge.send(notification(&method, &json!({}))).await;
+        bridge.send(&notification(&method, &json!({}))).await;
     }
     for uri in bridge.session.subscriptions() {
         let params = json!({ "uri": uri, "resource_uri": uri, "change_type": "updated" });
         bridge
-            .send(notification("notifications/resources/updated", &params))
+            .send(&notification("notifications/resources/updated", &params))
             .await;
     }
     tracing::info!("connected to the backend again");

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use mcp_protocol::envelope::{self, Message, Request};
 use mcp_protocol::{RpcCode, RpcError, Version};
-use mcp_server::lines::Ended;
+use mcp_server::lines::{Batch, Ended, Identified as _, LineEnd as _};
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, HostEnd};
 use crate::forward::{DeadlineExtension, RetryableRequest};
-use crate::in_flight::{AnswerSink, InFlightRequest};
+use crate::in_flight::InFlightRequest;
 use crate::message::{HostRequest, Params, stateless_version, with_server_info};
 use crate::session::{Handshake, SessionError};
 use crate::stats::Stats;
@@ -44,53 +44,58 @@ const REPEATABLE: &[&str] = &[
     "tools/list",
 ];
 
-impl Bridge {
+impl HostEnd {
+    /// Takes a request: answered into `out`, or in flight.
     pub(crate) async fn request(
-        self: &Arc<Self>,
+        &self,
         text: &str,
         request: &Request<'_>,
-        sink: AnswerSink,
+        batch: Option<&Arc<Batch>>,
+        out: &mut Vec<u8>,
     ) -> Option<Ended> {
-        Stats::count(&self.stats.requests);
+        let bridge = &self.0;
+        Stats::count(&bridge.stats.requests);
         let stateless = stateless_version(request.params);
         let is_stateless =
             stateless.is_some() || matches!(&*request.method, "server/discover" | "subscriptions/listen");
         //= specs/spexus-bridge.md#lifecycle
         //# A version that is not among the configured ones MUST be treated like one nobody knows.
-        let named = stateless.as_deref().unwrap_or(Version::V2026_07_28.name());
-        if is_stateless && self.settings.versions.find(named).is_none() {
-            self.refuse(request.id, self.not_offered(named), &sink).await;
+        let named = stateless.as_deref().unwrap_or(Version::STATELESS.name());
+        if is_stateless && bridge.settings.versions.find(named).is_none() {
+            self.refuse(request.id, self.not_offered(named), out);
             return None;
         }
         //= specs/spexus-bridge.md#lifecycle
         //# `initialize`, `ping` and `shutdown` MUST be answered by the bridge itself.
         match request.method.as_ref() {
             "ping" if !is_stateless => {
-                self.deliver(&sink, Some(answer::result(request.id, "{}"))).await;
+                out.extend(answer::result(request.id, "{}"));
                 return None;
             }
-            "shutdown" if matches!(sink, AnswerSink::Line) => {
-                self.deliver(&sink, Some(answer::result(request.id, "{}"))).await;
+            "shutdown" if batch.is_none() => {
+                out.extend(answer::result(request.id, "{}"));
                 return Some(Ended::InPeace);
             }
-            "initialize" if !is_stateless => return self.initialize(request, sink).await,
+            "initialize" if !is_stateless => return self.initialize(request, batch, out),
             _ => {}
         }
         //= specs/spexus-bridge.md#lifecycle
         //# Before `initialize` every other request of the handshake era MUST be refused with 1076.
-        if !is_stateless && self.session.version().is_none() {
-            self.refuse(request.id, answer::uninitialized().into(), &sink)
-                .await;
+        if !is_stateless && bridge.session.version().is_none() {
+            self.refuse(request.id, answer::uninitialized().into(), out);
             return None;
         }
-        if let Some(in_flight) = self.admit(text, request, &sink, is_stateless).await {
-            let stateless = is_stateless.then(|| named.to_owned());
-            let forwarding = Forwarding {
-                bridge: self.clone(),
-                in_flight,
-                request: HostRequest::new(text, request, stateless),
-            };
-            tokio::spawn(forwarding.run());
+        match self.admit(text, request, batch, is_stateless).await {
+            Ok(in_flight) => {
+                let stateless = is_stateless.then(|| named.to_owned());
+                let forwarding = Forwarding {
+                    bridge: bridge.clone(),
+                    in_flight,
+                    request: HostRequest::new(text, request, stateless),
+                };
+                tokio::spawn(forwarding.run());
+            }
+            Err(error) => self.refuse(request.id, error, out),
         }
         None
     }
@@ -102,12 +107,8 @@ impl Bridge {
             RpcCode::UnsupportedVersion,
             Refusal::new(Code::InvalidProtocolVersion, message),
         )
-        .with("supported", self.settings.versions.names())
+        .with("supported", self.0.settings.versions.names())
         .with("requested", version)
-    }
-
-    async fn refuse(&self, id: &str, error: RpcError, sink: &AnswerSink) {
-        self.deliver(sink, Some(error.answer(id, self.version()))).await;
     }
 
     // Fulfils 003 R15.5, 003 R15.8
@@ -116,56 +117,49 @@ impl Bridge {
         &self,
         text: &str,
         request: &Request<'_>,
-        sink: &AnswerSink,
+        batch: Option<&Arc<Batch>>,
         stateless: bool,
-    ) -> Option<Arc<InFlightRequest>> {
-        let limits = &self.settings.limits;
-        if self.in_flight.len() >= limits.max_in_flight {
+    ) -> Result<Arc<InFlightRequest>, RpcError> {
+        let (limits, running) = (&self.0.settings.limits, &self.0.in_flight);
+        if running.len() >= limits.max_in_flight {
             let wait = Duration::from_millis(limits.admission_wait_ms);
-            let _ = tokio::time::timeout(wait, self.in_flight.below(limits.max_in_flight)).await;
+            let _ = tokio::time::timeout(wait, running.below(limits.max_in_flight)).await;
         }
         //= specs/spexus-bridge.md#limits
         //# Requests beyond the limit of running ones MUST be refused with 1001, and beyond the limit of their bytes with 1002.
-        if self.in_flight.len() >= limits.max_in_flight {
-            let refusal = Refusal::new(
-                Code::QueueCapExceeded,
-                format!("{} requests are running", limits.max_in_flight),
-            );
-            self.refuse(request.id, refusal.into(), sink).await;
-            return None;
+        if running.len() >= limits.max_in_flight {
+            let message = format!("{} requests are running", limits.max_in_flight);
+            return Err(Refusal::new(Code::QueueCapExceeded, message).into());
         }
-        if self.in_flight.bytes() + text.len() > limits.max_in_flight_bytes {
-            let refusal = Refusal::new(
-                Code::QueueByteCapExceeded,
-                "the running requests hold too many bytes",
-            );
-            self.refuse(request.id, refusal.into(), sink).await;
-            return None;
+        if running.bytes() + text.len() > limits.max_in_flight_bytes {
+            let message = "the running requests hold too many bytes";
+            return Err(Refusal::new(Code::QueueByteCapExceeded, message).into());
         }
         let listens = request.method == "subscriptions/listen";
-        let in_flight = InFlightRequest::new(request.id, sink.clone(), listens, !stateless, text.len());
-        if !self.in_flight.enter(&in_flight) {
-            let error = RpcError::invalid("a request with this `id` is being served");
-            self.refuse(request.id, error, sink).await;
-            return None;
+        let in_flight = InFlightRequest::new(request.id, batch, listens, !stateless, text.len());
+        if !running.enter(in_flight.clone()) {
+            return Err(taken_id());
         }
-        Some(in_flight)
+        batch.into_iter().for_each(|batch| batch.expect());
+        Ok(in_flight)
     }
 
     // Fulfils 001 D10, 003 R1.4, 003 R2.2, 003 R2.3, 003 R2.5, 003 R2.7
-    async fn initialize(self: &Arc<Self>, request: &Request<'_>, sink: AnswerSink) -> Option<Ended> {
-        if !matches!(sink, AnswerSink::Line) {
+    fn initialize(
+        &self,
+        request: &Request<'_>,
+        batch: Option<&Arc<Batch>>,
+        out: &mut Vec<u8>,
+    ) -> Option<Ended> {
+        let bridge = &self.0;
+        if batch.is_some() {
             let error = RpcError::invalid("`initialize` cannot be part of a batch");
-            self.refuse(request.id, error, &sink).await;
+            self.refuse(request.id, error, out);
             return None;
         }
-        if self.session.version().is_some() {
-            self.refuse(
-                request.id,
-                RpcError::invalid("this session is initialized already"),
-                &sink,
-            )
-            .await;
+        if bridge.session.version().is_some() {
+            let error = RpcError::invalid("this session is initialized already");
+            self.refuse(request.id, error, out);
             return None;
         }
         let params: Value = request
@@ -182,43 +176,43 @@ impl Bridge {
                 "a version",
             );
             let error = RpcError::from(refusal).with("code", "MALFORMED_REQUEST");
-            self.refuse(request.id, error, &sink).await;
+            self.refuse(request.id, error, out);
             return None;
         };
-        let versions = &self.settings.versions;
+        let versions = &bridge.settings.versions;
         let agreed = match versions.find(asked) {
             Some(version) if version.has_handshake() => Some(version),
             // A version without a handshake cannot be agreed on in one.
             Some(_) => versions.newest_handshake(),
             None => None,
         };
-        let version = match agreed {
-            Some(version) => version,
-            //= specs/spexus-bridge.md#lifecycle
-            //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, and the process MUST then exit with 76.
-            None => {
-                let version = loggable(asked);
-                tracing::error!(client, version, "the host asks for a version nobody speaks");
-                self.refuse(request.id, RpcError::unknown_version(asked, versions), &sink)
-                    .await;
-                return Some(Ended::VersionRefused);
-            }
+        //= specs/spexus-bridge.md#lifecycle
+        //# An `initialize` that asks for an unknown version MUST be refused with `-32602` and the supported versions, and the process MUST then exit with 76.
+        let Some(version) = agreed else {
+            let version = loggable(asked);
+            tracing::error!(client, version, "the host asks for a version nobody speaks");
+            self.refuse(request.id, RpcError::unknown_version(asked, versions), out);
+            return Some(Ended::VersionRefused);
         };
-        self.session.agree(Handshake {
+        let in_flight = InFlightRequest::new(request.id, None, false, false, 0);
+        if !bridge.in_flight.enter(in_flight.clone()) {
+            self.refuse(request.id, taken_id(), out);
+            return None;
+        }
+        bridge.session.agree(Handshake {
             version,
             params: request.params.unwrap_or("{}").to_owned(),
         });
-        let in_flight = InFlightRequest::new(request.id, sink, false, false, 0);
-        if self.in_flight.enter(&in_flight) {
-            let bridge = self.clone();
-            tokio::spawn(async move {
-                let answer = bridge.initialized(&in_flight.id, version).await;
-                bridge.finish(&in_flight, Some(answer)).await;
-            });
-        }
+        let bridge = bridge.clone();
+        tokio::spawn(async move {
+            let answer = bridge.initialized(in_flight.id(), version).await;
+            bridge.finish(&in_flight, answer).await;
+        });
         None
     }
+}
 
+impl Bridge {
     /// The answer to `initialize`: the backend's own words where it is there, ours where it is not.
     async fn initialized(&self, id: &str, version: Version) -> Vec<u8> {
         let limit = Duration::from_millis(self.settings.limits.initialize_timeout_ms)
@@ -265,6 +259,11 @@ impl Bridge {
     }
 }
 
+/// The error for an id that another request in flight has.
+fn taken_id() -> RpcError {
+    RpcError::invalid("a request with this `id` is being served")
+}
+
 /// What a host calls itself, which is whatever it wrote.
 fn client_of(params: &Value) -> String {
     let text = |name: &str| params["clientInfo"][name].as_str().unwrap_or_default();
@@ -295,7 +294,7 @@ impl Forwarding {
             if !in_flight.listens {
                 match bridge.permit(deadline).await {
                     Ok(granted) => permit = granted,
-                    Err(refusal) => return RpcError::from(refusal).answer(&in_flight.id, self.version()),
+                    Err(refusal) => return RpcError::from(refusal).answer(in_flight.id(), self.version()),
                 }
             }
             let answer = self.answer(deadline).await;
@@ -310,7 +309,7 @@ impl Forwarding {
             answer = forwarding => answer,
             () = in_flight.cancelled() => return,
         };
-        bridge.finish(in_flight, Some(answer)).await;
+        bridge.finish(in_flight, answer).await;
         drop(permit);
     }
 
@@ -354,7 +353,7 @@ impl Forwarding {
 
     fn version(&self) -> Version {
         match &self.request.stateless {
-            Some(_) => Version::V2026_07_28,
+            Some(_) => Version::STATELESS,
             None => self.bridge.version(),
         }
     }

@@ -2,6 +2,7 @@
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -26,10 +27,10 @@ pub(crate) struct Handshake {
 }
 
 /// A session that is open, as far as we know.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct OpenSession {
-    /// What every message of it carries.
-    pub(crate) headers: HeaderMap,
+    /// The backend as the session sees it: every message names it.
+    pub(crate) endpoint: HttpEndpoint,
     /// Counts the sessions of this bridge.
     pub(crate) generation: u64,
 }
@@ -55,7 +56,7 @@ pub(crate) struct BackendSession {
 #[derive(Debug, Default)]
 struct State {
     handshake: Option<Handshake>,
-    open: Option<OpenSession>,
+    open: Option<Arc<OpenSession>>,
     generation: u64,
     subscriptions: BTreeSet<String>,
     log_level: Option<String>,
@@ -86,7 +87,7 @@ impl BackendSession {
         self.lock().handshake.as_ref().map(|handshake| handshake.version)
     }
 
-    fn current(&self) -> Option<OpenSession> {
+    fn current(&self) -> Option<Arc<OpenSession>> {
         self.lock().open.clone()
     }
 
@@ -119,7 +120,7 @@ impl BackendSession {
     }
 
     /// The open session, opened now if there is none. Callers that come at once share one opening.
-    pub(crate) async fn ensure(&self, backend: &HttpEndpoint) -> Result<OpenSession, SessionError> {
+    pub(crate) async fn ensure(&self, backend: &HttpEndpoint) -> Result<Arc<OpenSession>, SessionError> {
         if let Some(open) = self.current() {
             return Ok(open);
         }
@@ -138,38 +139,38 @@ impl BackendSession {
 
     //= specs/spexus-bridge.md#faults
     //# A session the backend has lost MUST be opened again, with its subscriptions and its log level.
-    async fn open(&self, backend: &HttpEndpoint) -> Result<(OpenSession, Value), SessionError> {
+    async fn open(&self, backend: &HttpEndpoint) -> Result<(Arc<OpenSession>, Value), SessionError> {
         let handshake = self.lock().handshake.clone().ok_or(SessionError::NoHandshake)?;
-        let (headers, answer) = initialize(backend, &handshake).await?;
+        let (endpoint, answer) = initialize(backend, &handshake).await?;
         let (subscriptions, log_level) = {
             let state = self.lock();
             (state.subscriptions.clone(), state.log_level.clone())
         };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        post(backend, &headers, initialized.to_string()).await?;
+        post(&endpoint, initialized.to_string()).await?;
         for uri in subscriptions {
             let again = request("resources/subscribe", &json!({ "uri": uri }).to_string());
-            post(backend, &headers, again).await?;
+            post(&endpoint, again).await?;
         }
         if let Some(params) = log_level {
-            post(backend, &headers, request("logging/setLevel", &params)).await?;
+            post(&endpoint, request("logging/setLevel", &params)).await?;
         }
         let mut state = self.lock();
         state.generation += 1;
-        let open = OpenSession {
-            headers,
+        let open = Arc::new(OpenSession {
+            endpoint,
             generation: state.generation,
-        };
+        });
         state.open = Some(open.clone());
         Ok((open, answer))
     }
 
     /// Ends the session, if there is one.
-    pub(crate) async fn close(&self, backend: &HttpEndpoint) {
+    pub(crate) async fn close(&self) {
         let open = self.lock().open.take();
         if let Some(open) = open {
             // Best effort: an abandoned session ends by itself.
-            let _ = backend.delete(&open.headers).await;
+            let _ = open.endpoint.delete(&HeaderMap::new()).await;
         }
     }
 
@@ -194,10 +195,10 @@ pub async fn trial(settings: &BridgeSettings) -> Result<(String, String, usize),
     });
     let initialized = session.initialize(&backend).await.map_err(describe)?;
     let open = session.ensure(&backend).await.map_err(describe)?;
-    let listed = post(&backend, &open.headers, request("tools/list", "{}"))
+    let listed = post(&open.endpoint, request("tools/list", "{}"))
         .await
         .map_err(describe)?;
-    session.close(&backend).await;
+    session.close().await;
     let text = |at: &str| {
         initialized["serverInfo"][at]
             .as_str()
@@ -223,7 +224,7 @@ fn describe(error: SessionError) -> String {
 async fn initialize(
     backend: &HttpEndpoint,
     handshake: &Handshake,
-) -> Result<(HeaderMap, Value), SessionError> {
+) -> Result<(HttpEndpoint, Value), SessionError> {
     let body = request("initialize", &handshake.params);
     let reply = backend.post(body.into(), &HeaderMap::new()).await;
     let reply = reply.map_err(SessionError::Send)?;
@@ -238,11 +239,11 @@ async fn initialize(
         PROTOCOL_VERSION,
         HeaderValue::from_static(handshake.version.name()),
     );
-    Ok((headers, answer))
+    Ok((backend.with_headers(&headers), answer))
 }
 
-async fn post(backend: &HttpEndpoint, headers: &HeaderMap, body: String) -> Result<Value, SessionError> {
-    let reply = backend.post(body.into(), headers).await;
+async fn post(endpoint: &HttpEndpoint, body: String) -> Result<Value, SessionError> {
+    let reply = endpoint.post(body.into(), &HeaderMap::new()).await;
     result_of(reply.map_err(SessionError::Send)?).await
 }
 

@@ -136,6 +136,6 @@ impl Subscription<'_> {
     async fn notify(&self, method: &str, mut params: Value) {
         let id: Value = serde_json::from_str(self.request.id).unwrap_or_default();
         params["_meta"] = json!({ SUBSCRIPTION_ID: id });
-        self.bridge.send(notification(method, &params)).await;
+        self.bridge.send(&notification(method, &params)).await;
     }
 }

@@ -135,7 +135,7 @@ impl ToolCache {
 
 /// Asks for the tools without a session, so that it works for hosts of both eras.
 async fn list(backend: &HttpEndpoint, version: &str) -> Option<Value> {
-    let era = Version::V2026_07_28.name();
+    let era = Version::STATELESS.name();
     let body = json!({
         "jsonrpc": "2.0", "id": "spexus-bridge/tools", "method": "tools/list",
         "params": { "_meta": {

@@ -42,16 +42,9 @@ pub(crate) async fn check(
     let Some(name) = params.tool_name() else {
         return Ok(as_it_is(false));
     };
-    let given = params
-        .arguments
-        .map(|raw| serde_json::from_str::<Value>(raw.get()));
-    let given = match given {
-        None => json!({}),
-        Some(Ok(Value::Object(arguments))) => Value::Object(arguments),
-        // The backend knows how to read arguments that came as text, and how to refuse the rest.
-        Some(_) => return Ok(as_it_is(tools.get(name).is_some_and(CachedTool::repeatable))),
+    let Some(mut arguments) = given(params) else {
+        return Ok(as_it_is(tools.get(name).is_some_and(CachedTool::repeatable)));
     };
-    let mut arguments = given.clone();
     let mut admitted = admit(&tools, name, &mut arguments);
     // Before the host is refused, what it is held against must be what the backend has now.
     let fresh = Duration::from_millis(bridge.settings.limits.tool_cache_fresh_ms);
@@ -60,7 +53,8 @@ pub(crate) async fn check(
         && let Some(now) = bridge.tools.refresh(backend, version).await
     {
         tools = now;
-        arguments = given;
+        // What was held against the old list was completed by it.
+        arguments = given(params).unwrap_or_default();
         admitted = admit(&tools, name, &mut arguments);
     }
     //= specs/spexus-bridge.md#calling-the-backend
@@ -76,6 +70,15 @@ pub(crate) async fn check(
     })
 }
 
+/// The arguments of a call; `None` where they are no object: the backend knows how to read arguments that came as text, and
+/// how to refuse the rest.
+fn given(params: &Params<'_>) -> Option<Value> {
+    match params.arguments {
+        None => Some(json!({})),
+        Some(raw) => serde_json::from_str(raw.get()).ok().filter(Value::is_object),
+    }
+}
+
 /// The call with a key, where its tool takes one and the host gave none.
 fn keyed(
     bridge: &Bridge,
@@ -87,7 +90,10 @@ fn keyed(
     let mut checked = Checked {
         body: request.body(),
         repeatable: tool.repeatable(),
-        headers: header_arguments(tool, arguments),
+        headers: match request.stateless {
+            Some(_) => header_arguments(tool, arguments),
+            None => Vec::new(),
+        },
     };
     if tool.repeatable() || !tool.takes_key() {
         return checked;

@@ -21,6 +21,16 @@ const PRINT: &str = "return it or use tracing; only binaries print";
 /// Where the rim is: the binary, programs, chores, tests and what serves them.
 const RIM_FOLDERS: &[&str] = &["crates/spexus/", "crates/test-support/", "xtask/", "fuzz/"];
 
+/// What a published revision of MCP is told apart by.
+const REVISIONS: &[(&str, &str)] = &[("Version::V20", ASK_REVISION), ("Era::", ASK_REVISION)];
+const ASK_REVISION: &str = "ask the version by a method named after what differs";
+
+/// Where revisions of MCP are told apart.
+const REVISION_FILES: &[&str] = &[
+    "crates/mcp-protocol/src/version.rs",
+    "crates/mcp-protocol/src/method.rs",
+];
+
 /// What nothing may say in code.
 const UNFINISHED: &[(&str, &str)] = &[
     ("todo!", "finish it"),
@@ -36,6 +46,16 @@ pub(super) fn the_world_stays_at_the_rim(tree: &Tree) -> Vec<Finding> {
     let inner = tree.sources().iter().filter(|source| !is_rim(&source.path));
     inner
         .flat_map(|source| words(source, RIM, |line| !source.is_test(line)))
+        .collect()
+}
+
+pub(super) fn revisions_differ_in_two_files(tree: &Tree) -> Vec<Finding> {
+    let product = |source: &&Source| {
+        source.path.starts_with("crates/") && !REVISION_FILES.contains(&source.path.as_str())
+    };
+    let sources = tree.sources().iter().filter(product);
+    sources
+        .flat_map(|source| words(source, REVISIONS, |line| !source.is_test(line)))
         .collect()
 }
 

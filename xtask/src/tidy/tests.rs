@@ -529,3 +529,22 @@ fn writes_go_through_the_service() {
         check(place, text, &[]);
     }
 }
+
+#[test]
+fn a_revision_that_is_compared_elsewhere_is_found() {
+    let code = "fn primed(version: Version) -> bool {\n    version >= Version::V2025_11_25\n}\n";
+    let sentence = "`Version::V20`: ask the version by a method named after what differs";
+    let said = |path: &str| format!("{path}:2: {sentence}");
+    for path in [
+        "crates/mcp-server/src/session/stream.rs",
+        "crates/spexus-bridge/src/answer.rs",
+    ] {
+        check(path, code, &[&said(path)]);
+    }
+    for path in [
+        "crates/mcp-protocol/src/version.rs",
+        "crates/mcp-server/tests/it/http.rs",
+    ] {
+        check(path, code, &[]);
+    }
+}

@@ -27,8 +27,8 @@ pub(super) fn route(
     let Some(method) = named.filter(served) else {
         return custom(incoming, request, terms);
     };
-    let fields = Fields::of(request.params)?;
-    let served = serve_method(incoming, request, method, &fields, terms);
+    let fields = request.fields()?;
+    let served = serve_method(incoming, request, method, fields, terms);
     served.map_err(|error| match request.params {
         Some(_) => error,
         None => without_params(error),
@@ -169,8 +169,8 @@ fn custom(incoming: &Incoming<'_>, request: &Request<'_>, terms: &Terms) -> Resu
         async move { Ok(Outcome::value(run(cx, params).await?)) }.boxed()
     });
     if terms.version.has_input_rounds() {
-        let fields = Fields::of(request.params)?;
-        job.rounds = incoming.rounds(terms, &fields, || request.method.to_string())?;
+        let fields = request.fields()?;
+        job.rounds = incoming.rounds(terms, fields, || request.method.to_string())?;
     }
     Ok(Routed::Later(job))
 }

@@ -16,7 +16,7 @@ use crate::server::tool::Stop;
 use crate::server::waits::Waits;
 use crate::session::Session;
 use crate::session::batch::Batch;
-use crate::session::in_flight::RunningRequest;
+use crate::session::in_flight::{Identified, RunningRequest};
 use crate::session::sink::MessageSink;
 use crate::task::Task;
 use mcp_protocol::{Client, InputRounds, Level, Outcome, PromptMessage, RpcError, Terms, notification};
@@ -267,7 +267,7 @@ impl Call {
     }
 }
 
-impl RunningRequest for Call {
+impl Identified for Call {
     fn id(&self) -> &str {
         &self.id
     }
@@ -275,7 +275,9 @@ impl RunningRequest for Call {
     fn weight(&self) -> usize {
         self.weight
     }
+}
 
+impl RunningRequest for Call {
     fn session(&self) -> &Arc<Session> {
         &self.session
     }

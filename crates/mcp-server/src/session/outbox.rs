@@ -1,6 +1,6 @@
 //! The one way out of a line connection: messages are appended to a buffer, and one writer takes whatever has gathered.
 //!
-//! Under load this batch_permits thousands of answers into one write; alone, a message leaves at once. The buffer has a limit,
+//! Under load this gathers thousands of answers into one write; alone, a message leaves at once. The buffer has a limit,
 //! and who wants to add more waits for the client to read.
 
 use std::io;
@@ -36,23 +36,42 @@ impl Outbox {
 
     /// Adds whole lines. Who can wait calls [`Outbox::room`] first.
     pub fn push(&self, lines: &[u8]) {
+        self.add(lines, b"");
+    }
+
+    /// Adds one message as a line.
+    pub fn push_line(&self, message: &[u8]) {
+        self.add(message, b"\n");
+    }
+
+    fn add(&self, text: &[u8], end: &[u8]) {
         if self.is_closed() {
             return;
         }
         let mut waiting = self.lock();
         let was_empty = waiting.is_empty();
-        waiting.extend_from_slice(lines);
+        waiting.extend_from_slice(text);
+        waiting.extend_from_slice(end);
         drop(waiting);
         if was_empty {
             self.filled.notify_one();
         }
     }
 
-    /// Adds a line when there is room; says whether it did.
-    pub(crate) fn offer(&self, line: &[u8]) -> bool {
+    /// Adds whole lines once the client has read enough of what came before, and empties them.
+    pub async fn flush(&self, lines: &mut Vec<u8>) {
+        if !lines.is_empty() {
+            self.room().await;
+            self.push(lines);
+            lines.clear();
+        }
+    }
+
+    /// Adds one message when there is room; says whether it did.
+    pub(crate) fn offer(&self, message: &[u8]) -> bool {
         let room = !self.is_full();
         if room {
-            self.push(line);
+            self.push_line(message);
         }
         room
     }
@@ -115,7 +134,7 @@ impl Outbox {
         self.lock().len() >= self.max_bytes
     }
 
-    fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 

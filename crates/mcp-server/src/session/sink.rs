@@ -23,34 +23,25 @@ impl MessageSink {
     }
 
     /// A message that is not the answer. Who can wait calls [`MessageSink::room`] first.
-    pub(crate) fn push(&self, mut message: Vec<u8>) {
+    pub(crate) fn push(&self, message: Vec<u8>) {
         match self {
-            MessageSink::Line(outbox) => {
-                message.push(b'\n');
-                outbox.push(&message);
-            }
+            MessageSink::Line(outbox) => outbox.push_line(&message),
             MessageSink::Stream(stream) => stream.push(Bytes::from(message)),
         }
     }
 
     /// A message that may be lost when the client does not read; says whether it was taken.
-    pub(crate) fn offer(&self, mut message: Vec<u8>) -> bool {
+    pub(crate) fn offer(&self, message: Vec<u8>) -> bool {
         match self {
-            MessageSink::Line(outbox) => {
-                message.push(b'\n');
-                outbox.offer(&message)
-            }
+            MessageSink::Line(outbox) => outbox.offer(&message),
             MessageSink::Stream(stream) => stream.offer(Bytes::from(message)),
         }
     }
 
     /// The answer, after which the request says nothing more.
-    pub(crate) fn finish(&self, mut answer: Vec<u8>, status: Option<u16>) {
+    pub(crate) fn finish(&self, answer: Vec<u8>, status: Option<u16>) {
         match self {
-            MessageSink::Line(outbox) => {
-                answer.push(b'\n');
-                outbox.push(&answer);
-            }
+            MessageSink::Line(outbox) => outbox.push_line(&answer),
             MessageSink::Stream(stream) => stream.finish(answer.into(), status),
         }
     }

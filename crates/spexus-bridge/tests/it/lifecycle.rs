@@ -248,3 +248,22 @@ async fn a_version_that_is_not_offered_is_unknown_in_both_eras() {
         assert_eq!(refused["data"]["supported"], json!(["2025-03-26", "2025-06-18"]));
     }
 }
+
+#[tokio::test]
+async fn a_hello_with_the_id_of_a_running_request_is_refused() {
+    let backend = Backend::start().await;
+    let mut host = Host::start(settings(backend.address));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let wish = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
+    let listen = json!({ "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": wish });
+    host.send(&listen).await;
+    host.notice("notifications/subscriptions/acknowledged").await;
+    let greet = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": hello("2025-11-25") });
+    host.send(&greet(7)).await;
+    assert_eq!(host.answer(7).await["error"]["code"], -32600);
+    host.send(&greet(8)).await;
+    assert_eq!(host.answer(8).await["result"]["protocolVersion"], "2025-11-25");
+}

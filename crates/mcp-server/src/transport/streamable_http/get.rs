@@ -90,7 +90,7 @@ async fn open(
         stream,
         number: Some(number),
         after,
-        primed: session.version() >= Version::V2025_11_25,
+        primed: session.version().primes_streams(),
         keep_alive: Duration::from_millis(limits.keep_alive_ms),
         cancel_on_drop: None,
         open: Some(open),

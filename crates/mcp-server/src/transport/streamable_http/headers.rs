@@ -57,7 +57,7 @@ pub(super) fn compare(
 ) -> Result<(), RpcError> {
     same(headers, VERSION, Some(version))?;
     same(headers, METHOD, Some(&request.method))?;
-    let fields = Fields::of(request.params)?;
+    let fields = request.fields()?;
     let named = match Method::named(&request.method) {
         Some(Method::ToolsCall | Method::PromptsGet) => fields.text("name")?,
         Some(Method::ResourcesRead) => fields.text("uri")?,
@@ -68,7 +68,7 @@ pub(super) fn compare(
         same(headers, NAME, Some(name))?;
     }
     match (Method::named(&request.method), named) {
-        (Some(Method::ToolsCall), Some(name)) => compare_arguments(core, headers, &name, &fields),
+        (Some(Method::ToolsCall), Some(name)) => compare_arguments(core, headers, &name, fields),
         _ => Ok(()),
     }
 }

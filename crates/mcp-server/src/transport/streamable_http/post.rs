@@ -1,5 +1,6 @@
 //! POST: one message or a batch, in either era.
 
+use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +15,16 @@ use tokio::time::Instant;
 
 use super::response::{CancelOnDrop, Reading, ResponseBody, Waiting, empty, events, json, refuse};
 use super::{Mount, headers};
-use crate::dispatch::{self, Disposition, Incoming};
+use crate::dispatch::{self, Disposition, Incoming, Parsed};
 use crate::server::overrun::LateOutcome;
+use crate::session::batch::no_batches;
 use crate::session::quota::Owner;
 use crate::session::sink::MessageSink;
 use crate::session::stream::{EventStream, First, Next};
 use crate::session::{Phase, Session};
 use mcp_protocol::{
-    Client, Fields, META_VERSION, Method, RpcCode, RpcError, Terms, Version,
-    envelope::{self, Message},
+    Client, META_VERSION, Method, RpcCode, RpcError, Terms, Version,
+    envelope::{self, Malformed, Message, Received, Request},
     unsupported_version,
 };
 
@@ -54,7 +56,7 @@ where
     let post = Post {
         mount,
         parts: &parts,
-        text,
+        parsed: envelope::receive(text),
         extensions: Arc::new(parts.extensions.clone()),
     };
     let served = match deadline.within(post.serve()).await {
@@ -95,11 +97,12 @@ impl Deadline {
 struct Post<'a> {
     mount: &'a Mount,
     parts: &'a Parts,
-    text: &'a str,
+    /// The body, taken apart once.
+    parsed: Parsed<'a>,
     extensions: Arc<http::Extensions>,
 }
 
-impl Post<'_> {
+impl<'a> Post<'a> {
     // Fulfils 003 R9.11
     async fn serve(&self) -> Result<Response<ResponseBody>, RpcError> {
         let header = headers::text(&self.parts.headers, headers::VERSION)?;
@@ -117,13 +120,13 @@ impl Post<'_> {
 
     /// A message that introduces itself.
     async fn serve_stateless(&self, header: Option<&str>) -> Result<Response<ResponseBody>, RpcError> {
-        let Ok(Message::Request(request)) = envelope::message(self.text) else {
+        let Some(request) = self.request() else {
             return self.serve_other();
         };
-        let named = version_in_body(request.params);
+        let named = named_version(request);
         let version = named.as_deref().or(header).unwrap_or_default();
-        headers::compare(&self.mount.core, &self.parts.headers, &request, version)?;
-        let terms = Terms::of_meta(request.params, &self.mount.core.settings.versions)?;
+        headers::compare(&self.mount.core, &self.parts.headers, request, version)?;
+        let terms = Terms::of_meta(request, &self.mount.core.settings.versions)?;
         let core = &self.mount.core;
         let session = Session::on_http("".into(), self.owner(), &core.quotas, &core.settings.limits);
         let session = Arc::new(session);
@@ -134,8 +137,8 @@ impl Post<'_> {
             session: session.clone(),
         };
         let (mut out, sink) = (Vec::new(), MessageSink::Stream(stream.clone()));
-        let disposition =
-            dispatch::receive(&self.incoming(&session, &sink, Some(&terms)), self.text, &mut out);
+        let incoming = self.incoming(&session, &sink, Some(&terms));
+        let disposition = dispatch::receive(&incoming, &self.parsed, &mut out);
         match disposition {
             Disposition::Answered(status) => Ok(json(status.unwrap_or(200), out.into())),
             Disposition::Nothing | Disposition::Busy => Ok(empty(StatusCode::ACCEPTED)),
@@ -156,14 +159,10 @@ impl Post<'_> {
 
     /// Notifications and answers need none; anything else is refused as what it is.
     fn serve_other(&self) -> Result<Response<ResponseBody>, RpcError> {
-        match envelope::frame(self.text) {
-            Ok(envelope::Frame::Batch(_)) => return Err(dispatch::no_batches(Version::V2026_07_28)),
-            Err(_) | Ok(envelope::Frame::Single(_)) => {}
-        }
-        match envelope::message(self.text) {
-            Ok(_) => Ok(empty(StatusCode::ACCEPTED)),
-            Err(envelope::Malformed::Syntax(problem)) => Err(RpcError::unreadable(&problem)),
-            Err(envelope::Malformed::Shape { problem, .. }) => Err(RpcError::invalid(problem)),
+        match &self.parsed {
+            Ok(Received::Batch(_)) => Err(no_batches(Version::STATELESS)),
+            Ok(Received::Message(_)) => Ok(empty(StatusCode::ACCEPTED)),
+            Err(malformed) => Err(RpcError::malformed(malformed).1),
         }
     }
 
@@ -186,17 +185,14 @@ impl Post<'_> {
             }
             None if self.mount.settings.sessionless => {
                 let session = Session::on_http("".into(), self.owner(), &core.quotas, &core.settings.limits);
-                session.greet(
-                    header.unwrap_or(Version::V2025_03_26),
-                    Arc::new(Client::default()),
-                );
+                session.greet(header.unwrap_or(Version::UNNAMED), Arc::new(Client::default()));
                 session.confirm();
                 Ok(self.dispatch(&Arc::new(session)).await)
             }
             None => {
                 // What is no message is told so, whoever sends it.
-                if let Ok(envelope::Frame::Single(_)) | Err(_) = envelope::frame(self.text) {
-                    self.serve_other()?;
+                if let Err(malformed) = &self.parsed {
+                    return Err(RpcError::malformed(malformed).1);
                 }
                 let refusal = Refusal::new(Code::ServerUninitialized, "the header mcp-session-id is missing");
                 Err(RpcError::from(refusal).with_status(400))
@@ -229,7 +225,7 @@ impl Post<'_> {
         let limits = &self.mount.core.settings.limits;
         let stream = Arc::new(EventStream::for_replay(limits));
         let (mut out, sink) = (Vec::new(), MessageSink::Stream(stream.clone()));
-        match dispatch::receive(&self.incoming(session, &sink, None), self.text, &mut out) {
+        match dispatch::receive(&self.incoming(session, &sink, None), &self.parsed, &mut out) {
             Disposition::Answered(status) => json(handshake_status(status), out.into()),
             Disposition::Nothing | Disposition::Busy => empty(StatusCode::ACCEPTED),
             Disposition::Ended(_) => json(200, out.into()),
@@ -241,7 +237,7 @@ impl Post<'_> {
                     First::Stream if !self.takes_events() => json(200, last_event(&stream).await),
                     First::Stream => {
                         let number = session.keep_stream(&stream, limits);
-                        let primed = session.version() >= Version::V2025_11_25;
+                        let primed = session.version().primes_streams();
                         self.events(stream.clone(), Some(number), primed, None)
                     }
                 };
@@ -294,21 +290,32 @@ impl Post<'_> {
     }
 
     fn names_version(&self) -> bool {
-        memmem::find(self.text.as_bytes(), META_VERSION.as_bytes()).is_some()
-            && matches!(envelope::message(self.text), Ok(Message::Request(r)) if version_in_body(r.params).is_some())
+        self.request().is_some_and(|request| {
+            // A cheap look for the name saves taking apart the parameters of every message.
+            let has_name = |params: &str| memmem::find(params.as_bytes(), META_VERSION.as_bytes()).is_some();
+            request.params.is_some_and(has_name) && named_version(request).is_some()
+        })
     }
 
     fn opens_session(&self) -> bool {
-        memmem::find(self.text.as_bytes(), b"\"initialize\"").is_some()
-            && matches!(envelope::message(self.text), Ok(Message::Request(r)) if r.method == "initialize")
+        self.request()
+            .is_some_and(|request| request.method == "initialize")
     }
 
     /// The id to answer to when the transport itself refuses.
     fn id(&self) -> &str {
-        match envelope::message(self.text) {
-            Ok(Message::Request(request)) => request.id,
-            Err(envelope::Malformed::Shape { id: Some(id), .. }) => id,
+        match &self.parsed {
+            Ok(Received::Message(Message::Request(request))) => request.id,
+            Err(Malformed::Shape { id: Some(id), .. }) => id,
             _ => "null",
+        }
+    }
+
+    /// The request, where the body is one.
+    fn request(&self) -> Option<&Request<'a>> {
+        match &self.parsed {
+            Ok(Received::Message(Message::Request(request))) => Some(request),
+            _ => None,
         }
     }
 
@@ -399,13 +406,9 @@ where
     Ok(bytes)
 }
 
-fn version_in_body(params: Option<&str>) -> Option<String> {
-    let meta = Fields::of(params).ok()?.raw("_meta")?;
-    Fields::of(Some(meta))
-        .ok()?
-        .text(META_VERSION)
-        .ok()?
-        .map(|name| name.into_owned())
+/// The version a request names in its `_meta`.
+fn named_version<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
+    request.meta().ok()??.text(META_VERSION).ok()?
 }
 
 /// Errors of the handshake era travel with status 200, except for texts that are no messages and for missing rights.

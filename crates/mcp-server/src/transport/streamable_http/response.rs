@@ -212,7 +212,7 @@ impl Drop for Waiting<'_> {
     //# Work that only reads MUST be stopped when the client that waits for its plain answer has left; what writes MUST go on.
     fn drop(&mut self) {
         self.stream.expect_nobody();
-        let left = |call: &dyn RunningRequest| {
+        let left = |call: &(dyn RunningRequest + 'static)| {
             call.can_be_abandoned()
                 && matches!(call.sink(), MessageSink::Stream(stream) if Arc::ptr_eq(stream, self.stream))
         };
