@@ -6,12 +6,13 @@
 use crate::Service;
 use crate::setup::random_bytes;
 use async_recursion::async_recursion as boxed;
+use parking_lot::{Mutex, MutexGuard};
 use spexus_domain::{Refusal, Ruled, Uuid};
 use spexus_store::mcp_sessions::{self, SessionLimits};
 use spexus_store::{Actor, Result, Tx};
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -244,7 +245,7 @@ impl SessionKeeper {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 
