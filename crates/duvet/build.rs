@@ -1,26 +1,31 @@
-//! Names the build: two builds of one version that differ in a line of code must not believe each other's cache.
+//! Names the build: two builds of one version that differ in a line of code must not believe each other's cache. And says
+//! by which hashes a browser knows the script and the style of the HTML report.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
+
+#[path = "build/build_name.rs"]
+mod build_name;
 
 fn main() {
-    let mut files = Vec::new();
-    for place in ["src", "assets", "Cargo.toml", "../../Cargo.lock"] {
+    for place in build_name::MADE_OF {
         println!("cargo::rerun-if-changed={place}");
-        collect(Path::new(place), &mut files);
     }
-    files.sort();
-    let mut hasher = DefaultHasher::new();
-    for file in files {
-        file.hash(&mut hasher);
-        std::fs::read(&file).unwrap_or_default().hash(&mut hasher);
-    }
-    println!("cargo::rustc-env=DUVET_BUILD={:016x}", hasher.finish());
+    let name = build_name::build_name(Path::new("."));
+    println!("cargo::rustc-env=DUVET_BUILD={name}");
+    println!("cargo::rustc-env=DUVET_PAGE_POLICY={}", page_policy());
 }
 
-fn collect(place: &Path, files: &mut Vec<PathBuf>) {
-    match std::fs::read_dir(place) {
-        Ok(entries) => entries.flatten().for_each(|entry| collect(&entry.path(), files)),
-        Err(_) => files.push(place.to_owned()),
-    }
+/// What the HTML report allows itself: its own script and its own style, known by their hashes, and nothing else.
+fn page_policy() -> String {
+    let [script, style] = ["assets/report.js", "assets/report.css"].map(|file| {
+        let digest = Sha256::digest(std::fs::read(file).unwrap_or_default());
+        format!("'sha256-{}'", STANDARD.encode(digest))
+    });
+    format!(
+        "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types"
+    )
 }

@@ -9,12 +9,13 @@ use crate::analysis::{Analysis, Project, Requirement};
 use crate::config::{self, CONFIG_PATH, Config};
 use crate::diagnostic::Diagnostic;
 use crate::fence::{self, Fence, MAX_SETTINGS_BYTES, Refused};
-use crate::file_watcher::{Changes, FileWatcher};
+use crate::file_watcher::{self, Changes, FileWatcher};
 #[cfg(feature = "mcp")]
 use crate::fix::Fixed;
 use crate::identity::{requirement_id, text_hash};
 use crate::lockfile::LOCK_PATH;
 use crate::memo::Memo;
+use crate::mounts;
 use crate::pipeline::{self, Pass};
 use crate::source::{Discovered, discover};
 use crate::status::Status;
@@ -164,11 +165,28 @@ impl Engine {
         self
     }
 
+    //= specs/duvet.md#freshness
+    //# A project on a file system that others may change without this machine's kernel MUST be read anew for each answer.
     /// Watches the project's folder, so that only what changed is read again. Where it cannot be watched, everything is.
     #[must_use]
-    pub fn watching(mut self) -> Self {
-        self.watcher = FileWatcher::new(&self.project.root).ok().map(Arc::new);
+    pub fn watching(self) -> Self {
+        let is_heard = mounts::tell_of_changes(&self.project.root);
+        let watcher = is_heard.then(|| FileWatcher::new(&self.project.root).ok());
+        self.watched_by(watcher.flatten())
+    }
+
+    /// The same with a watcher that somebody else vouches for, or with none.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Option<FileWatcher>) -> Self {
+        self.watcher = watcher.map(Arc::new);
         self
+    }
+
+    /// Waits until the next snapshot may say something else, or until it is time to look. A snapshot took this long.
+    pub fn wait(&self, seen: &mut u64, took: Duration) {
+        let watcher = self.watcher.as_deref();
+        let is_blind = self.has_unseen || !self.project.config.allowed.is_empty();
+        file_watcher::rest(watcher, is_blind, seen, took);
     }
 
     /// The file watcher, for whoever wants to wait for changes.

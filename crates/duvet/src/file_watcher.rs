@@ -26,6 +26,14 @@ const MAX_CHANGED_FILES: usize = 20_000;
 const COOKIE_FOLDER: &str = ".duvet";
 const COOKIE_NAME: &str = ".cookie-";
 
+/// What nobody tells of (a change the watcher missed, an ignore file above the project) is found after this time.
+const RESCAN_EVERY_MS: u64 = 20_000;
+/// The same where there is no watcher, or one that does not see every file; a project that takes long to read is looked at
+/// less often.
+const POLL_EVERY_MS: u64 = 2_000;
+/// Looking without being asked takes about this part of the time.
+const IDLE_SHARE: u32 = 50;
+
 /// A folder that is being watched, until it is dropped.
 pub struct FileWatcher {
     /// Held while the queue is drained, so that one cookie is awaited at a time.
@@ -210,6 +218,17 @@ impl FileWatcher {
             self.shared.lock().cookie = None;
         }
         written.is_ok().then_some(name)
+    }
+}
+
+/// Waits until something changed, as far as a watcher knows, or until it is time to look again. The last look took this
+/// long, and a watcher may be blind for some of the files.
+pub(crate) fn rest(watcher: Option<&FileWatcher>, is_blind: bool, seen: &mut u64, took: Duration) {
+    let longest = Duration::from_millis(RESCAN_EVERY_MS);
+    let polled = (took * IDLE_SHARE).clamp(Duration::from_millis(POLL_EVERY_MS), longest);
+    match watcher {
+        Some(watcher) => drop(watcher.wait(seen, if is_blind { polled } else { longest })),
+        None => std::thread::sleep(polled),
     }
 }
 

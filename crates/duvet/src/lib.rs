@@ -43,6 +43,7 @@ pub mod matching;
 pub mod mcp;
 pub mod memo;
 pub mod merge;
+mod mounts;
 pub mod nearest;
 pub mod output;
 pub mod paths;

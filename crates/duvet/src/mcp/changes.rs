@@ -8,18 +8,11 @@ use mcp_server::{Change, List, Server};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// A change that the watcher missed (a network folder, too many watched files) is found after this time.
-const RESCAN_EVERY_MS: u64 = 20_000;
-/// The same where there is no watcher at all; a project whose snapshots take long is polled less often.
-const POLL_EVERY_MS: u64 = 2_000;
-/// Snapshots that nobody asked for take about this part of the time.
-const IDLE_SHARE: u32 = 50;
+use std::time::Instant;
 
 /// Sends notifications for as long as the process lives. Call it on a thread of its own.
 pub fn notify(holder: &SnapshotHolder, server: &Server) {
-    let (watcher, mut seen) = (holder.watcher(), 0);
+    let mut seen = 0;
     let mut last = holder.first();
     let mut state = state(&last);
     loop {
@@ -30,14 +23,7 @@ pub fn notify(holder: &SnapshotHolder, server: &Server) {
             announce(server, &state, &next);
             (last, state) = (now, next);
         }
-        let longest = Duration::from_millis(RESCAN_EVERY_MS);
-        match &watcher {
-            Some(watcher) => drop(watcher.wait(&mut seen, longest)),
-            None => {
-                let rest = start.elapsed() * IDLE_SHARE;
-                std::thread::sleep(rest.clamp(Duration::from_millis(POLL_EVERY_MS), longest));
-            }
-        }
+        holder.wait(&mut seen, start.elapsed());
     }
 }
 

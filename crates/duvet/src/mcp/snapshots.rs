@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code as Finding, Diagnostic};
 use crate::engine::{Engine, Snapshot};
-use crate::file_watcher::FileWatcher;
+use crate::file_watcher::{self, FileWatcher};
 use crate::requirement_index::{Denied, RequirementIndex, RequirementStatus};
 use mcp_server::RootDirs;
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// An engine that several calls share.
 pub struct SnapshotHolder {
@@ -71,9 +72,9 @@ impl SnapshotHolder {
         }
     }
 
-    /// The watcher of the project's folder, when there is one.
-    pub(super) fn watcher(&self) -> Option<Arc<FileWatcher>> {
-        self.watcher.clone()
+    /// Waits until the next snapshot may say something else, or until it is time to look. A snapshot took this long.
+    pub(super) fn wait(&self, seen: &mut u64, took: Duration) {
+        file_watcher::rest(self.watcher.as_deref(), false, seen, took);
     }
 
     /// The state of the project at this moment. Reads files: not for tasks that must not wait.

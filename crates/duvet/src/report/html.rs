@@ -15,6 +15,11 @@ use std::collections::HashMap;
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
+//= specs/duvet.md#reports
+//# The HTML report MUST carry a policy by which a browser runs its own script and style only.
+/// Made of the hashes of the two, when they are built in.
+const POLICY: &str = env!("DUVET_PAGE_POLICY");
+
 /// What the page needs beside the analysis.
 #[derive(Clone, Debug, Default)]
 pub struct Options<'a> {
@@ -40,6 +45,8 @@ pub fn render_chunks(analysis: &Analysis, options: &Options<'_>) -> Vec<Vec<u8>>
     let title = escape(options.title);
     let head = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+         <meta name=\"referrer\" content=\"no-referrer\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{title}</title>\
          <style>{STYLE}</style></head><body><div id=\"app\"><nav></nav><main></main></div>\
          <aside class=\"detail\" aria-label=\"Details\"></aside><noscript>This report needs JavaScript.</noscript>\

@@ -416,6 +416,104 @@ fn a_title_of_several_lines_states_no_exception_and_no_script_swallows_the_page(
     );
 }
 
+/// The contents of every element of a kind.
+fn elements<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
+    let (open, close) = (format!("<{name}"), format!("</{name}>"));
+    let starts = page.split(open.as_str()).skip(1);
+    starts
+        .map(|rest| {
+            let (_, inside) = rest.split_once('>').unwrap();
+            inside.split_once(close.as_str()).unwrap().0
+        })
+        .collect()
+}
+
+//= specs/duvet.md#reports
+//= type=test
+//# The HTML report MUST carry a policy by which a browser runs its own script and style only.
+#[test]
+fn the_policy_of_the_page_knows_its_script_and_its_style_by_hash_and_allows_nothing_else() {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+    let world = World::new("# X\n\n## A\n\nIt MUST be so.\n", "");
+    assert!(world.run(&["report", "--html", "page.html"]).status.success());
+    let page = std::fs::read_to_string(world.path("project/page.html")).unwrap();
+    let (_, policy) = page
+        .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
+        .unwrap();
+    let policy = policy.split_once('"').unwrap().0;
+    let hash = |text: &str| {
+        let digest = sha2::Sha256::digest(text.as_bytes());
+        format!(
+            "'sha256-{}'",
+            base64::engine::general_purpose::STANDARD.encode(digest)
+        )
+    };
+    let (scripts, styles) = (elements(&page, "script"), elements(&page, "style"));
+    assert_eq!((scripts.len(), styles.len()), (2, 1), "data, script and style");
+    let expected = format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types",
+        hash(scripts[1]),
+        hash(styles[0])
+    );
+    assert_eq!(policy, expected);
+    let before = page.split_once("http-equiv").unwrap().0;
+    assert!(
+        !before.contains("<script") && !before.contains("<style"),
+        "it holds for all of them"
+    );
+    for attribute in [" style=", " onclick=", " onerror=", " onload="] {
+        assert!(!page.contains(attribute), "{attribute} would be stopped by it");
+    }
+}
+
+//= specs/duvet.md#inside-the-fence
+//= type=test
+//# Text of a project MUST NOT break out of the page's data or of a requirement file.
+#[test]
+fn markup_stays_text_wherever_a_project_can_put_it() {
+    const EVIL: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>";
+    let specification = format!("# T {EVIL}\n\n## A {EVIL} {{#a}}\n\nIt MUST {EVIL} be so.\n\nIt MUST be.\n");
+    let cited = |meta: &[&str]| {
+        let lines: String = meta.iter().map(|line| format!("//= {line}\n")).collect();
+        format!("//= specs/x.md#a\n{lines}//# It MUST be.\n\n")
+    };
+    let (feature, issue) = (format!("feature={EVIL}"), format!("tracking-issue={EVIL}"));
+    let source =
+        cited(&["type=todo", &feature, &issue]) + &cited(&["type=exception", &format!("reason={EVIL}")]);
+    let world = World::new(&specification, &source);
+    let link = format!("https://code.example/{EVIL}");
+    let page_of = |folder: &str| {
+        let project = world.path(folder);
+        let flags = [
+            "report",
+            "--html",
+            "page.html",
+            "--blob-link",
+            &link,
+            "--issue-link",
+            &link,
+        ];
+        let output = crate::command::run_in(&project, &flags, &[("CI", "false")]);
+        let page = std::fs::read_to_string(project.join("page.html"));
+        page.unwrap_or_else(|_| panic!("{}", stderr(&output)))
+    };
+    let page = page_of("project");
+    assert_eq!(elements(&page, "script").len(), 2, "none was added");
+    let data = elements(&page, "script")[0];
+    assert!(!data.contains('<'), "{data}");
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let places = data.to_string().matches("<script>alert(1)").count();
+    assert!(places >= 8, "all of it is there as text: {places} in {data}");
+    // The folder's name is the heading of the page.
+    let evil = world.path("<script>alert(1)<&>");
+    std::fs::rename(world.path("project"), &evil).unwrap();
+    let page = page_of("<script>alert(1)<&>");
+    assert_eq!(elements(&page, "script").len(), 2);
+    assert!(page.contains("<title>&lt;script&gt;alert(1)&lt;&amp;&gt;</title>"));
+}
+
 #[test]
 fn escape_sequences_of_a_quote_do_not_reach_the_terminal() {
     let source = "//= specs/x.md#a\n//# \u{1b}]0;owned\u{7}It\u{1b}[2J MUST be so, or so.\n";

@@ -4,6 +4,7 @@ mod changes;
 mod client;
 mod corpus;
 mod criteria;
+mod fresh;
 mod resources;
 mod roots;
 mod tools;

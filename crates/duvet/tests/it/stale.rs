@@ -4,8 +4,10 @@ use crate::command::{CITED, CONFIG, project, run, stderr};
 use crate::scratch::Scratch;
 use duvet::engine::Engine;
 use duvet::file_watcher::FileWatcher;
+use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Exit code, words, and files with their names.
 type Outcome = (Option<i32>, String, Vec<(String, Vec<u8>)>);
@@ -36,14 +38,18 @@ fn truth(scratch: &Scratch, arguments: &[&str]) -> Outcome {
     let mut arguments = arguments.to_vec();
     arguments.push("--no-cache");
     let output = crate::command::run_in(copy.root(), &arguments, &[]);
-    let (code, words, mut files) = outcome(&copy, &output);
-    // The page is called after its folder, and the copy has another name.
+    let (code, words, files) = outcome(&copy, &output);
+    (code, words, renamed(files, &copy, scratch))
+}
+
+/// The page is called after its folder, and a copy has another name.
+fn renamed(mut files: Vec<(String, Vec<u8>)>, from: &Scratch, to: &Scratch) -> Vec<(String, Vec<u8>)> {
     let name = |scratch: &Scratch| scratch.root().file_name().unwrap().to_string_lossy().into_owned();
     for (_, bytes) in &mut files {
-        let text = String::from_utf8_lossy(bytes).replace(&name(&copy), &name(scratch));
+        let text = String::from_utf8_lossy(bytes).replace(&name(from), &name(to));
         *bytes = text.into_bytes();
     }
-    (code, words, files)
+    files
 }
 
 fn check(scratch: &Scratch, arguments: &[&str], what: &str) {
@@ -95,6 +101,52 @@ fn a_file_of_the_same_size_and_time_is_another_file() {
             check(&scratch, REPORT, name);
         }
     }
+}
+
+#[path = "../../build/build_name.rs"]
+mod build_name;
+
+//= specs/duvet.md#freshness
+//= type=test
+//# The key of a run MUST be made of the very bytes that were analysed and of the build that analysed them.
+#[test]
+fn two_builds_of_one_version_have_two_names_and_two_keys() {
+    use build_name::build_name;
+    let crate_folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert_eq!(
+        build_name(crate_folder),
+        env!("DUVET_BUILD"),
+        "the name is that of what was built"
+    );
+    let files = [
+        ("a/b/src/lib.rs", "fn one() {}\n"),
+        ("a/b/assets/report.js", "x"),
+        ("a/b/Cargo.toml", "version = \"1.0.0\"\n"),
+        ("Cargo.lock", "lock"),
+    ];
+    let name = |changed: &str| {
+        let scratch = Scratch::new(&files);
+        if !changed.is_empty() {
+            scratch.write(changed, "something else");
+        }
+        build_name(&scratch.path("a/b"))
+    };
+    let same = name("");
+    assert_eq!(same, name(""), "the place does not matter");
+    for changed in [
+        "a/b/src/lib.rs",
+        "a/b/src/new.rs",
+        "a/b/assets/report.js",
+        "Cargo.lock",
+    ] {
+        assert_ne!(same, name(changed), "{changed}");
+    }
+    let scratch = project(CITED);
+    let engine = engine(&scratch);
+    let inputs = duvet::pipeline::read_inputs(engine.project(), &mut duvet::memo::Memo::default());
+    let key = |build: &str| duvet::run_cache::key(build, "report", &inputs);
+    assert_ne!(key(&same), key(&name("a/b/src/lib.rs")));
+    assert_eq!(key(&same), key(&same));
 }
 
 #[test]
@@ -298,10 +350,10 @@ fn a_file_that_somebody_changed_after_the_run_is_put_right() {
 }
 
 /// Small numbers that look random and are the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -311,7 +363,7 @@ impl Dice {
 
 /// One change of a project, chosen by dice: edits of equal size with frozen times, files that come and go, a
 /// configuration that breaks.
-fn change(scratch: &Scratch, dice: &mut Dice) -> String {
+pub(crate) fn change(scratch: &Scratch, dice: &mut Dice) -> String {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     let (file, quote) = (dice.roll(3), dice.roll(4));
     let name = format!("src/d{}/m{file}.rs", dice.roll(2));
@@ -336,7 +388,7 @@ fn change(scratch: &Scratch, dice: &mut Dice) -> String {
     format!("{name} {quote}")
 }
 
-fn small() -> Scratch {
+pub(crate) fn small() -> Scratch {
     let scratch = Scratch::new(&[
         (".duvet/config.toml", CONFIG),
         ("specs/x.md", "# X\n\n## A\n\nIt MUST do 1. It MAY.\n"),
@@ -383,6 +435,97 @@ fn random_edits_runs_and_kills_always_end_in_the_answer_without_a_cache() {
     assert!(replayed > 20, "the cache was used {replayed} times");
 }
 
+/// `duvet report --watch` in a project, and what it says.
+struct Watching {
+    child: std::process::Child,
+    words: Arc<Mutex<String>>,
+}
+
+impl Watching {
+    fn start(scratch: &Scratch) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_duvet"))
+            .current_dir(scratch.root())
+            .args(REPORT)
+            .arg("--watch")
+            .env_remove("CI")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (words, mut stderr) = (Arc::new(Mutex::new(String::new())), child.stderr.take().unwrap());
+        let heard = Arc::clone(&words);
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(length @ 1..) = stderr.read(&mut part) {
+                heard
+                    .lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&part[..length]));
+            }
+        });
+        Self { child, words }
+    }
+
+    /// What its last run said and what lies there now.
+    fn outcome(&self, scratch: &Scratch) -> Outcome {
+        let words = self.words.lock().unwrap().clone();
+        let starts = ["Analysed", "Unchanged"].map(|verb| words.rfind(verb));
+        let last = starts.into_iter().flatten().max().map_or("", |at| &words[at..]);
+        outcome(
+            scratch,
+            &Output {
+                status: std::process::ExitStatus::default(),
+                stdout: Vec::new(),
+                stderr: last.as_bytes().to_vec(),
+            },
+        )
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Only a state that is never reached takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+//= specs/duvet.md#freshness
+//= type=test
+//# A report that watches MUST leave, once the project is at rest, what a run without a cache leaves.
+#[test]
+fn random_edits_and_kills_under_a_watch_end_in_the_answer_without_a_cache() {
+    for seed in 1..=3 {
+        let (scratch, oracle) = (small(), small());
+        let (mut dice, mut same_dice) = (Dice(seed * 15_485_863), Dice(seed * 15_485_863));
+        let mut watching = Watching::start(&scratch);
+        for step in 0..12 {
+            let what = change(&scratch, &mut dice);
+            change(&oracle, &mut same_dice);
+            if step % 5 == 4 {
+                watching.kill();
+                watching = Watching::start(&scratch);
+            }
+            // The oracle keeps the files of its earlier runs, as the watched project does.
+            let output = run(&oracle, &["report", "--json", "v1.json", "--no-cache"], &[]);
+            let (_, words, files) = outcome(&oracle, &output);
+            let expected = renamed(files, &oracle, &scratch);
+            let start = Instant::now();
+            loop {
+                let (_, said, found) = watching.outcome(&scratch);
+                if (&said, &found) == (&words, &expected) {
+                    break;
+                }
+                assert!(
+                    start.elapsed() < PATIENCE,
+                    "seed {seed}, step {step}: {what}\n{said}\nbut\n{words}"
+                );
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        watching.kill();
+    }
+}
+
 /// What a snapshot says, as far as two engines must agree.
 fn said(engine: &mut Engine) -> (String, usize, usize, usize) {
     let snapshot = engine.snapshot();
@@ -393,6 +536,16 @@ fn said(engine: &mut Engine) -> (String, usize, usize, usize) {
         analysis.citations().count(),
         analysis.diagnostics.len(),
     )
+}
+
+/// Whatever the temporary folder lies on, nobody else writes to it.
+fn watched(engine: Engine) -> Engine {
+    let watcher = FileWatcher::new(&engine.project().root).unwrap();
+    engine.watched_by(Some(watcher))
+}
+
+fn watching(scratch: &Scratch) -> Engine {
+    watched(engine(scratch))
 }
 
 fn engine(scratch: &Scratch) -> Engine {
@@ -409,7 +562,7 @@ fn a_resident_engine_says_what_a_new_one_says_after_any_edit() {
         for seed in 1..=8 {
             let (scratch, mut dice) = (small(), Dice(seed * 104_729));
             let mut resident = match is_watching {
-                true => engine(&scratch).watching(),
+                true => watching(&scratch),
                 false => engine(&scratch),
             };
             for step in 0..40 {
@@ -428,7 +581,7 @@ fn a_resident_engine_says_what_a_new_one_says_after_any_edit() {
 #[test]
 fn a_file_written_into_a_folder_that_just_came_is_not_missed() {
     let scratch = small();
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     resident.snapshot();
     for round in 0..60 {
         let name = format!("src/new{round}/deep/m.rs");
@@ -450,7 +603,7 @@ fn a_change_behind_a_link_is_seen() {
     std::os::unix::fs::symlink(scratch.path("real"), scratch.path("src/linked")).unwrap();
     std::os::unix::fs::symlink(scratch.path("real/spec.md"), scratch.path("specs/y.md")).unwrap();
     scratch.write("src/b.rs", "//= specs/y.md#a\n//# It MUST y.\n");
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     let first = said(&mut resident);
     scratch.write("real/m.rs", "//= specs/x.md#a\n//# It MUST do 7.\n");
     assert_ne!(said(&mut resident), first);
@@ -470,7 +623,7 @@ fn a_file_with_two_names_is_seen_to_change_under_the_other() {
     std::fs::hard_link(store.path("h.rs"), scratch.path("src/h.rs")).unwrap();
     std::fs::hard_link(store.path("y.md"), scratch.path("specs/y.md")).unwrap();
     scratch.write("src/b.rs", "//= specs/y.md#a\n//# It MUST y.\n");
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     let first = said(&mut resident);
     store.write(
         "h.rs",
@@ -489,7 +642,7 @@ fn texts_among_our_own_outputs_and_in_version_control_are_seen_to_change() {
         let text = format!("{folder}/y.md");
         scratch.write(&text, "# Y\n\n## A\n\nIt MUST y.\n");
         scratch.write("src/b.rs", format!("//= {text}#a\n//# It MUST y.\n"));
-        let mut resident = engine(&scratch).watching();
+        let mut resident = watching(&scratch);
         let first = said(&mut resident);
         scratch.write(&text, "# Y\n\n## A\n\nWhatever else it is.\n");
         assert_ne!(said(&mut resident), first, "{folder}");
@@ -504,7 +657,7 @@ fn version_control_that_comes_and_what_it_excludes_above_are_seen() {
     std::fs::remove_dir_all(scratch.path(".git")).unwrap();
     scratch.write(".gitignore", "src/gen\n");
     scratch.write("src/gen/g.rs", bad);
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     let first = said(&mut resident);
     std::fs::create_dir(scratch.path(".git")).unwrap();
     assert_ne!(said(&mut resident), first);
@@ -520,7 +673,7 @@ fn version_control_that_comes_and_what_it_excludes_above_are_seen() {
         (".git/info/exclude", ""),
     ]);
     let new = || Engine::of_folder(world.path("p"), Box::new(|_| None), SystemTime::now);
-    let mut resident = new().watching();
+    let mut resident = watched(new());
     let first = said(&mut resident);
     world.write(".git/info/exclude", "p/src/gen\n");
     assert_ne!(said(&mut resident), first);
@@ -531,7 +684,7 @@ fn version_control_that_comes_and_what_it_excludes_above_are_seen() {
 fn a_configuration_outside_the_project_is_seen_to_change() {
     let (scratch, elsewhere) = (small(), Scratch::new(&[("config.toml", CONFIG)]));
     let new = || engine(&scratch).configured_by(elsewhere.path("config.toml"));
-    let mut resident = new().watching();
+    let mut resident = watched(new());
     let first = said(&mut resident);
     elsewhere.write("config.toml", "[[broken");
     assert_ne!(said(&mut resident), first);
@@ -548,7 +701,7 @@ fn one_edit_among_thousands_of_files_reads_one_file() {
             "//= specs/x.md#a\n//# It MAY.\n",
         );
     }
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     let first = resident.snapshot();
     assert!(first.files_read > 3_000);
     for round in 0..5 {
@@ -562,12 +715,12 @@ fn one_edit_among_thousands_of_files_reads_one_file() {
 #[test]
 fn nothing_is_walked_or_read_while_nothing_changes() {
     let scratch = small();
-    let mut resident = engine(&scratch).watching();
+    let mut resident = watching(&scratch);
     let first = resident.snapshot();
     let watch = FileWatcher::new(scratch.root()).unwrap();
     assert!(watch.drain().is_empty());
     for _ in 0..20 {
-        assert!(std::sync::Arc::ptr_eq(&first, &resident.snapshot()));
+        assert!(Arc::ptr_eq(&first, &resident.snapshot()));
     }
     assert!(watch.drain().is_empty(), "cookies of another watch are no change");
     std::fs::remove_dir_all(scratch.path(".duvet")).unwrap();

@@ -5,11 +5,12 @@ use crate::terminal;
 use duvet::analysis::{Analysis, Project};
 use duvet::config::{self, CONFIG_PATH, Config, SourcePattern, source_pattern};
 use duvet::diagnostic::Diagnostic;
-use duvet::engine::Overlay;
+use duvet::engine::{Engine, Overlay};
 use duvet::fence::{Fence, Refused};
 use duvet::paths::base;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A project and what is wrong with its configuration.
 pub(crate) struct Loaded {
@@ -42,6 +43,21 @@ pub(crate) fn load(flags: &ProjectFlags, strict: bool) -> Result<Loaded, String>
             strict,
         },
         diagnostics,
+    })
+}
+
+/// The project for as long as the process lives: settings come from the configuration file and follow it; flags are laid
+/// over them.
+pub(crate) fn engine(flags: &ProjectFlags) -> Result<Engine, String> {
+    let is_described =
+        !flags.spec_pattern.is_empty() || !flags.source_pattern.is_empty() || flags.spec_path.is_some();
+    let is_whole_project = is_described && flags.config_path.is_none();
+    let variables = |name: &str| std::env::var(name).ok();
+    let engine = Engine::of_folder(root(), Box::new(variables), SystemTime::now)
+        .overlaid_by(overlay(flags)?, is_whole_project);
+    Ok(match &flags.config_path {
+        Some(path) => engine.configured_by(path.clone()),
+        None => engine,
     })
 }
 

@@ -8,32 +8,53 @@ use crate::project::{self, Loaded};
 use crate::terminal;
 use duvet::analysis::Analysis;
 use duvet::config::expand;
-use duvet::file_watcher::FileWatcher;
+use duvet::engine::Engine;
+use duvet::fence;
 use duvet::locator::SpecificationLocator;
 use duvet::memo::Memo;
 use duvet::pipeline::{Inputs, analyse_inputs, read_inputs};
 use duvet::run_cache::{Run, RunCache, key};
 use reporter::Reporter;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-const WATCH_TIMEOUT: Duration = Duration::from_secs(3600);
+use std::time::Instant;
 
 pub(crate) fn run(flags: &Report) -> Result<bool, String> {
-    if !flags.watch {
-        return once(flags);
-    }
-    let watcher =
-        FileWatcher::new(&project::root()).map_err(|error| format!("cannot watch the project: {error}"))?;
-    let mut seen = 0;
+    if flags.watch { watch(flags) } else { once(flags) }
+}
+
+//= specs/duvet.md#freshness
+//# A resident program MUST know of every change up to a cookie file that it wrote for the answer, and read
+//# everything again where it cannot.
+//= specs/duvet.md#freshness
+//# A report that watches MUST leave, once the project is at rest, what a run without a cache leaves.
+/// Reports whenever the project is another than the one reported last, until interrupted.
+fn watch(flags: &Report) -> Result<bool, String> {
+    let mut engine = project::engine(&flags.project)?.watching();
+    let (mut reported, mut seen) = (None, 0);
     loop {
-        // A run that could not be made is shown; the next change is another chance.
-        if let Err(problem) = once(flags) {
-            terminal::write_stderr(&format!("error: {}\n", terminal::printable(&problem)));
+        let start = Instant::now();
+        // Before the run, so that what changes while it goes on is another state than this one.
+        let state = state(flags, &mut engine);
+        let took = start.elapsed();
+        if reported.as_ref() != Some(&state) {
+            // A run that could not be made is shown; the next change is another chance.
+            if let Err(problem) = once(flags) {
+                terminal::write_stderr(&format!("error: {}\n", terminal::printable(&problem)));
+            }
+            reported = Some(state);
+        } else {
+            engine.wait(&mut seen, took);
         }
-        // What changed while the run went on was recorded in the meantime, so it is run again.
-        while !watcher.wait(&mut seen, WATCH_TIMEOUT) {}
     }
+}
+
+/// Names everything that a run depends on: what is analysed, and the snapshot where that is compared.
+fn state(flags: &Report, engine: &mut Engine) -> (String, Option<Vec<u8>>) {
+    let id = engine.snapshot().id.clone();
+    let compared = &engine.project().config.snapshot;
+    let is_compared = compared.enabled && in_ci(flags);
+    let kept = is_compared.then(|| fence::read(&compared.path, fence::MAX_SOURCE_BYTES).ok());
+    (id, kept.flatten())
 }
 
 fn once(flags: &Report) -> Result<bool, String> {
