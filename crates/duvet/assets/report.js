@@ -18,6 +18,8 @@ const el = (tag, attrs = {}, ...kids) => {
 };
 const spec = i => D.specs[i];
 const name = s => s.t || s.n.replace(/^https?:\/\//, "");
+// A section of an IETF text is known by its number as well as by its title.
+const heading = (s, c) => { const n = s.f === "ietf" && c.i.match(/^(?:section|appendix)-([\w.]+)$/); return n && c.t ? `${n[1]}. ${c.t}` : c.t || c.i; };
 const req = i => D.reqs[i];
 const link = (s, c, r) => "#/" + [spec(s).n, ...(c === undefined ? [] : [spec(s).s[c].i]), ...(r === undefined ? [] : [r])].map(encodeURIComponent).join("/");
 const tally = reqs => { const t = {}; for (const r of reqs) t[r.st] = (t[r.st] || 0) + 1; return t; };
@@ -117,13 +119,13 @@ function drawSection(i, k) {
       if (!ids.length && !rs.length) { text.append(t); continue; }
       const st = rs.length ? req(rs[0]).st : null;
       const label = rs.length ? WORDS[st] : "cited, no requirement";
-      text.append(el("span", { class: "seg" + (st ? "" : " cite"), ...(st ? { c: st } : {}), title: label, tabindex: 0, role: "button", on: { click: () => rs.length ? openReq(rs[0]) : openCites(i, k, t, ids), keydown: e => e.key === "Enter" && e.currentTarget.click() } }, t));
+      text.append(el("span", { class: "seg" + (st ? "" : " cite"), ...(st ? { c: st } : {}), title: label, tabindex: 0, role: "button", ...(rs.length ? { "data-r": rs[0] } : {}), on: { click: () => rs.length ? openReq(rs[0]) : openCites(i, k, t, ids), keydown: e => e.key === "Enter" && e.currentTarget.click() } }, t));
     }
     text.append("\n");
   }
   const near = (d, word) => s.s[k + d] ? el("a", { href: link(i, k + d) }, word(s.s[k + d])) : el("span");
-  main.replaceChildren(el("div", { class: "crumb" }, el("a", { href: "#/" }, "All specifications"), " / ", el("a", { href: link(i) }, name(s))), el("h2", {}, c.t || c.i), el("p", { class: "lead mono" }, `${s.n}#${c.i}`),
-    LEGEND(), c.l.length ? text : el("p", { class: "lead" }, "This section has no text of its own."), el("div", { class: "next" }, near(-1, x => "← " + (x.t || x.i)), near(1, x => (x.t || x.i) + " →")), ...(bySection.get(i + "/" + k) ? reqList(bySection.get(i + "/" + k)) : []));
+  main.replaceChildren(el("div", { class: "crumb" }, el("a", { href: "#/" }, "All specifications"), " / ", el("a", { href: link(i) }, name(s))), el("h2", {}, heading(s, c)), el("p", { class: "lead mono" }, `${s.n}#${c.i}`),
+    LEGEND(), c.l.length ? text : el("p", { class: "lead" }, "This section has no text of its own."), el("div", { class: "next" }, near(-1, x => "← " + heading(s, x)), near(1, x => heading(s, x) + " →")), ...(bySection.get(i + "/" + k) ? reqList(bySection.get(i + "/" + k)) : []));
 }
 function place(a) {
   const f = D.files[a.f], label = `${f}:${a.n}`, blob = a.b !== undefined ? D.blobs[a.b] : D.blob;
@@ -164,11 +166,11 @@ function openReq(i) {
   const r = req(i), s = spec(r.s), c = s.s[r.c];
   history.replaceState(null, "", link(r.s, r.c, r.id));
   const issue = D.issue ? el("a", { class: "btn", href: `${D.issue.replace(/\/$/, "")}/new?title=${encodeURIComponent(r.x.slice(0, 90))}&body=${encodeURIComponent(`${s.n}#${c.i}\n\n> ${r.x}`)}` }, "New issue") : "";
-  show(r.st, el("h3", {}, el("span", { class: "lv" }, r.l), " · ", el("span", { class: "st" }, WORDS[r.st])), el("div", { class: "crumb" }, el("a", { href: link(r.s, r.c), on: { click: hide } }, `${name(s)} · ${c.t || c.i}`)),
+  show(r.st, el("h3", {}, el("span", { class: "lv" }, r.l), " · ", el("span", { class: "st" }, WORDS[r.st])), el("div", { class: "crumb" }, el("a", { href: link(r.s, r.c), on: { click: hide } }, `${name(s)} · ${heading(s, c)}`)),
     el("blockquote", {}, r.x), el("div", { class: "row" }, el("a", { class: "mono count", href: link(r.s, r.c, r.id), title: "Link to this requirement" }, r.id), issue), r.a.length ? citeList(r.a) : el("p", { class: "lead" }, "Nothing cites this requirement yet."), copyBox(r));
 }
 function openCites(i, k, text, ids) {
-  show("faint", el("h3", {}, "Cited text"), el("div", { class: "crumb" }, `${name(spec(i))} · ${spec(i).s[k].t || spec(i).s[k].i}`), el("blockquote", {}, text.trim()), citeList(ids));
+  show("faint", el("h3", {}, "Cited text"), el("div", { class: "crumb" }, `${name(spec(i))} · ${heading(spec(i), spec(i).s[k])}`), el("blockquote", {}, text.trim()), citeList(ids));
 }
 // Names, not numbers: a link holds after other specifications came or went. Links of old have the number.
 function find(hash) {
@@ -184,7 +186,10 @@ function route() {
   const { i, k, r } = find(location.hash);
   if (i < 0) drawHome(); else if (k < 0) drawSpec(i); else drawSection(i, k);
   scrollTo(0, 0);
-  if (r >= 0) openReq(r);
+  if (r < 0) return;
+  const text = main.querySelector(`[data-r="${r}"]`);
+  if (text) text.scrollIntoView({ block: "center" });
+  openReq(r);
 }
 addEventListener("hashchange", route);
 addEventListener("keydown", e => {

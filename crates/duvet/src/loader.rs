@@ -3,10 +3,12 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, Names, Refused};
 use crate::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
-use crate::matching::{Everywhere, Haystack};
+use crate::matching::{Everywhere, Found, Haystack};
 use crate::nearest::{NameIndex, Sentences};
 use crate::specification::{Format, Specification};
 use crate::target::is_url;
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +32,12 @@ pub struct LoadedSpecification {
     everywhere: OnceLock<Everywhere>,
     sentences: Vec<OnceLock<Sentences>>,
     section_names: OnceLock<NameIndex>,
+    /// Quotes that are not in their section word for word, and what was found instead.
+    searched: Mutex<Searched>,
 }
+
+/// By section and quote.
+type Searched = HashMap<(usize, Box<str>), Found>;
 
 /// A specification to be loaded, and who cites it.
 #[derive(Clone, Debug)]
@@ -110,6 +117,7 @@ impl LoadedSpecification {
             everywhere: OnceLock::new(),
             sentences: (0..sections).map(|_| OnceLock::new()).collect(),
             section_names: OnceLock::new(),
+            searched: Mutex::default(),
         })
     }
 
@@ -152,6 +160,19 @@ impl LoadedSpecification {
         let sections = specification.sections.iter();
         let names = sections.map(|section| (section.id.as_str(), section.title.as_str()));
         self.section_names.get_or_init(|| NameIndex::new(names))
+    }
+
+    /// What a search gave that costs more than looking: code and test often quote the same words, and drifted words are
+    /// copied along.
+    pub(crate) fn searched(&self, section: usize, quote: &str, search: impl FnOnce(&str) -> Found) -> Found {
+        let key = (section, Box::from(quote));
+        if let Some(found) = self.searched.lock().get(&key) {
+            return found.clone();
+        }
+        // Not under the lock: others look for other quotes meanwhile.
+        let found = search(quote);
+        self.searched.lock().insert(key, found.clone());
+        found
     }
 
     /// The sentences of one section, found by their words.

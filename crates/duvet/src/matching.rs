@@ -14,9 +14,11 @@ mod search;
 pub use haystack::Haystack;
 pub use meaning::{changes_meaning, word_diff};
 pub use search::{Everywhere, Found, find};
+pub(crate) use search::{exact, inexact};
 
 use crate::text::{Span, Spans};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 // Fulfils 004 §6b
 //= specs/duvet.md#matching
@@ -37,7 +39,7 @@ pub enum Grade {
         occurrences: usize,
     },
     /// A few edits away from the specification.
-    Drifted(Box<Drift>),
+    Drifted(Arc<Drift>),
     /// Not in this section, but in another one.
     Moved {
         /// Id of the section that has it.

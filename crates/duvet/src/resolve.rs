@@ -3,10 +3,11 @@
 use crate::citation::{Annotation, Kind};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::loader::LoadedSpecification;
-use crate::matching::{self, Drift, Grade, Match, changes_meaning, word_diff};
+use crate::matching::{self, Drift, Found, Grade, Match, changes_meaning, word_diff};
 use crate::nearest;
 use crate::specification::Specification;
 use crate::text::{Position, Spans};
+use std::sync::Arc;
 
 /// A quote over this length that is not in the text is missing; how far it drifted is not worked out.
 const MAX_DRIFTED_CHARS: usize = 8192;
@@ -36,13 +37,15 @@ pub(crate) fn resolve(annotation: &Annotation, loaded: &LoadedSpecification) -> 
         };
         return (matched, None);
     }
-    let (grade, pieces) = match matching::find(loaded.haystack(specification, section), &annotation.quote) {
-        Some(found) => (found.grade, found.pieces),
-        None => (
-            elsewhere(annotation, loaded, specification, section),
-            Spans::default(),
-        ),
-    };
+    let haystack = loaded.haystack(specification, section);
+    let Found { grade, pieces } = matching::exact(haystack, &annotation.quote).unwrap_or_else(|| {
+        loaded.searched(section, &annotation.quote, |quote| {
+            matching::inexact(haystack, quote).unwrap_or_else(|| Found {
+                grade: elsewhere(annotation, loaded, specification, section),
+                pieces: Spans::default(),
+            })
+        })
+    });
     let diagnostic = diagnose(annotation, &grade);
     (
         Match {
@@ -79,7 +82,7 @@ fn elsewhere(
             nearest: Some(nearest),
         };
     };
-    Grade::Drifted(Box::new(Drift {
+    Grade::Drifted(Arc::new(Drift {
         distance,
         diff: word_diff(&annotation.quote, &nearest),
         changes_meaning: changes_meaning(&annotation.quote, &nearest),

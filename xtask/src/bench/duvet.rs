@@ -28,6 +28,20 @@ const TARGETS: &[(&str, Option<f64>, f64)] = &[
         Some(0.334),
         600.0,
     ),
+    ("mcp, sources forty times over, median of", None, 3.0),
+    (
+        "mcp, sources forty times over, a hundred calls at once",
+        None,
+        300.0,
+    ),
+    ("report --json, mpl", Some(0.125), 60.0),
+    ("memory of report --json, mpl", Some(0.334), 40.0),
+    ("8,000 sections of ten requirements", Some(0.125), 3_000.0),
+    ("growth to", None, 5.5),
+    ("20,000 requirements in one section", None, 2_000.0),
+    ("20,000 quotes that are missing", None, 20_000.0),
+    ("1,000,000 citations", Some(0.125), 10_000.0),
+    ("memory of 1,000,000 citations", None, 600.0),
     ("report --json, nothing changed", None, 30.0),
     ("resident, one changed file", None, 10.0),
     ("mcp, start to first answer", None, 200.0),
@@ -85,9 +99,13 @@ fn row(text: &str) -> Option<Result<Row>> {
     let name = line["name"].as_str()?;
     let known = TARGETS
         .iter()
-        .find(|(known, ..)| name == *known || (known.ends_with(" of") && name.starts_with(known)));
+        .find(|(known, ..)| name == *known || (is_beginning(known) && name.starts_with(known)));
     let (_, ratio, alone) = known?;
-    let unit = if line["unit"] == "MB" { "MB" } else { "ms" };
+    let unit = match line["unit"].as_str() {
+        Some("MB") => "MB",
+        Some("×") => "×",
+        _ => "ms",
+    };
     let figures = |tool: &str| -> Vec<f64> {
         let all = line[tool].as_array().into_iter().flatten();
         all.filter_map(Value::as_f64).collect()
@@ -104,6 +122,11 @@ fn row(text: &str) -> Option<Result<Row>> {
         }
         _ => Row::alone(name, unit, sample::of(ours), Target::AtMost(*alone)),
     }))
+}
+
+/// One promise for several figures.
+fn is_beginning(known: &str) -> bool {
+    known.ends_with(" of") || known.ends_with(" to")
 }
 
 fn corpora() -> Option<PathBuf> {

@@ -12,6 +12,7 @@
     reason = "a bench prints, and fails loudly"
 )]
 
+mod growth;
 mod server;
 
 use duvet::analysis::Project;
@@ -30,7 +31,8 @@ fn main() {
             .map(|pair| pair[1].clone())
     };
     let folder = |name: &str, usual: &str| PathBuf::from(option(name).unwrap_or_else(|| usual.to_owned()));
-    let corpus = folder("--corpora", "../shared/corpora").join("s2n-quic");
+    let corpora = folder("--corpora", "../shared/corpora");
+    let corpus = corpora.join("s2n-quic");
     let ours = absolute(&folder("--duvet", "target/dist/duvet"));
     let public = option("--public").map(|path| absolute(Path::new(&path)));
     let runs = option("--runs").and_then(|runs| runs.parse().ok()).unwrap_or(15);
@@ -58,6 +60,12 @@ fn main() {
         tools,
         runs.min(5),
     );
+    server::measure_many(&one, &ours);
+    let mpl = scratch.path().join("mpl");
+    copy(&corpora.join("mpl"), &mpl);
+    extract(&ours, &mpl);
+    compare("report --json, mpl", &mpl, &MPL, tools, runs);
+    growth::measure(scratch.path(), tools, 3);
     warm(&corpus, &scratch.path().join("warm"), &ours, runs);
     resident(&corpus, &scratch.path().join("resident"), runs);
     server::measure(&corpus, &ours, runs);
@@ -69,6 +77,26 @@ const JSON: [&str; 9] = [
     "specs/**/*.toml",
     "--source-pattern",
     "quic*/**/*.rs",
+    "--require-tests",
+    "false",
+    "--no-cargo",
+    "--json",
+    "../out.json",
+];
+/// A project in Markdown and another language.
+const MPL: [&str; 17] = [
+    "--spec-pattern",
+    "compliance/**/*.toml",
+    "--source-pattern",
+    "AwsCryptographicMaterialProviders/dafny/**/src/**/*.dfy",
+    "--source-pattern",
+    "AwsCryptographicMaterialProviders/dafny/**/test/**/*.dfy",
+    "--source-pattern",
+    "AwsCryptographicMaterialProviders/dafny/**/Model/**/*.smithy",
+    "--source-pattern",
+    "AwsCryptographicMaterialProviders/compliance_exceptions/**/*.txt",
+    "--source-pattern",
+    "(# //=,# //#).github/workflows/duvet.yaml",
     "--require-tests",
     "false",
     "--no-cargo",
@@ -131,6 +159,25 @@ fn warm(corpus: &Path, root: &Path, ours: &Path, runs: usize) {
     run(ours, root, &JSON);
     let times: Vec<f64> = (0..runs).map(|_| run(ours, root, &JSON).0).collect();
     line("report --json, nothing changed", "ms", &times, &[]);
+}
+
+/// Requirement files of every specification of the second project, as its own script makes them.
+fn extract(ours: &Path, root: &Path) {
+    let mut folders = vec![PathBuf::from("aws-encryption-sdk-specification/framework")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).unwrap().map(Result::unwrap) {
+            let name = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(name);
+            } else if name.extension().is_some_and(|extension| extension == "md") {
+                let mut command = Command::new(ours);
+                command
+                    .current_dir(root)
+                    .args(["extract", "-o", "compliance", "-f", "markdown"]);
+                assert!(command.arg(name).output().unwrap().status.success());
+            }
+        }
+    }
 }
 
 /// The engine in memory: an unchanged snapshot, and one after one changed file.

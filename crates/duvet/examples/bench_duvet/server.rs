@@ -54,6 +54,57 @@ pub(crate) fn measure(corpus: &Path, ours: &Path, runs: usize) {
     }
 }
 
+/// A project forty times as large, with a folder for cookies: what a call costs when nothing changed, and a hundred of them
+/// sent at once.
+pub(crate) fn measure_many(root: &Path, ours: &Path) {
+    std::fs::create_dir_all(root.join(".duvet")).unwrap();
+    let mut server = Server::of(root, ours, "quic*/**/*.rs");
+    let call = json!({ "limit": 1 });
+    server.call("get_prioritized_requirements", &call);
+    let tools = [
+        ("get_prioritized_requirements", json!({})),
+        ("search_requirements", json!({ "query": "connection error" })),
+        ("list_uncited_requirements", json!({})),
+        ("list_invalid_citations", json!({})),
+    ];
+    for (tool, arguments) in &tools {
+        let rounds: Vec<f64> = (0..ROUNDS)
+            .map(|_| server.calls(tool, arguments)[CALLS / 2])
+            .collect();
+        line(
+            &format!("mcp, sources forty times over, median of {tool}"),
+            "ms",
+            &rounds,
+            &[],
+        );
+    }
+    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let arguments = json!({ "query": "connection error" });
+        alone.push(
+            server
+                .calls("search_requirements", &arguments)
+                .iter()
+                .sum::<f64>()
+                / CALLS as f64
+                * 100.0,
+        );
+        together.push(server.at_once("search_requirements", &arguments, 100));
+    }
+    line(
+        "mcp, sources forty times over, a hundred calls in turn",
+        "ms",
+        &alone,
+        &[],
+    );
+    line(
+        "mcp, sources forty times over, a hundred calls at once",
+        "ms",
+        &together,
+        &[],
+    );
+}
+
 struct Server {
     child: Child,
     input: ChildStdin,
@@ -63,16 +114,15 @@ struct Server {
 
 impl Server {
     fn start(corpus: &Path, ours: &Path) -> Self {
+        Self::of(corpus, ours, "quic/**/*.rs")
+    }
+
+    fn of(corpus: &Path, ours: &Path, sources: &str) -> Self {
         let mut child = Command::new(ours)
             .arg("mcp")
             .arg("--root")
             .arg(corpus)
-            .args([
-                "--spec-pattern",
-                "specs/**/*.toml",
-                "--source-pattern",
-                "quic/**/*.rs",
-            ])
+            .args(["--spec-pattern", "specs/**/*.toml", "--source-pattern", sources])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -93,6 +143,24 @@ impl Server {
 
     /// The p99 of many calls, one after the other.
     fn round(&mut self, tool: &str, arguments: &Value) -> f64 {
+        self.calls(tool, arguments)[CALLS * 99 / 100 - 1]
+    }
+
+    /// How long until the last of so many calls that are sent together was answered.
+    fn at_once(&mut self, tool: &str, arguments: &Value, count: usize) -> f64 {
+        let start = Instant::now();
+        for _ in 0..count {
+            self.send("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        }
+        for _ in 0..count {
+            let answer = self.line();
+            assert!(answer.contains("\"isError\":false"), "{tool}: {answer}");
+        }
+        milliseconds(start.elapsed())
+    }
+
+    /// The times of many calls, one after the other, the shortest first.
+    fn calls(&mut self, tool: &str, arguments: &Value) -> Vec<f64> {
         let mut times: Vec<f64> = (0..CALLS)
             .map(|_| {
                 let start = Instant::now();
@@ -104,7 +172,7 @@ impl Server {
             })
             .collect();
         times.sort_by(f64::total_cmp);
-        times[CALLS * 99 / 100 - 1]
+        times
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {

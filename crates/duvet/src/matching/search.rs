@@ -5,8 +5,8 @@ use super::haystack::{Haystack, normalise};
 use super::{Drift, Grade, changes_meaning, fuzzy, word_diff};
 use crate::text::Spans;
 use memchr::memmem;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What a search in one section gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +19,15 @@ pub struct Found {
 
 /// Looks for a quote in a section; `None` when it is not there even with one edit.
 pub fn find(haystack: &Haystack, quote: &str) -> Option<Found> {
-    exact(haystack, quote)
-        .or_else(|| normalised(haystack, quote))
-        .or_else(|| drifted(haystack, quote))
+    exact(haystack, quote).or_else(|| inexact(haystack, quote))
 }
 
-fn exact(haystack: &Haystack, quote: &str) -> Option<Found> {
+/// The second and the third step.
+pub(crate) fn inexact(haystack: &Haystack, quote: &str) -> Option<Found> {
+    normalised(haystack, quote).or_else(|| drifted(haystack, quote))
+}
+
+pub(crate) fn exact(haystack: &Haystack, quote: &str) -> Option<Found> {
     let mut hits = haystack.find_all(quote);
     let start = hits.next()?;
     let grade = match hits.count() {
@@ -72,7 +75,7 @@ fn drifted(haystack: &Haystack, quote: &str) -> Option<Found> {
         haystack.joined.ceil_char_boundary(to),
     );
     let text = whole_words(&haystack.joined, from, to, quote).to_owned();
-    let grade = Grade::Drifted(Box::new(Drift {
+    let grade = Grade::Drifted(Arc::new(Drift {
         distance: 1,
         diff: word_diff(quote, &text),
         changes_meaning: changes_meaning(quote, &text),
