@@ -6,10 +6,11 @@
 //! gives no answer (it stops), ours only has to fail too.
 
 mod answer;
+mod plan;
 mod project;
 mod text;
 
-use answer::Answer;
+use answer::Side;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 
@@ -60,11 +61,16 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool> {
 fn compare(ours: &Path, public: &Path, asked: &Asked, scratch: &Path) -> Result<bool> {
     let (mut answered, mut differing) = (0, 0);
     for number in asked.from..asked.from + asked.count {
-        let project = project::generate(number);
-        let theirs = answer::of(public, &project, &scratch.join(format!("{number}-public")))?;
-        let own = answer::of(ours, &project, &scratch.join(format!("{number}-ours")))?;
-        answered += u64::from(theirs.passed());
-        let differences = own.differences(&theirs);
+        let plan = plan::of(number);
+        let theirs = answer::of(
+            public,
+            Side::Public,
+            &plan,
+            &scratch.join(format!("{number}-public")),
+        )?;
+        let own = answer::of(ours, Side::Ours, &plan, &scratch.join(format!("{number}-ours")))?;
+        answered += u64::from(theirs.is_whole());
+        let differences = own.differences(&theirs, &plan);
         if differences.is_empty() {
             for side in ["public", "ours"] {
                 let _ = std::fs::remove_dir_all(scratch.join(format!("{number}-{side}")));
@@ -73,7 +79,12 @@ fn compare(ours: &Path, public: &Path, asked: &Asked, scratch: &Path) -> Result<
         }
         differing += 1;
         if differing <= MAX_SHOWN {
-            println!("project {number}: {}", differences.join("; "));
+            let way = if plan.is_strict { ", strict" } else { "" };
+            println!(
+                "project {number} ({}{way}): {}",
+                plan.name,
+                differences.join("; ")
+            );
         }
     }
     println!(
@@ -87,9 +98,14 @@ fn record(root: &Path, public: &Path, scratch: &Path) -> Result<bool> {
     let mut lines =
         String::from("# Answers of the public duvet 0.4.3; written by `cargo xtask duvet-diff --record`.\n");
     for number in 0..RECORDED_COUNT {
-        let project = project::generate(number);
-        let theirs = answer::of(public, &project, &scratch.join(format!("{number}-public")))?;
-        lines.push_str(&theirs.record(number, &project));
+        let plan = plan::of(number);
+        let theirs = answer::of(
+            public,
+            Side::Public,
+            &plan,
+            &scratch.join(format!("{number}-public")),
+        )?;
+        lines.push_str(&theirs.record(number, &plan));
     }
     let path = root.join(RECORDED);
     std::fs::create_dir_all(path.parent().context("a folder")?)?;
@@ -101,14 +117,14 @@ fn compare_recorded(root: &Path, ours: &Path, scratch: &Path) -> Result<bool> {
     let text = std::fs::read_to_string(root.join(RECORDED)).context(RECORDED)?;
     let mut differing = 0;
     for number in 0..RECORDED_COUNT {
-        let project = project::generate(number);
+        let plan = plan::of(number);
         let expected: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with(&format!("{number}\t")))
             .collect();
         ensure!(!expected.is_empty(), "project {number} was not recorded");
-        let own = answer::of(ours, &project, &scratch.join(format!("{number}-ours")))?;
-        let differences = own.differs_from(number, &project, &expected);
+        let own = answer::of(ours, Side::Ours, &plan, &scratch.join(format!("{number}-ours")))?;
+        let differences = own.differs_from(number, &plan, &expected);
         if !differences.is_empty() {
             differing += 1;
             println!("project {number}: {}", differences.join("; "));
@@ -156,10 +172,4 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-impl Answer {
-    fn passed(&self) -> bool {
-        self.code == Some(0)
-    }
 }

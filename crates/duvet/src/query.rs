@@ -7,11 +7,12 @@ mod coverage;
 
 pub use coverage::{Coverage, CoverageFormat};
 
-use crate::analysis::{Analysis, Requirement};
+use crate::analysis::{Analysis, Entry, Requirement};
 use crate::citation::Kind;
 use crate::interval::IntervalSet;
 use crate::target::Target;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +37,52 @@ pub struct Filter {
     pub sections: Vec<Target>,
     /// Parts of quoted texts, without regard to case; none means all.
     pub quotes: Vec<String>,
+}
+
+impl Check {
+    /// Kinds of annotations that the public tool looks at first, and kinds that it looks at in the sections of those.
+    fn subjects(self) -> (&'static [Kind], &'static [Kind]) {
+        match self {
+            Self::Implementation => (
+                &[Kind::Spec],
+                &[
+                    Kind::Implementation,
+                    Kind::Implication,
+                    Kind::Exception,
+                    Kind::Todo,
+                ],
+            ),
+            Self::Test => (&[Kind::Implementation], &[Kind::Test]),
+            Self::Coverage | Self::ExecutedCoverage | Self::Duplicates => (&Kind::ALL, &[]),
+        }
+    }
+}
+
+/// Whether the public tool gives no verdict: a quote that it looks at is not in the text word for word.
+pub fn is_undecided(analysis: &Analysis, check: Check, filter: &Filter) -> bool {
+    let (subjects, others) = check.subjects();
+    let asked = (0..).zip(&analysis.entries);
+    let asked: Vec<&Entry> = asked
+        .filter(|(id, _)| filter.accepts(analysis, *id))
+        .map(|(_, entry)| entry)
+        .collect();
+    let is_one_of = |entry: &Entry, kinds: &[Kind]| kinds.contains(&entry.annotation().kind);
+    let place = |entry: &Entry| {
+        let target = &entry.annotation().target;
+        (target.key().to_owned(), target.section.clone())
+    };
+    let sections: HashSet<_> = asked
+        .iter()
+        .filter(|entry| is_one_of(entry, subjects))
+        .map(|entry| place(entry))
+        .collect();
+    let is_looked_at = |entry: &Entry| {
+        is_one_of(entry, subjects) || is_one_of(entry, others) && sections.contains(&place(entry))
+    };
+    let is_faithful = |entry: &Entry| entry.matched().grade.is_faithful();
+    asked
+        .into_iter()
+        .any(|entry| !is_faithful(entry) && is_looked_at(entry))
 }
 
 /// The verdict on one check.

@@ -8,6 +8,7 @@ pub mod ietf;
 pub mod keyword;
 pub mod markdown;
 
+use crate::target::is_url;
 use crate::text::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -38,8 +39,9 @@ impl Format {
             .next()
             .and_then(|file| file.rsplit_once('.'))
             .map(|(_, e)| e);
-        let by_name = extension.is_some_and(|e| matches!(e, "md" | "markdown"));
-        let text = text.trim_start_matches('\u{feff}').trim_start();
+        // A downloaded text is stored as `.txt`, whatever its address ends with.
+        let by_name = !is_url(name) && extension.is_some_and(|e| matches!(e, "md" | "markdown"));
+        let text = text.trim_start();
         if by_name || text.starts_with('#') || text.starts_with("[//]:") {
             Self::Markdown
         } else {

@@ -194,6 +194,19 @@ mod tests {
         assert_eq!(rfc_number("https://www.rfc-editor.org/rfc/rfcs"), None);
     }
 
+    /// The public tool puts `.txt` in place of an extension, and texts that it stored are found.
+    #[test]
+    fn the_extension_of_an_address_gives_way() {
+        for (address, stored) in [
+            ("https://host.example/JA4.md", "host.example/JA4.txt"),
+            ("https://host.example/a/b.html", "host.example/a/b.txt"),
+            ("https://host.example/v1.2/spec", "host.example/v1.2/spec.txt"),
+            ("https://host.example/plain", "host.example/plain.txt"),
+        ] {
+            assert_eq!(storage_path(address), stored, "{address}");
+        }
+    }
+
     #[test]
     fn paths_are_ordered_part_by_part() {
         let names = [

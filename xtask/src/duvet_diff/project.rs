@@ -4,7 +4,14 @@ use super::text::{Dice, sentence, wrapped};
 
 pub(super) struct Project {
     pub(super) files: Vec<(String, String)>,
+    /// Names of the specifications among them.
+    pub(super) specifications: Vec<String>,
+    /// How its sources are written.
+    pub(super) styles: Vec<Style>,
 }
+
+/// A way to write a comment: extension, prefix of a target, prefix of a quote.
+pub(super) type Style = (&'static str, &'static str, &'static str);
 
 /// A section that can be cited: its target and its sentences.
 struct Section {
@@ -12,8 +19,8 @@ struct Section {
     sentences: Vec<String>,
 }
 
-/// Ten ways to write a comment: extension, prefix of a target, prefix of a quote.
-const STYLES: &[(&str, &str, &str)] = &[
+/// Ten of them.
+const STYLES: &[Style] = &[
     ("rs", "//=", "//#"),
     ("py", "##=", "##%"),
     ("c", "*=", "*#"),
@@ -46,7 +53,7 @@ pub(super) fn generate(number: u64) -> Project {
         names.push(name);
     }
     let first = dice.roll(STYLES.len());
-    let styles: Vec<_> = (0..1 + dice.roll(4))
+    let styles: Vec<Style> = (0..1 + dice.roll(4))
         .map(|n| STYLES[(first + n * 3) % STYLES.len()])
         .collect();
     for (index, style) in styles.iter().enumerate() {
@@ -68,10 +75,14 @@ pub(super) fn generate(number: u64) -> Project {
         ".duvet/config.toml".to_owned(),
         config(&mut dice, &names, &styles),
     ));
-    Project { files }
+    Project {
+        files,
+        specifications: names,
+        styles,
+    }
 }
 
-fn config(dice: &mut Dice, specifications: &[String], styles: &[(&str, &str, &str)]) -> String {
+fn config(dice: &mut Dice, specifications: &[String], styles: &[Style]) -> String {
     let mut text = String::from("'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\n\n");
     for (extension, meta, content) in styles {
         text.push_str(&format!(
@@ -318,7 +329,7 @@ fn numbered(dice: &mut Dice, number: &str, name: &str, text: &mut String, sectio
     });
 }
 
-fn source(dice: &mut Dice, style: &(&str, &str, &str), sections: &[Section]) -> String {
+fn source(dice: &mut Dice, style: &Style, sections: &[Section]) -> String {
     let mut text = String::from("first line\n");
     if sections.is_empty() {
         return text;

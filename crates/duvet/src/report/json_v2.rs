@@ -150,7 +150,12 @@ impl<'a> Builder<'a> {
         let report = Report {
             version: "2.0",
             issue_links: links.issue.into_iter().collect(),
-            repositories: BTreeMap::new(),
+            // The project's own, whether or not a file is linked to it.
+            repositories: links
+                .blob
+                .map(|blob_link| (id("repo", &[blob_link]), Repository { blob_link }))
+                .into_iter()
+                .collect(),
             sources: Sources::default(),
             annotations: Buckets::default(),
         };
@@ -185,13 +190,11 @@ impl<'a> Builder<'a> {
         let text: &'a str = &specification.text;
         let src = id("src", &[text]);
         self.sources.insert(cited.loaded.key(), src.clone());
-        let path = cited
-            .loaded
-            .path
-            .strip_prefix(self.root)
-            .unwrap_or(&cited.loaded.path);
         let file_name = if is_url(cited.name()) {
-            path.display().to_string()
+            // By its letters and not by its parts: a folder that was named `./texts` stays so.
+            let path = cited.loaded.path.display().to_string();
+            let below = path.strip_prefix(&format!("{}/", self.root.display()));
+            below.map(str::to_owned).unwrap_or(path)
         } else {
             cited.name().to_owned()
         };

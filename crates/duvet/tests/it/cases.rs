@@ -93,6 +93,9 @@ fn shown(bytes: &[u8]) -> String {
 //= specs/duvet.md#fix
 //= type=test
 //# A stale citation MUST be shown with its old and its new text side by side when asked for.
+//= specs/duvet.md#nothing-lost
+//= type=test
+//# A query about a specification or a section that is not there MUST fail.
 //= specs/duvet.md#merge
 //= type=test
 //# A report of another shape MUST be refused, and every bucket MUST be in the merged one.

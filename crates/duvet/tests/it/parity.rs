@@ -234,6 +234,123 @@ fn a_hook_stops_a_commit_and_replaces_none() {
     assert_eq!(kept, "#!/bin/sh\nexit 0\n");
 }
 
+/// Kind, section and quote.
+type Annotated = (&'static str, &'static str, &'static str);
+
+/// A project with one sentence that demands nothing and one that does, and annotations by kind and sentence.
+fn annotated(annotations: &[Annotated]) -> Scratch {
+    let mut source = String::new();
+    for (kind, section, quote) in annotations {
+        source.push_str(&format!("//= specs/x.md#{section}\n//= type={kind}\n"));
+        if *kind == "exception" {
+            source.push_str("//= reason=x\n");
+        }
+        source.push_str(&format!("//# {quote}\nfn x() {{}}\n"));
+    }
+    let config = crate::command::CONFIG.replace("[report.snapshot]\nenabled = true\n", "");
+    Scratch::new(&[
+        (".duvet/config.toml", &config),
+        (
+            "specs/x.md",
+            "# C\n\n## A\n\nA pot is found round.\n\n## B\n\nA pot MUST brew.\n",
+        ),
+        ("src/a.rs", &source),
+    ])
+}
+
+const ROUND: &str = "A pot is found round.";
+const BREW: &str = "A pot MUST brew.";
+
+/// What the public tool 0.4.3 said of these projects.
+#[test]
+fn the_strict_gate_goes_by_lines_as_the_public_tool_does() {
+    let cases: &[(&[Annotated], bool, bool)] = &[
+        (&[("citation", "a", ROUND)], false, false),
+        (&[("test", "a", ROUND)], false, true),
+        (&[("citation", "a", ROUND), ("test", "a", ROUND)], false, true),
+        (&[("citation", "b", BREW)], true, false),
+        (&[("citation", "b", BREW), ("test", "b", BREW)], true, true),
+        (&[("exception", "b", BREW)], true, true),
+        (&[("exception", "b", BREW), ("citation", "a", ROUND)], true, false),
+        (&[("citation", "b", BREW), ("test", "a", ROUND)], false, false),
+        (
+            &[("citation", "b", BREW), ("test", "b", BREW), ("test", "a", ROUND)],
+            false,
+            true,
+        ),
+        (
+            &[
+                ("citation", "b", BREW),
+                ("test", "b", BREW),
+                ("citation", "a", ROUND),
+            ],
+            true,
+            false,
+        ),
+    ];
+    for (annotations, is_cited, is_tested) in cases {
+        let scratch = annotated(annotations);
+        let gate = |flag: &str| {
+            let flags = ["report", "--compat", "strict", "--ci", flag, "false"];
+            run(&scratch, &flags, &[]).status.success()
+        };
+        let found = (gate("--require-tests"), gate("--require-citations"));
+        assert_eq!(found, (*is_cited, *is_tested), "{annotations:?}");
+    }
+}
+
+/// The same for queries: which drifted quotes keep it from a verdict.
+#[test]
+fn a_strict_query_stops_where_the_public_tool_does() {
+    let sound = [("citation", "b", BREW), ("test", "b", BREW)];
+    for (kind, section, implementation, test, duplicates) in [
+        ("citation", "a", true, false, false),
+        ("test", "a", true, true, false),
+        ("todo", "a", true, true, false),
+        ("spec", "a", false, true, false),
+        ("citation", "b", false, false, false),
+        ("test", "b", true, false, false),
+        ("todo", "b", false, true, false),
+        ("exception", "b", false, true, false),
+        ("implication", "b", false, true, false),
+    ] {
+        let quote = if section == "a" {
+            "A pot is fond round."
+        } else {
+            "A pot MUST brw."
+        };
+        let mut annotations = sound.to_vec();
+        annotations.push((kind, section, quote));
+        let scratch = annotated(&annotations);
+        let asked = |check: &str| {
+            let output = run(&scratch, &["query", "--compat", "strict", "-c", check], &[]);
+            stderr(&output).contains("Overall")
+        };
+        let found = (asked("implementation"), asked("test"), asked("duplicates"));
+        assert_eq!(found, (implementation, test, duplicates), "{kind} {section}");
+    }
+}
+
+#[test]
+fn a_project_names_its_repository_also_when_no_file_is_linked_to_it() {
+    let scratch = annotated(&[]);
+    let flags = [
+        "report",
+        "--json-v2",
+        "v2.json",
+        "--blob-link",
+        "https://host.example/blob",
+    ];
+    assert!(run(&scratch, &flags, &[]).status.success());
+    let report = std::fs::read_to_string(scratch.path("v2.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let repositories: Vec<_> = report["repositories"].as_object().unwrap().values().collect();
+    assert_eq!(
+        repositories,
+        [&serde_json::json!({ "blob_link": "https://host.example/blob" })]
+    );
+}
+
 //= specs/duvet.md#reports
 //= type=test
 //# A link into the HTML report MUST name specification, section and requirement, so that it holds after others came or went.

@@ -6,7 +6,7 @@ use duvet::fence::{self, Fence, MAX_REPORT_BYTES};
 use duvet::memo::Memo;
 use duvet::paths;
 use duvet::pipeline::analyse;
-use duvet::query::{Check, Coverage, CoverageFormat, Filter, Verdict, run as ask};
+use duvet::query::{Check, Coverage, CoverageFormat, Filter, Verdict, is_undecided, run as ask};
 use duvet::target::Target;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,16 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
         .any(|c| matches!(c, Check::Coverage | Check::ExecutedCoverage));
     let runs = needs_runs.then(|| coverage(flags)).transpose()?;
     let loaded = project::load(&flags.project, true)?;
-    let analysis = analyse(&loaded.project, &mut Memo::default());
+    let mut memo = Memo::default();
+    let analysis = analyse(&loaded.project, &mut memo);
     let filter = Filter {
         sections: flags.section.iter().map(|text| Target::parse(text)).collect(),
         quotes: flags.quote.clone(),
     };
     let is_whole = loaded.is_whole(&analysis);
+    if !loaded.project.config.strict_compat {
+        known(&memo, &filter.sections)?;
+    }
     let verdicts: Vec<Verdict> = checks
         .iter()
         .map(|check| ask(&analysis, *check, &filter, runs.as_ref()))
@@ -32,7 +36,10 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
         .citations()
         .filter(|(_, entry)| !entry.matched().grade.is_faithful())
         .count();
-    if drifted > 0 && loaded.project.config.strict_compat {
+    let is_stopped = checks
+        .iter()
+        .any(|check| is_undecided(&analysis, *check, &filter));
+    if loaded.project.config.strict_compat && is_stopped {
         return Err(format!(
             "{drifted} citations differ from the specification; there is no verdict with `--compat strict`"
         ));
@@ -52,6 +59,28 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
     }
     say(&format!("Overall: {}", word(passed)));
     Ok(passed)
+}
+
+//= specs/duvet.md#nothing-lost
+//# A query about a specification or a section that is not there MUST fail.
+fn known(memo: &Memo, sections: &[Target]) -> Result<(), String> {
+    let all = memo.specifications();
+    for wanted in sections {
+        let name = &wanted.specification;
+        let Some(loaded) = all.iter().find(|loaded| loaded.key() == wanted.key()) else {
+            return Err(format!("there is no specification `{name}`"));
+        };
+        let is_here = |id: &str| {
+            loaded
+                .specification
+                .as_ref()
+                .is_some_and(|text| text.find(id).is_some())
+        };
+        if let Some(id) = wanted.section.as_deref().filter(|id| !is_here(id)) {
+            return Err(format!("`{name}` has no section `{id}`"));
+        }
+    }
+    Ok(())
 }
 
 fn check(name: CheckName) -> Check {

@@ -251,7 +251,11 @@ impl Reporter<'_> {
         } else if flags.ci == Some(true) {
             policy.require_citations = flags.require_citations.unwrap_or(true);
             policy.require_tests = flags.require_tests.unwrap_or(true);
-            of_gate = policy.check(analysis);
+            let is_theirs = self.loaded.project.config.strict_compat;
+            of_gate = match is_theirs {
+                true => policy.check_lines(analysis),
+                false => policy.check(analysis),
+            };
         }
         let all: Vec<&Diagnostic> = analysis.diagnostics.iter().chain(&of_gate).collect();
         self.show(&all, &mut findings);
