@@ -7,26 +7,36 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
-use spexus_domain::link::{Link, LinkEnd, NewLink, find_type};
+use spexus_domain::link::{Link, LinkEnd, LinkType, NewLink, find_type};
 use spexus_domain::permission::Operation;
+use spexus_domain::query::PageRequest;
 use spexus_domain::visibility::Visibility;
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_store::links::{End, LinkFilter};
 use spexus_store::{Conn, Error, Result, Tx, links, settings};
 use utoipa::ToSchema;
 
-/// The links of an item that the caller may see.
+/// The type of the links from a steering document to the epics that follow it, and how it reads from the epic.
+pub const GUIDES: &str = "guides";
+/// The same, from the epic.
+pub const IS_GUIDED_BY: &str = "is_guided_by";
+
+/// A page of the links of an item that the caller may see.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Links {
     /// The links, oldest first.
     pub data: Vec<Link>,
-    /// How many they are.
+    /// How many there are on all pages.
     pub total_count: i64,
     /// How many more there are whose other end is in a project the caller may not see; absent when there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub hidden_count: i64,
+    /// What to send as `cursor` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
-/// The links of an item, in both directions; with a type name or an inverse name, only those.
+/// One page of the links of an item, in both directions; with a type name or an inverse name, only those.
 #[boxed]
 pub async fn list(
     service: &Service,
@@ -35,32 +45,33 @@ pub async fn list(
     kind: Option<Kind>,
     id: &str,
     link_type: Option<&str>,
+    page: PageRequest,
 ) -> Ruled<Links> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let item = context.item(&mut conn, "id", id, kind).await?;
-    let mut found = links::of_item(&mut conn, item.id).await?;
-    if let Some(wanted) = link_type {
-        let types = settings::link_types(&mut conn).await?;
-        let (link_type, inverse) = find_type(&types, wanted)?;
-        found.retain(|link| {
-            let from_here = if inverse {
-                link.target.id == item.id
-            } else {
-                link.source.id == item.id
-            };
-            link.link_type == link_type.name && (from_here || link_type.is_symmetric())
-        });
-    }
+    let filter = match link_type {
+        Some(wanted) => filter(&settings::link_types(&mut conn).await?, wanted)?,
+        None => LinkFilter::default(),
+    };
     //= specs/spexus-service.md#projects
     //# A link whose other end is in a project the caller may not see MUST be counted, and nothing else of that end shown.
-    let all = found.len();
-    found.retain(|link| is_visible(caller, link));
-    let counted = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let found = links::of_item(&mut conn, item.id, &filter, caller.visibility(), &page).await?;
     Ok(Links {
-        total_count: counted(found.len()),
-        hidden_count: counted(all - found.len()),
-        data: found,
+        total_count: found.page.total().at_least(),
+        hidden_count: found.hidden_count,
+        data: found.page.data,
+        next_cursor: found.page.next_cursor,
+    })
+}
+
+/// The links a type name or an inverse name means; a type that reads alike from both ends means both.
+fn filter(types: &[LinkType], wanted: &str) -> Ruled<LinkFilter> {
+    let (link_type, inverse) = find_type(types, wanted)?;
+    let end = if inverse { End::Target } else { End::Source };
+    Ok(LinkFilter {
+        link_type: Some(link_type.name.clone()),
+        end: (!link_type.is_symmetric()).then_some(end),
     })
 }
 
@@ -105,6 +116,32 @@ pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link>
     delete_in(service, caller, None, id).await
 }
 
+/// Lets an epic no longer follow a steering document.
+#[boxed]
+pub async fn unfollow(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    epic: &str,
+    document: &str,
+) -> Ruled<Link> {
+    let (epic, document) = (epic.to_owned(), document.to_owned());
+    let job = service.change(caller, Operation::Link, project, move |tx, context| {
+        Box::pin(async move {
+            let (of_document, of_epic) = (Some(Kind::SteeringDocument), Some(Kind::Epic));
+            let source = context.item(&mut tx.conn, "id", &document, of_document).await?;
+            let target = context.item(&mut tx.conn, "id", &epic, of_epic).await?;
+            let known = links::between(&mut tx.conn, GUIDES, source.id, target.id).await?;
+            let missing = || {
+                let message = format!("{} does not follow {}", target.reference_id, source.reference_id);
+                Refusal::new(Code::ResourceNotFound, message)
+            };
+            end(tx, &context, known.ok_or_else(missing)?).await
+        })
+    });
+    job.await
+}
+
 /// Ends a link that has to have an end in the project named.
 pub(crate) async fn delete_in(
     service: &Service,
@@ -113,15 +150,17 @@ pub(crate) async fn delete_in(
     id: Uuid,
 ) -> Ruled<Link> {
     let job = service.change(caller, Operation::Link, project, move |tx, context| {
-        Box::pin(async move {
-            let link = find(&mut tx.conn, &context.caller, id).await?;
-            context.check_link(&link)?;
-            links::soft_delete(tx, id, None).await?;
-            record(tx, Action::Deleted, &link).await?;
-            Ok(link)
-        })
+        Box::pin(async move { end(tx, &context, id).await })
     });
     job.await
+}
+
+async fn end(tx: &mut Tx, context: &Context, id: Uuid) -> Result<Link> {
+    let link = find(&mut tx.conn, &context.caller, id).await?;
+    context.check_link(&link)?;
+    links::soft_delete(tx, &[id], None).await?;
+    record(tx, Action::Deleted, &link).await?;
+    Ok(link)
 }
 
 async fn make(tx: &mut Tx, context: &Context, input: &NewLink) -> Result<Link> {
@@ -160,6 +199,11 @@ async fn make(tx: &mut Tx, context: &Context, input: &NewLink) -> Result<Link> {
 
 /// Writes a change of a link into the history of both ends, and into the feed of the project it starts from.
 pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link) -> Result<()> {
+    tx.record(change(action, link)).await.map(drop)
+}
+
+/// A change of a link as the history tells it.
+pub(crate) fn change(action: Action, link: &Link) -> NewChange {
     let across = link.source.project_id != link.target.project_id;
     let name = |end: &LinkEnd| match across {
         true => format!("{}/{}", end.project, end.reference_id),
@@ -176,11 +220,10 @@ pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link) -> Result<(
         Action::Updated => (Some(suspect(true)), suspect(false)),
         Action::Created | Action::Restored => (None, ends),
     };
-    let change = NewChange::new(Entity::Link, link.id, label(link), action, 1)
+    NewChange::new(Entity::Link, link.id, label(link), action, 1)
         .in_project(link.source.project_id)
         .on_item(link.source.id, Some(link.target.id))
-        .fields(before, after);
-    tx.record(change).await.map(drop)
+        .fields(before, after)
 }
 
 /// What the history and batches call a link.

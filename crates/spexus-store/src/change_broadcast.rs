@@ -64,11 +64,13 @@ impl ChangeBroadcast {
     //= specs/spexus-store.md#several-processes
     //# A commit of another process MUST wake those who follow the history.
     /// Someone else may have committed: whatever is remembered about accounts is void.
-    fn observed(&self, seq: i64) {
-        if seq > *self.head.borrow() {
+    fn observed(&self, seq: i64) -> bool {
+        let is_news = seq > *self.head.borrow();
+        if is_news {
             self.accounts.fetch_add(1, Ordering::AcqRel);
             self.advance(seq);
         }
+        is_news
     }
 
     fn advance(&self, seq: i64) {
@@ -95,16 +97,20 @@ pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool
         if listener.is_none() {
             listener = pool.listen().await;
         }
-        tokio::select! {
-            () = wait_for_commit(&mut listener) => {}
+        let heard = tokio::select! {
+            heard = wait_for_commit(&mut listener) => heard,
             () = pool.closed() => return,
-        }
+        };
         let Some(broadcast) = weak.upgrade() else { return };
         let Ok(mut conn) = pool.acquire().await else {
             continue;
         };
-        if let Ok(head) = Head::read(&mut conn).await {
-            broadcast.observed(head.seq);
+        if let Ok(head) = Head::read(&mut conn).await
+            && broadcast.observed(head.seq)
+            && !heard
+        {
+            // Somebody committed and we were not told: the connection may be dead.
+            listener = None;
         }
         //= specs/spexus-store.md#sessions
         //# A write to a session by another process MUST wake those who follow sessions.
@@ -116,12 +122,18 @@ pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool
     }
 }
 
-/// Waits until there may be something new.
-async fn wait_for_commit(listener: &mut Option<PgListener>) {
-    let Some(heard) = listener else {
-        return tokio::time::sleep(POLL_INTERVAL).await;
+/// Waits until there may be something new, and says whether that was told.
+async fn wait_for_commit(listener: &mut Option<PgListener>) -> bool {
+    let Some(listening) = listener else {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        return false;
     };
-    if let Ok(Err(_)) = tokio::time::timeout(FALLBACK_POLL_INTERVAL, heard.recv()).await {
-        *listener = None;
+    match tokio::time::timeout(FALLBACK_POLL_INTERVAL, listening.recv()).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(_)) => {
+            *listener = None;
+            false
+        }
+        Err(_) => false,
     }
 }

@@ -4,7 +4,7 @@ use crate::cursor;
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::kind;
-use crate::listing::page_of;
+use crate::listing::{Conditions, page_of};
 use crate::tx::Tx;
 use spexus_domain::anchor::Anchor;
 use spexus_domain::comment::Comment;
@@ -135,13 +135,30 @@ pub async fn soft_delete(tx: &mut Tx, id: Uuid) -> Result<()> {
     crate::search::remove_comment(tx, id).await
 }
 
-/// The living comments of an item, for bringing them back into search with it.
-pub(crate) async fn contents(conn: &mut Conn, item_id: Uuid) -> Result<Vec<(Uuid, String)>> {
-    let sql = "SELECT id, content FROM comment WHERE item_id = $1 AND deleted_at IS NULL";
-    let rows = conn.all(sql, params![item_id]).await?;
-    rows.iter()
-        .map(|row| Ok((row.id("id")?, row.text("content")?)))
-        .collect()
+/// What search knows of a comment.
+pub(crate) struct Said {
+    pub(crate) id: Uuid,
+    pub(crate) item_id: Uuid,
+    pub(crate) content: String,
+}
+
+/// The living comments of items, for bringing them back into search with them.
+pub(crate) async fn of_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Said>> {
+    let mut query = Conditions::default();
+    query.among("item_id", ids.iter().copied());
+    let sql = format!(
+        "SELECT id, item_id, content FROM comment WHERE {} AND deleted_at IS NULL",
+        query.text()
+    );
+    let rows = conn.all(sql, query.params).await?;
+    let said = |row: &Row| {
+        Ok(Said {
+            id: row.id("id")?,
+            item_id: row.id("item_id")?,
+            content: row.text("content")?,
+        })
+    };
+    rows.iter().map(said).collect()
 }
 
 fn anchor(anchor: &Anchor) -> String {

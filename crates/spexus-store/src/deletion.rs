@@ -4,8 +4,10 @@
 use crate::engine::{Conn, params};
 use crate::error::Result;
 use crate::items::kind;
+use crate::links::{self, select_links};
 use spexus_domain::deletion::Falling;
 use spexus_domain::item::heading;
+use spexus_domain::link::Link;
 use spexus_domain::visibility::Visibility;
 use spexus_domain::{Reference, Uuid};
 
@@ -64,6 +66,20 @@ pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility) -> Resul
         Visibility::Only(_) => row.int("outside")?,
     };
     Ok((row.int("n")?, hidden))
+}
+
+/// Some of the living links the tree is an end of, at most `max_links`.
+pub async fn links(conn: &mut Conn, root: Uuid, max_links: u32) -> Result<Vec<Link>> {
+    const ENDS: &str = with_tree!(
+        ", ends (id) AS (\
+         SELECT l.id FROM down d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL UNION \
+         SELECT l.id FROM down d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) "
+    );
+    const LINKS: &str = select_links!("WHERE l.id IN (SELECT id FROM ends) ORDER BY l.id LIMIT $2");
+    let rows = conn
+        .all(format!("{ENDS}{LINKS}"), params![root, max_links])
+        .await?;
+    rows.iter().map(links::link).collect()
 }
 
 /// How many living comments the tree has.

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::sqlite::pool::PooledConnection;
 use crate::sqlite::{self, Cost, SqliteRow, StatementError, StatementResult, run_inline};
 use crate::statement::{StatementLimits, statement_timeout};
+use crate::witness::{self, DOUBT_AFTER, Witness};
+use futures_util::FutureExt as _;
 use rusqlite::types::Value as SqliteValue;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
@@ -14,6 +16,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Postgres, Row as _, ValueRef};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -37,6 +40,8 @@ pub struct Conn {
     /// Whether nobody knows what became of the last statement: the answer did not come, or was not waited for.
     lost: bool,
     limit: StatementLimits,
+    /// Who is asked when a server does not answer.
+    witness: Option<Witness>,
     /// Cache of settings and projects, true from one transaction to the next; only the writer, who knows when they change,
     /// has one.
     settings: Option<SettingsCache>,
@@ -102,6 +107,7 @@ impl Conn {
             failed: false,
             lost: false,
             limit,
+            witness: None,
             settings: None,
             return_to: None,
             #[cfg(test)]
@@ -114,6 +120,7 @@ impl Conn {
         let (return_to, back) = oneshot::channel();
         let lent_out = Connection::Lent(self.engine());
         let mut lent = Self::new(std::mem::replace(&mut self.connection, lent_out), self.limit);
+        lent.witness = self.witness.clone();
         lent.return_to = Some(return_to);
         (lent, back)
     }
@@ -125,9 +132,20 @@ impl Conn {
         self.lost |= returned.lost;
     }
 
+    /// Lets a witness be asked when an answer is late.
+    pub(crate) fn with_witness(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
+        self
+    }
+
     /// Sets the deadline of the last statement; `None` for no other limit than that of each statement.
     pub(crate) fn set_deadline(&mut self, end: Option<Instant>) {
         self.limit.deadline = end;
+    }
+
+    /// Brings the deadline of the last statement forward, unless it is earlier already.
+    pub(crate) fn end_by(&mut self, end: Instant) {
+        self.limit.deadline = Some(self.limit.deadline.map_or(end, |known| known.min(end)));
     }
 
     /// Lets statements take as long as they take: for copies and checks of a whole database, which an operator waits for.
@@ -202,7 +220,7 @@ impl Conn {
     }
 
     async fn fetch_remote(&mut self, sql: Sql, params: Vec<Param>, limit: usize) -> Result<Vec<Row>> {
-        let rows = self.ask_server(async move |conn| {
+        let rows = self.ask_server(sql.clone(), async move |conn| {
             let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
             match limit {
                 1 => query.fetch_optional(conn).await.map(Vec::from_iter),
@@ -216,6 +234,7 @@ impl Conn {
     /// no more.
     async fn ask_server<T>(
         &mut self,
+        sql: Sql,
         ask: impl AsyncFnOnce(&mut PgConnection) -> std::result::Result<T, sqlx::Error>,
     ) -> Result<T> {
         let wait = self.limit.round_trip_timeout()?;
@@ -228,9 +247,9 @@ impl Conn {
         let asked = ask(conn);
         let answer = match wait {
             None => asked.await,
-            Some(wait) => match tokio::time::timeout(wait, asked).await {
-                Ok(answer) => answer,
-                Err(_) => return Err(Error::Unavailable("a statement was not answered".into())),
+            Some(wait) => match answered_within(wait, asked, self.witness.as_ref(), &sql).await {
+                Some(answer) => answer,
+                None => return Err(Error::Unavailable("a statement was not answered".into())),
             },
         };
         self.lost = answer.as_ref().is_err_and(crate::error::ends_connection);
@@ -277,7 +296,7 @@ impl Conn {
         let touched = match self.engine() {
             Engine::Sqlite => self.execute_inline(|conn, until| conn.run(&sql, &params, until)),
             Engine::Postgres => {
-                let done = self.ask_server(async move |conn| {
+                let done = self.ask_server(sql.clone(), async move |conn| {
                     let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
                     query.execute(conn).await
                 });
@@ -311,8 +330,9 @@ impl Conn {
         let done = match self.engine() {
             Engine::Sqlite => self.execute_inline(|conn, until| conn.script(&sql, until)),
             Engine::Postgres => {
-                let done =
-                    self.ask_server(async move |conn| conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await);
+                let done = self.ask_server(sql.clone(), async move |conn| {
+                    conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await
+                });
                 done.await.map(drop)
             }
         };
@@ -324,8 +344,11 @@ impl Conn {
         let rows = match self.engine() {
             Engine::Sqlite => Err(Error::Broken("a file has no trips to save".into())),
             Engine::Postgres => {
-                self.ask_server(async move |conn| conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await)
-                    .await
+                let text = Sql::from(sql.clone());
+                self.ask_server(text, async move |conn| {
+                    conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await
+                })
+                .await
             }
         };
         let rows = rows.map(|rows| rows.into_iter().map(Row::Postgres).collect());
@@ -342,7 +365,7 @@ impl Conn {
         match self.engine() {
             Engine::Sqlite => true,
             Engine::Postgres => {
-                let asked = self.ask_server(async |conn| conn.ping().await);
+                let asked = self.ask_server("".into(), async |conn| conn.ping().await);
                 tokio::time::timeout(wait, asked)
                     .await
                     .is_ok_and(|answer| answer.is_ok())
@@ -404,6 +427,34 @@ impl Drop for Conn {
             returned.connection.abandon();
         }
     }
+}
+
+//= specs/spexus-store.md#time
+//# Where a server can be reached, a connection on which it does not answer MUST be given up within seconds, however long a
+//# statement may take.
+/// What a server answers, unless it is too late or the connection is dead.
+async fn answered_within<T>(
+    wait: Duration,
+    asked: impl Future<Output = T>,
+    witness: Option<&Witness>,
+    sql: &str,
+) -> Option<T> {
+    let mut asked = pin!(asked);
+    let Some(witness) = witness.filter(|_| wait > DOUBT_AFTER) else {
+        return tokio::time::timeout(wait, asked).await.ok();
+    };
+    if let Ok(answer) = tokio::time::timeout(DOUBT_AFTER, &mut asked).await {
+        return Some(answer);
+    }
+    let opening = witness::opening(sql);
+    tokio::select! {
+        biased;
+        answer = &mut asked => return Some(answer),
+        () = witness.until_dead(&opening) => {}
+        () = tokio::time::sleep(wait - DOUBT_AFTER) => {}
+    }
+    // It may have come in the very moment in which it was given up.
+    asked.now_or_never()
 }
 
 fn lent_out() -> Error {

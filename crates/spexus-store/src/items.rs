@@ -2,9 +2,11 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::listing::Conditions;
 use crate::tx::Tx;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
+use std::collections::{HashMap, HashSet};
 
 /// A statement that reads items: the columns, where the items come from, the joins that give names to what they point
 /// to, and the rest. Both ends of every join are unique, so a row is a row.
@@ -36,6 +38,16 @@ pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
         .optional(select_items!("", "WHERE i.id = $1"), params![id])
         .await?;
     row.map(|row| item(&row)).transpose()
+}
+
+/// Items by their ids, deleted or not, in the order of the ids; what is not there is left out.
+pub async fn by_ids(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Item>> {
+    let mut query = Conditions::default();
+    query.among("i.id", ids.iter().copied());
+    let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
+    let found = items(&conn.all(sql, query.params).await?)?;
+    let mut found: HashMap<Uuid, Item> = found.into_iter().map(|item| (item.id, item)).collect();
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
 /// An item by any id, deleted or not. References without a project are looked up in `project_id`.
@@ -189,26 +201,43 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
     Ok(())
 }
 
-/// Soft delete: makes an item a tombstone, as one of those that go together under `deletion_id` (cascade).
-pub async fn soft_delete(tx: &mut Tx, item: &Item, deletion_id: Uuid) -> Result<()> {
-    let sql = "UPDATE item SET deleted_at = $2, deletion_id = $3, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
-    let now = tx.now();
-    if tx.conn.run(sql, params![item.id, now, deletion_id]).await? == 0 {
-        return Ok(());
-    }
-    count(&mut tx.conn, item, -1).await?;
-    crate::search::remove_item(tx, item.id).await
+/// Soft delete: makes living items tombstones, as some of those that go together under `deletion_id` (cascade).
+pub async fn soft_delete(tx: &mut Tx, items: &[Item], deletion_id: Uuid) -> Result<()> {
+    let mut query = Conditions::default();
+    let (now, deletion) = (query.bind(tx.now()), query.bind(deletion_id));
+    query.add("deleted_at IS NULL".to_owned());
+    let set = format!("deleted_at = {now}, deletion_id = {deletion}, rev = rev + 1, updated_at = {now}");
+    let gone = set_on(&mut tx.conn, items, &set, query).await?;
+    count_all(&mut tx.conn, &gone, -1).await?;
+    crate::search::remove_items(tx, &gone).await
 }
 
-/// Undelete: brings a tombstone back.
-pub async fn undelete(tx: &mut Tx, item: &Item) -> Result<()> {
-    let sql = "UPDATE item SET deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = $2 WHERE id = $1 AND deleted_at IS NOT NULL";
-    let now = tx.now();
-    if tx.conn.run(sql, params![item.id, now]).await? == 0 {
-        return Ok(());
-    }
-    count(&mut tx.conn, item, 1).await?;
-    crate::search::index_item_with_comments(tx, item).await
+/// Undelete: brings tombstones back.
+pub async fn undelete(tx: &mut Tx, items: &[Item]) -> Result<()> {
+    let mut query = Conditions::default();
+    let now = query.bind(tx.now());
+    query.add("deleted_at IS NOT NULL".to_owned());
+    let set = format!("deleted_at = NULL, deletion_id = NULL, rev = rev + 1, updated_at = {now}");
+    let back = set_on(&mut tx.conn, items, &set, query).await?;
+    count_all(&mut tx.conn, &back, 1).await?;
+    crate::search::index_items_that_return(tx, &back).await
+}
+
+/// Changes columns of items to which the conditions apply. Returns those items.
+async fn set_on<'i>(
+    conn: &mut Conn,
+    items: &'i [Item],
+    set: &str,
+    mut query: Conditions,
+) -> Result<Vec<&'i Item>> {
+    query.among("id", items.iter().map(|item| item.id));
+    let sql = format!("UPDATE item SET {set} WHERE {} RETURNING id", query.text());
+    let rows = conn.all(sql, query.params).await?;
+    let touched = rows
+        .iter()
+        .map(|row| row.id("id"))
+        .collect::<Result<HashSet<_>>>()?;
+    Ok(items.iter().filter(|item| touched.contains(&item.id)).collect())
 }
 
 /// The deletion that made an item a tombstone.
@@ -218,13 +247,21 @@ pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
         .opt_id("deletion_id")
 }
 
-/// The items one deletion took (its cascade), containers first.
-pub async fn deleted_by(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<Item>> {
-    let sql = select_items!("", "WHERE i.deletion_id = $1");
-    let mut deleted = items(&conn.all(sql, params![deletion_id]).await?)?;
+/// The items one deletion took (its cascade), containers first, each with what contains it.
+pub async fn deleted_by(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<(Uuid, Option<Uuid>)>> {
+    let sql = "SELECT id, parent_id, kind, created_at FROM item WHERE deletion_id = $1";
+    let rows = conn.all(sql, params![deletion_id]).await?;
+    let fallen = |row: &Row| {
+        let (id, parent) = (row.id("id")?, row.opt_id("parent_id")?);
+        Ok(((kind(row, "kind")?, row.int("created_at")?, id), parent))
+    };
+    let mut fallen = rows.iter().map(fallen).collect::<Result<Vec<_>>>()?;
     // A container can be younger than what was moved into it, so age does not tell which is which.
-    deleted.sort_by_key(|item| (item.kind, item.created_at, item.id));
-    Ok(deleted)
+    fallen.sort_unstable();
+    Ok(fallen
+        .into_iter()
+        .map(|((.., id), parent)| (id, parent))
+        .collect())
 }
 
 /// The requirements that point to a criterion.
@@ -354,6 +391,19 @@ async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {
     conn.run(sql, params![item.project_id, item.kind.name(), status, by])
         .await
         .map(drop)
+}
+
+/// Counts items together that are counted alike.
+async fn count_all(conn: &mut Conn, items: &[&Item], each: i64) -> Result<()> {
+    let mut alike: HashMap<_, (&Item, i64)> = HashMap::new();
+    for item in items {
+        let of = alike.entry((item.project_id, item.kind, &item.status));
+        of.or_insert((item, 0)).1 += each;
+    }
+    for (item, by) in alike.into_values() {
+        count(conn, item, by).await?;
+    }
+    Ok(())
 }
 
 fn attributes(item: &Item) -> String {

@@ -41,6 +41,7 @@ mod plans;
 mod pool;
 pub mod projects;
 pub mod prompts;
+pub mod recording;
 pub mod report;
 pub mod roots;
 mod schema;
@@ -56,6 +57,7 @@ pub mod tokens;
 pub mod transfer;
 pub mod tree;
 mod tx;
+mod witness;
 mod writer;
 
 pub use engine::{Conn, Engine};

@@ -1,12 +1,19 @@
 //! Links between items.
 
-use crate::engine::{Conn, Engine, Row, params};
+use crate::cursor;
+use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
+use crate::listing::Conditions;
 use crate::tx::Tx;
 use spexus_domain::item::{Item, heading};
 use spexus_domain::link::{Link, LinkEnd, LinkType};
+use spexus_domain::query::{Page, PageRequest};
+use spexus_domain::visibility::Visibility;
 use spexus_domain::{Reference, Uuid};
+
+/// Links that are read together by their ids.
+const LINKS_AT_ONCE: usize = 500;
 
 //= specs/spexus-store.md#links
 //# The texts of the ends of a link MUST NOT be read beyond what names an item without a title.
@@ -24,14 +31,16 @@ macro_rules! beginning {
     };
 }
 
+pub(crate) use beginning;
+
 macro_rules! select_links {
     ($rest:literal) => {
         concat!(
             "SELECT l.id, l.type, t.definition, l.source_hash, l.target_hash, l.rev, l.created_at, c.username AS created_by, ",
             "s.id AS source_id, s.kind AS source_kind, s.number AS source_number, s.title AS source_title, ",
-            beginning!("s", "source_text"), "s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
+            $crate::links::beginning!("s", "source_text"), "s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
             "e.id AS target_id, e.kind AS target_kind, e.number AS target_number, e.title AS target_title, ",
-            beginning!("e", "target_text"), "e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
+            $crate::links::beginning!("e", "target_text"), "e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
             "FROM link l JOIN link_type t ON t.name = l.type JOIN account c ON c.id = l.created_by ",
             "JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id ",
             "JOIN project sp ON sp.id = s.project_id JOIN project ep ON ep.id = e.project_id ",
@@ -39,6 +48,7 @@ macro_rules! select_links {
         )
     };
 }
+pub(crate) use select_links;
 
 /// A living link by its id.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Link>> {
@@ -51,23 +61,114 @@ pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Link>> {
     row.map(|row| link(&row)).transpose()
 }
 
-/// The living links an item is an end of, oldest first.
-pub async fn of_item(conn: &mut Conn, item_id: Uuid) -> Result<Vec<Link>> {
-    let from = conn
-        .all(
-            select_links!("WHERE l.source_id = $1 AND l.deleted_at IS NULL"),
-            params![item_id],
-        )
-        .await?;
-    let to = conn
-        .all(
-            select_links!("WHERE l.target_id = $1 AND l.deleted_at IS NULL"),
-            params![item_id],
-        )
-        .await?;
-    let mut links = from.iter().chain(&to).map(link).collect::<Result<Vec<_>>>()?;
-    links.sort_by_key(|link| (link.created_at, link.id));
-    Ok(links)
+/// Which links of an item are meant.
+#[derive(Clone, Debug, Default)]
+pub struct LinkFilter {
+    /// Only those of this type.
+    pub link_type: Option<String>,
+    /// Only those the item is this end of.
+    pub end: Option<End>,
+}
+
+/// An end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where it begins.
+    Source,
+    /// Where it leads.
+    Target,
+}
+
+impl End {
+    const BOTH: [End; 2] = [End::Source, End::Target];
+
+    /// The column of the item at this end, and the other end as the statements call it.
+    const fn columns(self) -> [&'static str; 2] {
+        match self {
+            End::Source => ["l.source_id", "e"],
+            End::Target => ["l.target_id", "s"],
+        }
+    }
+}
+
+/// A page of the links of an item, and how many more there are that lead to what may not be seen.
+#[derive(Clone, Debug)]
+pub struct LinkPage {
+    /// Those that may be seen.
+    pub page: Page<Link>,
+    /// How many others pass the filter.
+    pub hidden_count: i64,
+}
+
+//= specs/spexus-store.md#links
+//# The links of an item MUST come in pages, each link once and oldest first, with the number of all of them.
+/// One page of the living links an item is an end of, oldest first.
+pub async fn of_item(
+    conn: &mut Conn,
+    item_id: Uuid,
+    filter: &LinkFilter,
+    seen: Visibility,
+    page: &PageRequest,
+) -> Result<LinkPage> {
+    let behind: Option<(i64, Uuid)> = page.cursor.as_deref().map(cursor::read).transpose()?;
+    let (mut found, mut total, mut shown) = (Vec::new(), 0, 0);
+    let ends = End::BOTH.into_iter();
+    for end in ends.filter(|end| filter.end.is_none_or(|wanted| wanted == *end)) {
+        let all = Conditions::of_end(item_id, filter, end, Visibility::Every);
+        total += count(conn, all).await?;
+        if !seen.is_complete() {
+            shown += count(conn, Conditions::of_end(item_id, filter, end, seen)).await?;
+        }
+        let mut query = Conditions::of_end(item_id, filter, end, seen);
+        if let Some((at, id)) = behind {
+            let (at, id) = (query.bind(at), query.bind(id));
+            query.add(format!("(l.created_at, l.id) > ({at}, {id})"));
+        }
+        let limit = query.bind(page.limit + 1);
+        let sql = format!(
+            "{} WHERE {} ORDER BY l.created_at, l.id LIMIT {limit}",
+            select_links!(""),
+            query.text()
+        );
+        found.extend(conn.all(sql, query.params).await?);
+    }
+    let mut data = found.iter().map(link).collect::<Result<Vec<_>>>()?;
+    data.sort_by_key(|link| (link.created_at, link.id));
+    let more = data.len() > page.limit as usize;
+    data.truncate(page.limit as usize);
+    let last = data.last().filter(|_| more);
+    let next_cursor = last.map(|last| cursor::write(&(last.created_at.0, last.id)));
+    let shown = if seen.is_complete() { total } else { shown };
+    Ok(LinkPage {
+        page: Page::new(data, shown, next_cursor),
+        hidden_count: total - shown,
+    })
+}
+
+/// No page is cheaper than this count: the links of an item have no index in their order.
+async fn count(conn: &mut Conn, query: Conditions) -> Result<i64> {
+    let sql = format!(
+        "SELECT count(*) AS n FROM link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id WHERE {}",
+        query.text()
+    );
+    conn.one(sql, query.params).await?.int("n")
+}
+
+impl Conditions {
+    /// Of links an item is one end of, and the other end of which may be seen.
+    fn of_end(item_id: Uuid, filter: &LinkFilter, end: End, seen: Visibility) -> Self {
+        let [here, there] = end.columns();
+        let mut query = Self::default();
+        let item = query.bind(item_id);
+        query.add(format!("{here} = {item}"));
+        query.add("l.deleted_at IS NULL".to_owned());
+        query.any_of("l.type", filter.link_type.iter().map(Param::from));
+        if let Visibility::Only(project) = seen {
+            let project = query.bind(project);
+            query.add(format!("{there}.project_id = {project}"));
+        }
+        query
+    }
 }
 
 /// The id of the living link that joins two items with a type.
@@ -126,11 +227,16 @@ pub async fn confirm(tx: &mut Tx, id: Uuid) -> Result<i64> {
     tx.conn.one(sql, params![id]).await?.int("rev")
 }
 
-/// Soft delete of a link, alone or with the items that go under `deletion_id`.
-pub async fn soft_delete(tx: &mut Tx, id: Uuid, deletion_id: Option<Uuid>) -> Result<()> {
-    let now = tx.now();
-    let sql = "UPDATE link SET deleted_at = $2, deletion_id = $3, rev = rev + 1 WHERE id = $1";
-    tx.conn.run(sql, params![id, now, deletion_id]).await.map(drop)
+/// Soft delete of links, alone or with the items that go under `deletion_id`.
+pub async fn soft_delete(tx: &mut Tx, ids: &[Uuid], deletion_id: Option<Uuid>) -> Result<()> {
+    let mut query = Conditions::default();
+    let (now, deletion) = (query.bind(tx.now()), query.bind(deletion_id));
+    query.among("id", ids.iter().copied());
+    let sql = format!(
+        "UPDATE link SET deleted_at = {now}, deletion_id = {deletion}, rev = rev + 1 WHERE {}",
+        query.text()
+    );
+    tx.conn.run(sql, query.params).await.map(drop)
 }
 
 /// Undeletes the links that one deletion took with its items, where both ends live again. Returns them.
@@ -140,14 +246,20 @@ pub async fn undelete_by(tx: &mut Tx, deletion_id: Uuid) -> Result<Vec<Link>> {
                AND NOT EXISTS (SELECT 1 FROM link o WHERE o.source_id = link.source_id AND o.target_id = link.target_id \
                AND o.type = link.type AND o.deleted_at IS NULL) RETURNING id";
     let rows = tx.conn.all(sql, params![deletion_id]).await?;
-    let mut links = Vec::new();
-    for row in &rows {
-        links.extend(by_id(&mut tx.conn, row.id("id")?).await?);
+    let ids = rows.iter().map(|row| row.id("id")).collect::<Result<Vec<_>>>()?;
+    let mut links = Vec::with_capacity(ids.len());
+    for some in ids.chunks(LINKS_AT_ONCE) {
+        let mut query = Conditions::default();
+        query.among("l.id", some.iter().copied());
+        let sql = format!("{} WHERE {} ORDER BY l.id", select_links!(""), query.text());
+        for row in tx.conn.all(sql, query.params).await? {
+            links.push(link(&row)?);
+        }
     }
     Ok(links)
 }
 
-fn link(row: &Row) -> Result<Link> {
+pub(crate) fn link(row: &Row) -> Result<Link> {
     let definition: LinkType = row.json("definition")?;
     let suspect = row.text("source_hash")? != row.text("source_now")?
         || row.text("target_hash")? != row.text("target_now")?;

@@ -308,6 +308,16 @@ impl Conditions {
         }
     }
 
+    /// Only rows with one of these ids; none where there is none.
+    pub(crate) fn among(&mut self, column: &str, ids: impl IntoIterator<Item = Uuid>) {
+        let bound: Vec<String> = ids.into_iter().map(|id| self.bind(id)).collect();
+        self.add(match bound.is_empty() {
+            true => "1 = 0".to_owned(),
+            false => format!("{column} IN ({})", bound.join(", ")),
+        });
+    }
+
+    /// Only rows with one of these values; all where none is wanted.
     pub(crate) fn any_of(&mut self, column: &str, values: impl Iterator<Item = Param>) {
         let bound: Vec<String> = values.map(|value| self.bind(value)).collect();
         if !bound.is_empty() {

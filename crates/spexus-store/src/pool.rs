@@ -5,10 +5,11 @@ use crate::error::{Error, Result};
 use crate::sqlite::pool::ConnectionPool;
 use crate::sqlite::{Access, SqliteConnectOptions};
 use crate::statement::StatementLimits;
+use crate::witness::Witness;
 use crate::{StoreOptions, connect};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection as _, Postgres};
+use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Clone)]
 pub(crate) enum Pool {
     Sqlite(Arc<ConnectionPool>, StatementLimits),
-    Postgres(sqlx::Pool<Postgres>, StatementLimits),
+    Postgres(sqlx::Pool<Postgres>, StatementLimits, Witness),
 }
 
 /// Where a database is, read from its URL.
@@ -87,20 +88,15 @@ impl Pool {
         match location {
             Location::File(path) => Ok(Self::sqlite(path, Access::Read, size, options, limit)),
             Location::Server(url) => {
+                let (witness, server_options) = Witness::of(postgres(url)?, false);
+                let asking = witness.clone();
                 let pool = PgPoolOptions::new().max_connections(size);
-                let pool = server(pool, options).before_acquire(|conn, about| {
-                    Box::pin(async move {
-                        // A server that was restarted while nobody read must not cost the next reader an error.
-                        if about.idle_for <= MAX_UNTESTED_IDLE {
-                            return Ok(true);
-                        }
-                        match tokio::time::timeout(MAX_PING, conn.ping()).await {
-                            Ok(answer) => answer.map(|()| true),
-                            Err(_) => Err(sqlx::Error::PoolTimedOut),
-                        }
-                    })
+                let pool = server(pool, options).before_acquire(move |conn, about| {
+                    let witness = asking.clone();
+                    Box::pin(async move { Ok(is_alive(conn, about.idle_for, &witness).await) })
                 });
-                Ok(Self::Postgres(pool.connect_lazy_with(postgres(url)?), limit))
+                let pool = pool.connect_lazy_with(server_options);
+                Ok(Self::Postgres(pool, limit, witness))
             }
         }
     }
@@ -117,8 +113,10 @@ impl Pool {
             Location::Server(url) => {
                 let server_options = postgres(url)?;
                 connect::try_out(&server_options, Duration::from_millis(options.acquire_timeout_ms)).await?;
+                let (witness, server_options) = Witness::of(server_options, true);
                 let pool = server(PgPoolOptions::new().max_connections(1), options);
-                Ok(Self::Postgres(pool.connect_with(server_options).await?, limit))
+                let pool = pool.connect_with(server_options).await?;
+                Ok(Self::Postgres(pool, limit, witness))
             }
         }
     }
@@ -164,7 +162,10 @@ impl Pool {
     pub(crate) async fn acquire(&self) -> Result<Conn> {
         Ok(match self {
             Self::Sqlite(pool, limit) => Conn::new(Connection::Sqlite(pool.acquire().await?), *limit),
-            Self::Postgres(pool, limit) => Conn::new(Connection::Postgres(pool.acquire().await?), *limit),
+            Self::Postgres(pool, limit, witness) => {
+                let conn = Conn::new(Connection::Postgres(pool.acquire().await?), *limit);
+                conn.with_witness(witness.clone())
+            }
         })
     }
 
@@ -178,7 +179,7 @@ impl Pool {
     /// The channel on which PostgreSQL tells of commits; `None` where there is none. It has a connection of its own, so
     /// that listening takes none away from those who read.
     pub(crate) async fn listen(&self) -> Option<PgListener> {
-        let Self::Postgres(pool, _) = self else {
+        let Self::Postgres(pool, ..) = self else {
             return None;
         };
         //= specs/spexus-store.md#several-processes
@@ -197,14 +198,14 @@ impl Pool {
     pub(crate) async fn closed(&self) {
         match self {
             Self::Sqlite(pool, _) => pool.closed().await,
-            Self::Postgres(pool, _) => pool.close_event().await,
+            Self::Postgres(pool, ..) => pool.close_event().await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(pool, _) => pool.close().await,
-            Self::Postgres(pool, _) => pool.close().await,
+            Self::Postgres(pool, ..) => pool.close().await,
         }
     }
 }
@@ -219,6 +220,24 @@ async fn connect_with_retry(pool: &Pool, path: &Path, options: &StoreOptions) ->
                 tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
             }
             outcome => return outcome.map(drop),
+        }
+    }
+}
+
+/// Whether a connection that lay idle still leads to the server. A server that was restarted, or a network that swallowed
+/// everything while nobody read, must not cost the next reader an error.
+async fn is_alive(conn: &mut PgConnection, idle_for: Duration, witness: &Witness) -> bool {
+    if witness.distrusts(idle_for) {
+        return false;
+    }
+    if idle_for <= MAX_UNTESTED_IDLE {
+        return true;
+    }
+    match tokio::time::timeout(MAX_PING, conn.ping()).await {
+        Ok(answer) => answer.is_ok(),
+        Err(_) => {
+            witness.note_dead();
+            false
         }
     }
 }

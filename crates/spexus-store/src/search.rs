@@ -7,8 +7,8 @@ mod sweep;
 
 pub use index::rebuild;
 pub(crate) use index::{
-    Document, KnownWords, add_documents, index_comment, index_item, index_item_with_comments, index_new_item,
-    remove_comment, remove_documents, remove_item,
+    Document, KnownWords, add_documents, index_comment, index_item, index_items_that_return, index_new_item,
+    remove_comment, remove_documents, remove_items,
 };
 pub use sweep::Sweep;
 

@@ -8,6 +8,7 @@ use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Entity, NewChange, Sealed};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Who makes a change, as the history will tell it.
@@ -51,6 +52,8 @@ pub struct Tx {
     pub(crate) words: KnownWords,
     /// Whether what is written is put into the index of search as well; a scratch copy has none.
     pub(crate) is_indexed: bool,
+    /// How long a transaction of many steps may take.
+    step_limit: Option<Duration>,
 }
 
 /// A change as it will be stored, without what its position in the chain decides.
@@ -99,6 +102,7 @@ impl Tx {
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
             is_indexed: true,
+            step_limit: None,
         }
     }
 
@@ -132,6 +136,18 @@ impl Tx {
         self.discarded = true;
     }
 
+    /// From here on the job takes many steps, and may take no longer than a transaction of many steps: all other writes wait
+    /// for it.
+    pub fn takes_many_steps(&mut self) {
+        if let Some(limit) = self.step_limit {
+            self.conn.end_by(Instant::now() + limit);
+        }
+    }
+
+    pub(crate) fn set_step_limit(&mut self, limit: Duration) {
+        self.step_limit = Some(limit);
+    }
+
     /// Decides whether what the job did is kept, whatever was said before.
     pub(crate) fn decide(&mut self, keep: bool) {
         self.discarded = !keep;
@@ -149,7 +165,16 @@ impl Tx {
 
     /// Adds a change to the chain, in this transaction.
     pub async fn record(&mut self, change: NewChange) -> Result<i64> {
-        let row = self.seal(&ToSeal {
+        let row = self.seal_new(change);
+        //= specs/spexus-store.md#history
+        //# A change and its row in the chain MUST be committed in one transaction.
+        self.conn.run(INSERT_CHANGE, row).await?;
+        Ok(self.state.head.seq)
+    }
+
+    /// The row of a new change at the end of the chain.
+    pub(crate) fn seal_new(&mut self, change: NewChange) -> Vec<Param> {
+        self.seal(&ToSeal {
             project_id: change.project_id,
             entity: change.entity.name(),
             entity_id: change.entity_id,
@@ -160,11 +185,7 @@ impl Tx {
             rev: change.rev,
             before: &serde_json::Value::Object(change.before).to_string(),
             after: &serde_json::Value::Object(change.after).to_string(),
-        });
-        //= specs/spexus-store.md#history
-        //# A change and its row in the chain MUST be committed in one transaction.
-        self.conn.run(INSERT_CHANGE, row).await?;
-        Ok(self.state.head.seq)
+        })
     }
 
     /// Moves the end of the chain on by one change, and gives the row that must be written for it, column by column.

@@ -376,6 +376,7 @@ impl<'t> GroupCommit<'t> {
         self.before = self.tx.mark();
         let limit = self.limits.of_job(job.class());
         self.tx.conn.set_deadline(limit.map(|limit| begun + limit));
+        self.tx.set_step_limit(self.limits.transaction);
         let done = job.run(self.tx, now).await;
         self.tx.conn.set_deadline(None);
         if done.keep {

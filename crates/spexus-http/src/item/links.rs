@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use spexus_domain::Kind;
+use spexus_domain::query::PageRequest;
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::link::{self, Links};
 use utoipa::IntoParams;
@@ -21,9 +22,13 @@ pub(crate) struct LinkParams {
     #[serde(rename = "type")]
     #[param(rename = "type")]
     link_type: Option<String>,
+    /// Rows of the page, 1 to 200.
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
-/// List the links of an item, in both directions.
+/// List the links of an item, in both directions, oldest first.
 #[utoipa::path(
     get, path = "/api/v1/{kind}/{id}/links", operation_id = "list_links",
     params(("id" = String, Path, description = "Any id."), LinkParams),
@@ -36,8 +41,9 @@ pub(crate) async fn list_links(
     Id(id): Id,
     Params(params): Params<LinkParams>,
 ) -> Answer<Json<Links>> {
+    let page = PageRequest::new(params.limit, params.cursor)?;
     let (project, link_type) = (params.project.as_deref(), params.link_type.as_deref());
     Ok(Json(
-        link::list(&app.service, &caller, project, Some(kind), &id, link_type).await?,
+        link::list(&app.service, &caller, project, Some(kind), &id, link_type, page).await?,
     ))
 }

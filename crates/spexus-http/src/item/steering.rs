@@ -1,4 +1,4 @@
-use super::InProject;
+use super::{InProject, PageBelow};
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Ids, Params};
@@ -7,30 +7,35 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use spexus_domain::Kind;
 use spexus_domain::link::{Link, NewLink};
-use spexus_domain::{Code, Kind, Refusal};
 use spexus_service::envelope::ErrorEnvelope;
-use spexus_service::link::Links;
-use spexus_service::{item, link};
-
-/// The link type that joins a steering document to the epics that follow it.
-const GUIDES: &str = "guides";
+use spexus_service::link::{self, GUIDES, IS_GUIDED_BY, Links};
 
 /// List the steering documents an epic follows.
 #[utoipa::path(
     get, path = "/api/v1/epics/{id}/steering-documents", tag = "epics",
-    params(("id" = String, Path, description = "Any id of the epic."), InProject),
+    params(("id" = String, Path, description = "Any id of the epic."), PageBelow),
     responses((status = 200, body = Links), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_steering(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
     Id(id): Id,
-    Params(params): Params<InProject>,
+    Params(params): Params<PageBelow>,
 ) -> Answer<Json<Links>> {
-    let (project, guided) = (params.project.as_deref(), Some("is_guided_by"));
+    let (project, of_kind, page) = (params.project.as_deref(), Some(Kind::Epic), params.page()?);
     Ok(Json(
-        link::list(&app.service, &caller, project, Some(Kind::Epic), &id, guided).await?,
+        link::list(
+            &app.service,
+            &caller,
+            project,
+            of_kind,
+            &id,
+            Some(IS_GUIDED_BY),
+            page,
+        )
+        .await?,
     ))
 }
 
@@ -70,30 +75,7 @@ pub(crate) async fn remove_steering(
     Params(params): Params<InProject>,
 ) -> Answer<Json<Link>> {
     let project = params.project.as_deref();
-    let document = item::get(
-        &app.service,
-        &caller,
-        project,
-        Some(Kind::SteeringDocument),
-        &document,
-    )
-    .await?;
-    let links = link::list(
-        &app.service,
-        &caller,
-        project,
-        Some(Kind::Epic),
-        &epic,
-        Some("is_guided_by"),
-    )
-    .await?;
-    let found = links.data.iter().find(|link| link.source.id == document.id);
-    let missing = || {
-        Refusal::new(
-            Code::ResourceNotFound,
-            format!("{epic} does not follow {}", document.reference_id),
-        )
-    };
-    let id = found.ok_or_else(missing)?.id;
-    Ok(Json(link::delete(&app.service, &caller, id).await?))
+    Ok(Json(
+        link::unfollow(&app.service, &caller, project, &epic, &document).await?,
+    ))
 }

@@ -1,20 +1,26 @@
 //! Deleting an item with what falls with it, telling so before, and bringing it all back.
 
-use super::record;
+use super::{change, record};
 use crate::Service;
 use crate::context::Context;
 use crate::link;
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
-use spexus_domain::change::Action;
+use spexus_domain::change::{Action, NewChange};
 use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
-use spexus_domain::link::Link;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid, text};
+use spexus_store::recording::record_all;
 use spexus_store::{Conn, Error, Result, Tx, deletion, items, links};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+
+/// Items that are read and written together: a trip to a server is worth many, and their texts are in memory together.
+const ITEMS_AT_ONCE: usize = 50;
+
+/// Links that are ended together.
+const LINKS_AT_ONCE: u32 = 500;
 
 /// What deleting an item would do.
 #[boxed]
@@ -43,15 +49,31 @@ pub async fn delete(
     force: bool,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
-    let id = id.to_owned();
+    let wanted = id.to_owned();
     let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
         Box::pin(async move {
-            let item = context.item(&mut tx.conn, "id", &id, kind).await?;
+            let item = context.item(&mut tx.conn, "id", &wanted, kind).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
             delete_all(tx, &context, &item, force).await
         })
     });
-    job.await
+    job.await.map_err(|refusal| too_much(refusal, id))
+}
+
+/// What is said of a deletion that takes longer than a transaction may.
+//= specs/spexus-service.md#rules
+//# A deletion that takes longer than a transaction may MUST be undone, and MUST be refused with the advice to delete its parts first.
+fn too_much(refusal: Refusal, id: &str) -> Refusal {
+    if refusal.code != Code::Timeout {
+        return refusal;
+    }
+    let message = format!(
+        "{} was not deleted: too much falls with it for one transaction, for which all other writes wait",
+        text::excerpt(id, 60)
+    );
+    Refusal::new(Code::Timeout, message)
+        .hint("Nothing was changed. Delete its parts first, then it.")
+        .fact("outcome", "nothing_done")
 }
 
 /// Deletes an item of which somebody saw the preview and agreed to it. When something else falls by now, nothing does.
@@ -65,6 +87,7 @@ pub async fn delete_agreed(
     agreed: DeletionPreview,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
+    let shown = agreed.reference_id.to_string();
     let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
         Box::pin(async move {
             //= specs/spexus-service.md#rules
@@ -85,7 +108,7 @@ pub async fn delete_agreed(
             delete_all(tx, &context, &item, true).await
         })
     });
-    job.await
+    job.await.map_err(|refusal| too_much(refusal, &shown))
 }
 
 /// Brings a deleted item back, with everything that fell with it.
@@ -118,9 +141,10 @@ pub async fn restore(
     job.await
 }
 
-/// Deletes an item and everything it takes with it. Each item is read when its turn comes, so that no tree of long texts is
+/// Deletes an item and everything it takes with it. Items are read when their turn comes, so that no tree of long texts is
 /// ever in memory whole.
 async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) -> Result<DeletionPreview> {
+    tx.takes_many_steps();
     let preview = consequences(&mut tx.conn, &context.caller, item).await?;
     //= specs/spexus-service.md#rules
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
@@ -128,34 +152,39 @@ async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) ->
     let deletion_id = tx.new_id();
     let below = preview.items.iter().map(|falling| (falling.id, falling.kind));
     let falling: Vec<(Uuid, Kind)> = std::iter::once((item.id, item.kind)).chain(below).collect();
-    end_links(tx, &falling, deletion_id).await?;
+    end_links(tx, item.id, deletion_id).await?;
     free_requirements(tx, &falling).await?;
     // The deepest first, so that the history never shows a child without its container.
-    for (id, _) in falling.iter().rev() {
-        let falling = items::by_id(&mut tx.conn, *id).await?;
-        let falling = falling.ok_or_else(|| Error::Broken("an item that falls is gone".into()))?;
+    let ids: Vec<Uuid> = falling.iter().rev().map(|(id, _)| *id).collect();
+    for some in ids.chunks(ITEMS_AT_ONCE) {
+        let falling = items::by_ids(&mut tx.conn, some).await?;
         items::soft_delete(tx, &falling, deletion_id).await?;
-        let gone = Item {
-            rev: falling.rev + 1,
-            ..falling.clone()
-        };
-        record(tx, Action::Deleted, Some(&falling), &gone).await?;
+        record_all(tx, falling.iter().map(gone).collect()).await?;
     }
     Ok(preview)
 }
 
-/// Ends the links of what falls, each once.
-async fn end_links(tx: &mut Tx, falling: &[(Uuid, Kind)], deletion_id: Uuid) -> Result<()> {
-    let mut ending: BTreeMap<Uuid, Link> = BTreeMap::new();
-    for (id, _) in falling {
-        let found = links::of_item(&mut tx.conn, *id).await?;
-        ending.extend(found.into_iter().map(|link| (link.id, link)));
+/// A deletion as the history tells it.
+fn gone(item: &Item) -> NewChange {
+    let gone = Item {
+        rev: item.rev + 1,
+        ..item.clone()
+    };
+    change(Action::Deleted, Some(item), &gone)
+}
+
+/// Ends the links of what falls, each once. Those that have ended are found no more.
+async fn end_links(tx: &mut Tx, root: Uuid, deletion_id: Uuid) -> Result<()> {
+    loop {
+        let ending = deletion::links(&mut tx.conn, root, LINKS_AT_ONCE).await?;
+        if ending.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
+        links::soft_delete(tx, &ids, Some(deletion_id)).await?;
+        let changes = ending.iter().map(|ended| link::change(Action::Deleted, ended));
+        record_all(tx, changes.collect()).await?;
     }
-    for link in ending.values() {
-        links::soft_delete(tx, link.id, Some(deletion_id)).await?;
-        link::record(tx, Action::Deleted, link).await?;
-    }
-    Ok(())
 }
 
 /// Takes the criteria that fall away from the requirements that stay.
@@ -180,38 +209,45 @@ async fn free_requirements(tx: &mut Tx, falling: &[(Uuid, Kind)]) -> Result<()> 
 
 /// Brings back everything that one deletion took.
 async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Result<()> {
+    tx.takes_many_steps();
     //= specs/spexus-service.md#rules
     //# What was deleted together MUST come back together.
     let fallen = items::deleted_by(&mut tx.conn, deletion_id).await?;
     check_container(&mut tx.conn, &fallen).await?;
-    for gone in &fallen {
-        items::undelete(tx, gone).await?;
-        let back = Item {
-            rev: gone.rev + 1,
-            deleted_at: None,
-            ..gone.clone()
-        };
-        record(tx, Action::Restored, None, &back).await?;
+    let ids: Vec<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
+    for some in ids.chunks(ITEMS_AT_ONCE) {
+        let some = items::by_ids(&mut tx.conn, some).await?;
+        items::undelete(tx, &some).await?;
+        record_all(tx, some.iter().map(back).collect()).await?;
     }
-    for link in links::undelete_by(tx, deletion_id).await? {
-        // The refusal undoes all of it: who may not see the other end must not bring the link back either.
-        link::check_ends(&context.caller, &link)?;
-        link::record(tx, Action::Restored, &link).await?;
-    }
-    Ok(())
+    let back = links::undelete_by(tx, deletion_id).await?;
+    // The refusal undoes all of it: who may not see the other end must not bring the link back either.
+    back.iter()
+        .try_for_each(|link| link::check_ends(&context.caller, link))?;
+    let changes = back.iter().map(|link| link::change(Action::Restored, link));
+    record_all(tx, changes.collect()).await
+}
+
+/// A return as the history tells it.
+fn back(item: &Item) -> NewChange {
+    let back = Item {
+        rev: item.rev + 1,
+        deleted_at: None,
+        ..item.clone()
+    };
+    change(Action::Restored, None, &back)
 }
 
 /// What falls together must not come back into a container that is itself deleted.
-async fn check_container(conn: &mut Conn, fallen: &[Item]) -> Result<()> {
-    for parent in fallen.iter().filter_map(|item| item.parent.as_ref()) {
-        if fallen.iter().any(|item| item.id == parent.id) {
-            continue;
-        }
-        let container = items::by_id(conn, parent.id).await?;
-        if container.is_none_or(|container| container.deleted_at.is_some()) {
-            let message = format!("{} contains it and is deleted", parent.reference_id);
+async fn check_container(conn: &mut Conn, fallen: &[(Uuid, Option<Uuid>)]) -> Result<()> {
+    let known: HashSet<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
+    let containers = fallen.iter().filter_map(|(_, parent)| *parent);
+    for parent in containers.filter(|parent| !known.contains(parent)) {
+        let container = items::by_id(conn, parent).await?;
+        if let Some(container) = container.filter(|container| container.deleted_at.is_some()) {
+            let message = format!("{} contains it and is deleted", container.reference_id);
             return Err(Refusal::new(Code::RuleViolated, message)
-                .hint(format!("Restore {} first.", parent.reference_id))
+                .hint(format!("Restore {} first.", container.reference_id))
                 .into());
         }
     }

@@ -27,7 +27,12 @@ use spexus_store::{Result, Tx};
 //= specs/spexus-service.md#history
 //# Every change MUST be told in the history with who made it and what each field was before and after.
 pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, after: &Item) -> Result<()> {
-    let change = NewChange::new(
+    tx.record(change(action, before, after)).await.map(drop)
+}
+
+/// A change of an item as the history tells it.
+fn change(action: Action, before: Option<&Item>, after: &Item) -> NewChange {
+    NewChange::new(
         Entity::Item,
         after.id,
         after.reference_id.to_string(),
@@ -36,6 +41,5 @@ pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, a
     )
     .in_project(after.project_id)
     .on_item(after.id, None)
-    .fields(before.map(Item::fields), after.fields());
-    tx.record(change).await.map(drop)
+    .fields(before.map(Item::fields), after.fields())
 }

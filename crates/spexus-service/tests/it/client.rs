@@ -192,7 +192,28 @@ impl Client {
     }
 
     pub(crate) async fn links(&self, id: &str, link_type: Option<&str>) -> Ruled<Value> {
-        to_json(link::list(&self.service, &self.caller, self.named(), None, id, link_type).await)
+        let page = PageRequest::default();
+        self.link_page(id, link_type, page).await
+    }
+
+    pub(crate) async fn link_page(
+        &self,
+        id: &str,
+        link_type: Option<&str>,
+        page: PageRequest,
+    ) -> Ruled<Value> {
+        to_json(
+            link::list(
+                &self.service,
+                &self.caller,
+                self.named(),
+                None,
+                id,
+                link_type,
+                page,
+            )
+            .await,
+        )
     }
 
     pub(crate) async fn confirm(&self, id: Uuid) -> Ruled<Value> {

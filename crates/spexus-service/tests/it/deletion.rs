@@ -4,12 +4,14 @@ use crate::client::references;
 use crate::world::{Refused, World, both};
 use serde_json::{Value, json};
 use spexus_domain::limits::MAX_DESCRIPTION_CHARS;
+use spexus_store::StoreOptions;
 
 both![
     deletion_is_told_before_needs_force_and_can_be_undone,
     the_last_criterion_of_a_story_cannot_go,
     a_deletion_agreed_to_takes_exactly_what_was_shown,
     a_tree_of_long_texts_is_told_and_deleted,
+    a_deletion_that_takes_too_long_gives_the_writer_back,
 ];
 
 //= specs/spexus-service.md#rules
@@ -101,6 +103,47 @@ async fn a_deletion_agreed_to_takes_exactly_what_was_shown(world: &World) {
         .await
         .unwrap();
     world.admin.get("EP-001").await.refused(1046);
+}
+
+//= specs/spexus-service.md#rules
+//= type=test
+//# A deletion that takes longer than a transaction may MUST be undone, and MUST be refused with the advice to delete its parts first.
+async fn a_deletion_that_takes_too_long_gives_the_writer_back(world: &World) {
+    world.seed().await;
+    let requirement =
+        json!({"op": "create", "kind": "requirement", "user_story_id": "US-001", "title": "Many"});
+    for _ in 0..4 {
+        let operations = vec![requirement.clone(); 500];
+        let made = world.admin.batch(json!({ "operations": operations })).await;
+        made.unwrap();
+    }
+    let hasty = StoreOptions {
+        max_transaction_ms: 20,
+        ..StoreOptions::default()
+    };
+    let node = world.node_with(hasty).await;
+    let head = world.chain_head().await;
+    let refusal = node.admin.delete("EP-001", true).await.refused(1069);
+    assert!(
+        refusal.message.contains("EP-001 was not deleted"),
+        "{}",
+        refusal.message
+    );
+    assert!(
+        refusal.hint.contains("Delete its parts first"),
+        "{}",
+        refusal.hint
+    );
+    assert_eq!(world.chain_head().await, head);
+    node.close().await;
+    // What is small enough goes, and all of it comes back.
+    let gone = world.admin.delete("EP-001", true).await.unwrap();
+    assert_eq!(gone["items"].as_array().unwrap().len(), 2_003);
+    world.admin.restore("EP-001").await.unwrap();
+    assert_eq!(
+        world.admin.preview("EP-001").await.unwrap()["items"],
+        gone["items"]
+    );
 }
 
 /// Links within the tree count once, pointers from within do not count, and long texts are told by their beginnings.

@@ -3,6 +3,7 @@
 use crate::comments;
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
+use crate::listing::Conditions;
 use crate::tx::Tx;
 use serde_json::{Value, json};
 use spexus_domain::Uuid;
@@ -27,13 +28,45 @@ pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
     add(tx, item.id, None, &item.title, &item.description).await
 }
 
-/// Puts an item into the index together with its comments, when it comes back.
-pub(crate) async fn index_item_with_comments(tx: &mut Tx, item: &Item) -> Result<()> {
-    index_item(tx, item).await?;
-    for (id, content) in comments::contents(&mut tx.conn, item.id).await? {
-        put(tx, item.id, Some(id), "", &content).await?;
+/// Puts items into the index together with their comments, when they come back.
+pub(crate) async fn index_items_that_return(tx: &mut Tx, items: &[&Item]) -> Result<()> {
+    if !tx.is_indexed {
+        return Ok(());
     }
-    Ok(())
+    let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
+    let comments = comments::of_items(&mut tx.conn, &ids).await?;
+    let mut numbers = free_numbers(&mut tx.conn, items.len() + comments.len())
+        .await?
+        .into_iter();
+    let mut documents = Vec::new();
+    for item in items {
+        let place = (item.project_id, item.kind.name().to_owned());
+        let own = [(None, item.title.as_str(), item.description.as_str())];
+        let of_item = comments.iter().filter(|comment| comment.item_id == item.id);
+        let said = of_item.map(|comment| (Some(comment.id), "", comment.content.as_str()));
+        for ((comment, title, body), doc) in own.into_iter().chain(said).zip(&mut numbers) {
+            documents.push(Document::new(doc, (item.id, comment), place.clone(), title, body));
+        }
+    }
+    add_documents(tx, &documents).await
+}
+
+/// Numbers no document has, beside those that imports have for their own.
+async fn free_numbers(conn: &mut Conn, count: usize) -> Result<Vec<i64>> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    match conn.engine() {
+        Engine::Sqlite => {
+            let sql = "SELECT coalesce(max(doc), 0) + 1 AS doc FROM search_doc \
+                       WHERE doc < coalesce((SELECT min(first_doc) FROM staged_import), 9223372036854775807)";
+            let first = conn.one(sql, params![]).await?.int("doc")?;
+            Ok((first..first + count).collect())
+        }
+        Engine::Postgres => {
+            let sql = "SELECT nextval(pg_get_serial_sequence('search_doc', 'doc')) AS doc FROM generate_series(1, $1)";
+            let rows = conn.all(sql, params![count]).await?;
+            rows.iter().map(|row| row.int("doc")).collect()
+        }
+    }
 }
 
 /// Puts a comment into the index, or writes it anew.
@@ -41,13 +74,17 @@ pub(crate) async fn index_comment(tx: &mut Tx, comment: &Comment) -> Result<()> 
     put(tx, comment.item_id, Some(comment.id), "", &comment.content).await
 }
 
-/// Takes an item and its comments out of the index.
-pub(crate) async fn remove_item(tx: &mut Tx, item_id: Uuid) -> Result<()> {
-    let docs = tx
-        .conn
-        .all("SELECT doc FROM search_doc WHERE item_id = $1", params![item_id])
-        .await?;
-    remove(tx, &docs).await
+/// Takes items and their comments out of the index.
+pub(crate) async fn remove_items(tx: &mut Tx, items: &[&Item]) -> Result<()> {
+    let mut query = Conditions::default();
+    query.among("item_id", items.iter().map(|item| item.id));
+    let sql = format!("SELECT doc FROM search_doc WHERE {}", query.text());
+    let rows = tx.conn.all(sql, query.params).await?;
+    let docs = rows
+        .iter()
+        .map(|row| row.int("doc"))
+        .collect::<Result<Vec<_>>>()?;
+    remove_documents(&mut tx.conn, &docs).await
 }
 
 /// Takes a comment out of the index.
@@ -82,8 +119,8 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
         for row in &rows {
             let id = row.id("id")?;
             put(tx, id, None, &row.text("title")?, &row.text("description")?).await?;
-            for (comment, content) in comments::contents(&mut tx.conn, id).await? {
-                put(tx, id, Some(comment), "", &content).await?;
+            for comment in comments::of_items(&mut tx.conn, &[id]).await? {
+                put(tx, id, Some(comment.id), "", &comment.content).await?;
             }
         }
     }

@@ -2,11 +2,16 @@
 
 use crate::world::{World, both, refused};
 use spexus_domain::item::Item;
+use spexus_domain::query::PageRequest;
+use spexus_domain::visibility::Visibility;
 use spexus_domain::{Code, Kind, Reference};
+use spexus_store::links::{End, LinkFilter};
 use spexus_store::{Result, items, links};
+use std::collections::BTreeSet;
 
 both![
     a_link_reads_from_both_ends,
+    an_item_with_many_links_shows_each_once_page_by_page,
     the_same_link_twice_is_refused,
     a_removed_link_can_be_made_again,
     a_cycle_through_three_is_seen,
@@ -27,16 +32,72 @@ async fn three(world: &World) -> [Item; 3] {
 }
 
 async fn links_of(world: &World, item: &Item) -> Vec<spexus_domain::link::Link> {
-    links::of_item(&mut world.read().await, item.id).await.unwrap()
+    let (filter, page) = (LinkFilter::default(), PageRequest::default());
+    let mut conn = world.read().await;
+    let found = links::of_item(&mut conn, item.id, &filter, Visibility::Every, &page).await;
+    found.unwrap().page.data
 }
 
 async fn remove(world: &World, id: spexus_domain::Uuid) -> Result<()> {
     world
         .store
         .write(world.actor(), move |tx| {
-            Box::pin(async move { links::soft_delete(tx, id, None).await })
+            Box::pin(async move { links::soft_delete(tx, &[id], None).await })
         })
         .await
+}
+
+//= specs/spexus-store.md#links
+//= type=test
+//# The links of an item MUST come in pages, each link once and oldest first, with the number of all of them.
+async fn an_item_with_many_links_shows_each_once_page_by_page(world: World) {
+    let hub = world.epic("hub").await;
+    for at in 0..7 {
+        let other = world.epic(&format!("other {at}")).await;
+        let (source, target) = if at % 2 == 0 {
+            (&hub, &other)
+        } else {
+            (&other, &hub)
+        };
+        world.link("depends_on", source, target).await.unwrap();
+    }
+    let outgoing = LinkFilter {
+        link_type: Some("depends_on".into()),
+        end: Some(End::Source),
+    };
+    let blocking = LinkFilter {
+        link_type: Some("blocks".into()),
+        end: None,
+    };
+    for (filter, total) in [(LinkFilter::default(), 7), (outgoing, 4), (blocking, 0)] {
+        let (mut seen, mut times) = (BTreeSet::new(), Vec::new());
+        let mut page = PageRequest::new(Some(2), None).unwrap();
+        loop {
+            let mut conn = world.read().await;
+            let found = links::of_item(&mut conn, hub.id, &filter, Visibility::Every, &page).await;
+            let found = found.unwrap();
+            assert_eq!((found.page.total_count, found.hidden_count), (Some(total), 0));
+            assert!(found.page.data.len() <= 2);
+            for link in &found.page.data {
+                assert!(seen.insert(link.id), "{link:?} twice");
+                times.push(link.created_at);
+            }
+            page.cursor = found.page.next_cursor;
+            if page.cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(i64::try_from(seen.len()).unwrap(), total);
+        assert!(times.is_sorted(), "{times:?}");
+    }
+    let elsewhere = Visibility::Only(spexus_domain::Uuid::nil());
+    let (filter, page) = (LinkFilter::default(), PageRequest::default());
+    let mut conn = world.read().await;
+    let found = links::of_item(&mut conn, hub.id, &filter, elsewhere, &page)
+        .await
+        .unwrap();
+    assert_eq!((found.page.total_count, found.hidden_count), (Some(0), 7));
+    assert!(found.page.data.is_empty());
 }
 
 async fn a_link_reads_from_both_ends(world: World) {

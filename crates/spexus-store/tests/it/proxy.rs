@@ -59,6 +59,13 @@ impl Proxy {
         self.silent_before.send_replace(*self.connections.borrow());
     }
 
+    /// Waits until there were so many connections more than there are now.
+    pub(crate) async fn more_connections(&self, more: usize) {
+        let mut connections = self.connections.clone();
+        let wanted = *connections.borrow() + more;
+        connections.wait_for(|count| *count >= wanted).await.unwrap();
+    }
+
     /// The next COMMIT gets through, its answer does not, and the connection ends.
     pub(crate) fn break_at_commit(&self) {
         self.break_at_commit.store(true, Ordering::SeqCst);

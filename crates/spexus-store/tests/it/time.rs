@@ -5,7 +5,7 @@ use crate::world::{Place, World, actor_of, both, create_in, make};
 use futures_util::future::{join, join_all};
 use spexus_domain::{Code, Kind, Refusal};
 use spexus_store::deadline::{self, Overrun};
-use spexus_store::{Error, Location, Result, Store, StoreOptions};
+use spexus_store::{Error, Location, Result, Store, StoreOptions, changes};
 use sqlx::{Connection as _, Executor as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -381,6 +381,80 @@ async fn a_black_holed_connection_stops_nobody_for_long() {
     assert_eq!(items(&world).await, 2);
     in_time(store.ping()).await.unwrap();
     world.chain_is_whole_after_a_while().await;
+}
+
+/// Statements, writes and look-ups may take longer here than the test has patience.
+fn patient() -> StoreOptions {
+    StoreOptions {
+        max_statement_ms: 600_000,
+        max_write_ms: 600_000,
+        max_transaction_ms: 600_000,
+        max_write_wait_ms: 600_000,
+        ..StoreOptions::default()
+    }
+}
+
+//= specs/spexus-store.md#time
+//= type=test
+//# Where a server can be reached, a connection on which it does not answer MUST be given up within seconds, however long a
+//# statement may take.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_connection_is_told_from_a_long_statement() {
+    let Some(world) = World::on_postgres().await else {
+        return;
+    };
+    let proxy = Proxy::before(&world.place.url()).await;
+    let place = Place::of(proxy.location.clone());
+    let (store, _) = place.open_with(&patient()).await.unwrap();
+    let create = async |title: &str| create_in(&store, world.actor(), world.draft(Kind::Epic, title)).await;
+    let readers = async || join_all((0..4).map(|_| store.read())).await;
+    for round in 1..=2 {
+        create("before").await.unwrap();
+        store.ping().await.unwrap();
+        // All connections were just in use, so that nobody asks them first.
+        let mut reading: Vec<_> = readers().await.into_iter().map(Result::unwrap).collect();
+        proxy.fall_silent();
+        let reads = join_all(reading.iter_mut().map(changes::head));
+        // A look-up may be given a new connection, and then it is answered.
+        let (reads, _) = in_time(join(reads, store.ping())).await;
+        assert!(reads.iter().all(Result::is_err));
+        drop(reading);
+        // Whether the write in the silence is done or not, the next one is.
+        let _ = in_time(create("in the silence")).await;
+        in_time(create("after")).await.unwrap();
+        for read in in_time(readers()).await {
+            in_time(changes::head(&mut read.unwrap())).await.unwrap();
+        }
+        in_time(store.ping()).await.unwrap();
+        assert!(items(&world).await >= 2 * round);
+    }
+    world.chain_is_whole_after_a_while().await;
+}
+
+//= specs/spexus-store.md#time
+//= type=test
+//# A statement that the server works on MUST be waited for as long as it may take.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_waits_for_another_node_is_not_taken_for_a_silent_one() {
+    let Some(world) = World::on_postgres().await else {
+        return;
+    };
+    let proxy = Proxy::before(&world.place.url()).await;
+    let place = Place::of(proxy.location.clone());
+    let (store, _) = place.open_with(&patient()).await.unwrap();
+    create_in(&store, world.actor(), world.draft(Kind::Epic, "before"))
+        .await
+        .unwrap();
+    let held = Held::by_another(&world.place).await;
+    let waiting = {
+        let (store, actor, draft) = (store.clone(), world.actor(), world.draft(Kind::Epic, "waits"));
+        tokio::spawn(async move { create_in(&store, actor, draft).await })
+    };
+    // Each look at it is a connection; after the second one it would have been given up.
+    in_time(proxy.more_connections(3)).await;
+    assert!(!waiting.is_finished(), "the server works on it");
+    held.release().await;
+    in_time(waiting).await.unwrap().unwrap();
 }
 
 //= specs/spexus-store.md#time

@@ -13,8 +13,8 @@ use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::search::{Hit, Query};
 use spexus_domain::{Code, Kind, Reference, Timestamp, Uuid};
 use spexus_store::{
-    Actor, Clock, Engine, Error, Location, Result, Store, StoreOptions, Tx, accounts, comments, items, links,
-    listing, projects, search, settings,
+    Actor, Clock, Engine, Error, Location, Result, Store, StoreOptions, Tx, accounts, comments, deletion,
+    items, links, listing, projects, search, settings,
 };
 use sqlx::Connection as _;
 use std::sync::Arc;
@@ -299,15 +299,15 @@ impl World {
         self.store
             .write(self.actor(), move |tx| {
                 Box::pin(async move {
-                    let deletion = tx.new_id();
+                    let deletion_id = tx.new_id();
                     for item in &fallen {
-                        for link in links::of_item(&mut tx.conn, item.id).await? {
-                            links::soft_delete(tx, link.id, Some(deletion)).await?;
-                        }
-                        items::soft_delete(tx, item, deletion).await?;
+                        let ending = deletion::links(&mut tx.conn, item.id, u32::MAX).await?;
+                        let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
+                        links::soft_delete(tx, &ids, Some(deletion_id)).await?;
+                        items::soft_delete(tx, std::slice::from_ref(item), deletion_id).await?;
                         tx.record(of_item(item, Action::Deleted)).await?;
                     }
-                    Ok(deletion)
+                    Ok(deletion_id)
                 })
             })
             .await
@@ -319,9 +319,12 @@ impl World {
         self.store
             .write(self.actor(), move |tx| {
                 Box::pin(async move {
-                    for item in items::deleted_by(&mut tx.conn, deletion).await? {
-                        items::undelete(tx, &item).await?;
-                        tx.record(of_item(&item, Action::Restored)).await?;
+                    let fallen = items::deleted_by(&mut tx.conn, deletion).await?;
+                    let ids: Vec<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
+                    let fallen = items::by_ids(&mut tx.conn, &ids).await?;
+                    items::undelete(tx, &fallen).await?;
+                    for item in &fallen {
+                        tx.record(of_item(item, Action::Restored)).await?;
                     }
                     links::undelete_by(tx, deletion).await.map(drop)
                 })

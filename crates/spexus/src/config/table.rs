@@ -443,7 +443,7 @@ pub(crate) const TABLE: &[Setting] = &[
     ),
     number!(
         "mcp.max_answer_bytes",
-        "How many bytes the answer of a list to an agent may have; longer lists come in more pages.",
+        "How many bytes an answer to an agent may have; longer lists come in more pages, what has no pages is cut and says so.",
         4_000..=16_000_000,
         mcp.max_answer_bytes
     ),

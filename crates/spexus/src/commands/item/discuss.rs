@@ -46,6 +46,12 @@ pub(crate) struct Links {
     /// Only links of this type, by its name or its inverse name
     #[arg(long = "type", value_name = "TYPE")]
     link_type: Option<String>,
+    /// Rows of the page, 1 to 200
+    #[arg(long, value_name = "ROWS")]
+    limit: Option<u32>,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
 }
 
 /// A new comment.
@@ -122,6 +128,7 @@ pub(super) async fn links(session: &Session, output: Output, wanted: &Links) -> 
         None,
         &wanted.id,
         link_type,
+        PageRequest::new(wanted.limit, wanted.cursor.clone())?,
     )
     .await?;
     output.show(&found, |found| {
@@ -133,10 +140,12 @@ pub(super) async fn links(session: &Session, output: Output, wanted: &Links) -> 
             0 => String::new(),
             count => format!("\n{count} more lead into projects you may not see"),
         };
-        format!(
-            "{}{hidden}",
-            table(&found.data.iter().map(row).collect::<Vec<_>>())
-        )
+        let rows: Vec<_> = found.data.iter().map(row).collect();
+        let footer = match found.next_cursor.as_deref() {
+            None => String::new(),
+            cursor => footer(rows.len(), found.total_count.into(), cursor),
+        };
+        format!("{}{footer}{hidden}", table(&rows))
     })
 }
 
