@@ -48,6 +48,8 @@ pub(crate) struct Executor {
     tools: HashMap<&'static str, Callable>,
     /// Tools that are called on their own only.
     alone: Vec<&'static str>,
+    /// What the results of a batch may have together.
+    max_bytes: usize,
 }
 
 /// A batch as it is sent. Calls may be called operations, tools names, and refs as.
@@ -74,7 +76,7 @@ struct Operation {
 }
 
 impl Executor {
-    pub(crate) fn new(service: &Service, gate: &Gate, tools: &[Spec]) -> Self {
+    pub(crate) fn new(service: &Service, gate: &Gate, tools: &[Spec], max_bytes: usize) -> Self {
         let (together, alone): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_batched());
         let callable = |tool: &Spec| Callable {
             call: tool.call(),
@@ -87,6 +89,7 @@ impl Executor {
             gate: gate.clone(),
             tools: together.iter().map(|tool| (tool.name, callable(tool))).collect(),
             alone: alone.iter().map(|tool| tool.name).collect(),
+            max_bytes,
         }
     }
 
@@ -130,7 +133,7 @@ impl Executor {
             true => self.service.together(caller, !dry_run, work).await?,
             false => self.service.snapshot(caller, work).await?,
         };
-        Ok(json!({ "dry_run": dry_run, "results": results }))
+        Ok(fitting(dry_run, results, self.max_bytes))
     }
 
     fn writes(&self, operations: &[Operation]) -> bool {
@@ -192,12 +195,15 @@ impl Executor {
                 text,
                 mut value,
                 item,
+                whole,
             } = done.map_err(|refusal| refusal.inside(&place(at)))?;
             visible(&mut value);
             let mut answer = json!({ "tool": tool, "text": text, "result": value });
             if let Some(name) = name {
                 answer["ref"] = json!(name);
-                results.keep(name, value, item);
+                let mut whole = whole.unwrap_or(value);
+                visible(&mut whole);
+                results.keep(name, whole, item);
             }
             answers.push(answer);
         }
@@ -250,6 +256,32 @@ impl Callable {
         let schema = Schema::compile(self.input.clone())?;
         Ok(self.schema.get_or_init(|| schema))
     }
+}
+
+/// The answer to a batch. Every call is told by its sentence; results stand beside it as long as there is room for them.
+//= specs/spexus-mcp.md#batches
+//# The results of a batch MUST stay below the bytes an answer may have together; a call whose result was left out MUST say so.
+fn fitting(dry_run: bool, mut results: Vec<Value>, max_bytes: usize) -> Value {
+    const REST: &str =
+        "Results that are truncated did not fit; what writes was done. Call those that read by themselves.";
+    let bytes = |value: &Value| value.to_string().len() + 1;
+    let all: usize = results.iter().map(bytes).sum();
+    if all <= max_bytes {
+        return json!({ "dry_run": dry_run, "results": results, "truncated": false });
+    }
+    let of_results: usize = results.iter().map(|one| bytes(&one["result"])).sum();
+    let marks = results.len() * r#","truncated":true"#.len() + REST.len() + 100;
+    let mut left = max_bytes.saturating_sub(all - of_results + marks);
+    for one in &mut results {
+        let size = bytes(&one["result"]);
+        if size <= left {
+            left -= size;
+        } else if let Some(call) = one.as_object_mut() {
+            call.remove("result");
+            call.insert("truncated".to_owned(), json!(true));
+        }
+    }
+    json!({ "dry_run": dry_run, "results": results, "truncated": true, "rest": REST })
 }
 
 fn read(params: Value) -> Ruled<Input> {

@@ -75,7 +75,7 @@ impl Mcp {
             .collect();
         let app_tools = AppTools::new(service, options.share_with_bound_tokens);
         let gate = Gate::new(service, &tools, &app_tools, &options);
-        let executor = Executor::new(service, &gate, &tools);
+        let executor = Executor::new(service, &gate, &tools, options.max_answer_bytes);
         let folders = roots::OpenFolders::new(service, &options)?;
         let prompt = Arc::new(ActivePrompt::default());
         let guides = Arc::new(Guides::default());

@@ -35,7 +35,7 @@ pub struct McpOptions {
     pub share_with_bound_tokens: bool,
     /// Whether whoever makes the server adds the methods `apps/*`.
     pub apps: bool,
-    /// Bytes of a list's answer; a page that would have more ends earlier.
+    /// Bytes of an answer of a tool or a batch: a page that would have more ends earlier, and what has no pages is cut.
     pub max_answer_bytes: usize,
     /// How long a request may be served.
     pub serve_timeout_ms: u64,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::link::Link;
-use spexus_domain::query::{Page, Total};
+use spexus_domain::query::{Page, PageRequest, Total};
 use spexus_domain::search::Hit;
 use spexus_domain::tree::Tree;
 use spexus_domain::visibility::Visibility;
@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
     /// The item it is about, for a batch that speaks of it again.
     pub(crate) item: Option<Uuid>,
+    /// The payload before it was cut, for a batch that speaks of a part of it.
+    pub(crate) whole: Option<Value>,
 }
 
 impl Answer {
@@ -38,6 +40,7 @@ impl Answer {
             text: text.into(),
             value: serde_json::to_value(value).unwrap_or_default(),
             item: None,
+            whole: None,
         }
     }
 
@@ -184,6 +187,25 @@ pub(crate) fn rows_of(
         value["next_cursor"] = json!(cursor);
     }
     Answer::new(text, value)
+}
+
+/// A page of a list the service gives whole, in the order of a key that tells one row from the others.
+pub(crate) fn part_of<T>(
+    noun: &str,
+    mut all: Vec<T>,
+    page: &PageRequest,
+    key: impl Fn(&T) -> String,
+    row: impl Fn(&T) -> Value,
+) -> Answer {
+    let total = i64::try_from(all.len()).unwrap_or(i64::MAX);
+    all.sort_by_cached_key(&key);
+    if let Some(last) = &page.cursor {
+        all.retain(|one| key(one) > *last);
+    }
+    let limit = page.limit as usize;
+    let next = (all.len() > limit).then(|| key(&all[limit - 1]));
+    let rows = all.iter().take(limit).map(row).collect();
+    rows_of(noun, rows, total, next.as_deref())
 }
 
 /// `REQ-012 [Draft] P2: Title — where the words stand`.

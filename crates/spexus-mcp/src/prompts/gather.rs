@@ -6,6 +6,7 @@ use crate::resources::{address_of, sees_several};
 use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
+use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Code, Kind, Ruled, text};
 use spexus_service::{Service, item, link};
@@ -64,9 +65,10 @@ pub(super) async fn gather(
         contained(&mut text, &tree.root);
     }
     siblings(&mut text, service, caller, &subject).await?;
-    let links = link::list(service, caller, None, None, &own_id, None).await?.data;
-    if !links.is_empty() {
+    let links = link::list(service, caller, None, None, &own_id, None, all_at_once()?).await?;
+    if !links.data.is_empty() {
         let rows: Vec<String> = links
+            .data
             .iter()
             .map(|one| {
                 format!(
@@ -79,6 +81,14 @@ pub(super) async fn gather(
             .collect();
         let _ = writeln!(text, "## Links\n{}\n", rows.join("\n"));
     }
+    if links.next_cursor.is_some() {
+        rest(
+            &mut text,
+            links.data.len(),
+            links.total_count,
+            "list_relationships with cursor",
+        );
+    }
     if let Some(epic) = path.first().filter(|one| one.kind == Kind::Epic) {
         guidance(&mut text, service, caller, epic).await?;
     }
@@ -88,6 +98,11 @@ pub(super) async fn gather(
         uri: address_of(&subject, sees_several(service, caller).await?),
         json: json!(subject).to_string(),
     })
+}
+
+/// The largest page there is.
+fn all_at_once() -> Ruled<PageRequest> {
+    PageRequest::new(Some(MAX_PAGE_ROWS), None)
 }
 
 /// Says that not all is shown, and how to get the rest.
@@ -147,14 +162,17 @@ async fn siblings(text: &mut String, service: &Service, caller: &Caller, subject
 
 async fn guidance(text: &mut String, service: &Service, caller: &Caller, epic: &Item) -> Ruled<()> {
     let epic = epic.id.to_string();
-    let links = link::list(service, caller, None, None, &epic, Some("is_guided_by"))
-        .await?
-        .data;
-    if links.len() > MAX_DOCUMENTS {
-        let all = i64::try_from(links.len()).unwrap_or(i64::MAX);
-        rest(text, MAX_DOCUMENTS, all, "get_epic_steering_documents");
+    let (guided, page) = (Some(link::IS_GUIDED_BY), all_at_once()?);
+    let links = link::list(service, caller, None, None, &epic, guided, page).await?;
+    if links.data.len() > MAX_DOCUMENTS {
+        rest(
+            text,
+            MAX_DOCUMENTS,
+            links.total_count,
+            "get_epic_steering_documents",
+        );
     }
-    for link in links.iter().take(MAX_DOCUMENTS) {
+    for link in links.data.iter().take(MAX_DOCUMENTS) {
         let id = link.source.id.to_string();
         match item::get(service, caller, None, None, &id).await {
             Ok(document) => whole(text, "Steering document", &document),

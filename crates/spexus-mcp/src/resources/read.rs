@@ -74,7 +74,7 @@ async fn about(service: &Service, caller: &Caller, address: &ItemAddress) -> Rul
             list(child.rules().path, &found)
         }
         Part::Relationships => {
-            let links = link::list(service, caller, project, of_kind, id, None).await;
+            let links = link::list(service, caller, project, of_kind, id, None, page).await;
             let links = links.map_err(no_resource)?;
             let mut value = json!(links);
             if links.data.is_empty() {

@@ -1,18 +1,18 @@
 //! Running the installation: people, tokens, projects, types, workflows and the audit trail.
 
-use super::items::rows;
+use super::items::{pages, rows};
 use super::links::uuid;
 use super::spec::{Effect, Invocation, Spec, read, take};
 use super::structure::page_request;
 use crate::Toolset;
-use crate::render::{Answer, rows_of};
+use crate::render::{Answer, part_of, rows_of};
 use crate::schema::{Field, answer, choice, field, flag, number, object, text};
 use mcp_protocol::Arguments;
 use serde_json::{Value, json};
-use spexus_domain::account::UserPatch;
+use spexus_domain::account::{Token, UserPatch};
 use spexus_domain::audit::EventFilter;
 use spexus_domain::permission::Operation;
-use spexus_domain::project::{NewProject, ProjectPatch};
+use spexus_domain::project::{NewProject, Project, ProjectPatch};
 use spexus_domain::{Kind, Ruled};
 use spexus_service::account::{token, user};
 use spexus_service::{audit, project, settings};
@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists the users with their roles.",
             Effect::Read,
             read,
-            [],
+            pages(),
             rows(),
             list_users,
         ),
@@ -53,7 +53,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists tokens without their secrets: one's own, or a user's.",
             Effect::Read,
             Operation::OwnAccount,
-            [text("user", "")],
+            [text("user", "")].into_iter().chain(pages()),
             rows(),
             list_tokens,
         ),
@@ -73,7 +73,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists the projects.",
             Effect::Read,
             read,
-            [],
+            pages(),
             rows(),
             list_projects,
         ),
@@ -176,7 +176,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists logins, tokens used and operations of agents, newest first.",
             Effect::Read,
             Operation::Audit,
-            [number("limit", "1-200, default 50"), text("cursor", "")],
+            pages(),
             rows(),
             list_events,
         ),
@@ -215,19 +215,17 @@ where
         .takes(object(fields), output)
 }
 
-async fn list_users(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+async fn list_users(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = user::names(&invocation.service, &invocation.caller).await?;
     let row = |one: &user::Profile| {
         let mark = if one.active { "" } else { " (disabled)" };
         let role = one.role.map_or(String::new(), |role| format!(" {}", role.name()));
         json!(format!("{}{role}{mark}", one.username))
     };
-    Ok(rows_of(
-        "users",
-        found.data.iter().map(row).collect(),
-        found.total(),
-        None,
-    ))
+    let (page, key) = (page_request(&arguments)?, |one: &user::Profile| {
+        one.username.to_lowercase()
+    });
+    Ok(part_of("users", found.data, &page, key, row))
 }
 
 async fn update_user(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -243,12 +241,8 @@ async fn update_user(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
 
 async fn list_tokens(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = token::list(&invocation.service, &invocation.caller, arguments.text("user")).await?;
-    Ok(rows_of(
-        "tokens",
-        found.data.iter().map(|one| json!(one)).collect(),
-        found.total(),
-        None,
-    ))
+    let (page, key) = (page_request(&arguments)?, |one: &Token| one.id.to_string());
+    Ok(part_of("tokens", found.data, &page, key, |one| json!(one)))
 }
 
 async fn revoke_token(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -260,13 +254,11 @@ async fn revoke_token(invocation: Invocation, arguments: Arguments) -> Ruled<Ans
     ))
 }
 
-async fn list_projects(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+async fn list_projects(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = project::list(&invocation.service, &invocation.caller).await?;
-    let rows = found
-        .data
-        .iter()
-        .map(|one| json!(format!("{}: {}", one.key, one.name)));
-    Ok(rows_of("projects", rows.collect(), found.total(), None))
+    let (page, key) = (page_request(&arguments)?, |one: &Project| one.key.clone());
+    let row = |one: &Project| json!(format!("{}: {}", one.key, one.name));
+    Ok(part_of("projects", found.data, &page, key, row))
 }
 
 async fn create_project(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

@@ -18,10 +18,12 @@ pub(super) fn tools() -> Vec<Spec> {
 
 fn status_report() -> Spec {
     let description = "Counts items by kind, status, type and assignee: of the project, or below one item.";
-    Spec::new("status_report", "Status report", description, run_status).takes(
-        object([text("under", "any id"), project()]),
-        answer(&[("total_count", "integer"), ("kinds", "object")]),
-    )
+    Spec::new("status_report", "Status report", description, run_status)
+        .takes(
+            object([text("under", "any id"), project()]),
+            answer(&[("total_count", "integer"), ("kinds", "object")]),
+        )
+        .rest("Totals are whole. Ask under one item, or list a kind with assignee, for the others.")
 }
 
 async fn run_status(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -46,7 +48,11 @@ fn analyze_hierarchy() -> Spec {
             text("cursor", "next_cursor of a finding"),
             project(),
         ]),
-        answer(&[("total_count", "integer"), ("findings", "object")]),
+        answer(&[
+            ("total_count", "integer"),
+            ("findings", "object"),
+            ("truncated", "boolean"),
+        ]),
     )
 }
 
@@ -54,11 +60,12 @@ fn analyze_hierarchy() -> Spec {
 async fn run_analysis(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let query: GapQuery = read(arguments.0)?;
     let found = report::gaps(&invocation.service, &invocation.caller, &query).await?;
-    let mut findings = Map::new();
+    let (mut findings, mut truncated) = (Map::new(), false);
     for (section, rows) in &found.sections {
         let mut finding = json!({ "total_count": rows.total_count, "items": rows.data });
         if let Some(cursor) = &rows.next_cursor {
             finding["next_cursor"] = json!(cursor);
+            truncated = true;
         }
         findings.insert(section.name().to_owned(), finding);
     }
@@ -66,8 +73,9 @@ async fn run_analysis(invocation: Invocation, arguments: Arguments) -> Ruled<Ans
         0 => "No gaps found.".to_owned(),
         total => format!("{} findings.", grouped(total)),
     };
-    Ok(Answer::new(
-        text,
-        json!({ "total_count": found.total_count, "findings": findings }),
-    ))
+    let mut value = json!({ "total_count": found.total_count, "findings": findings, "truncated": truncated });
+    if truncated {
+        value["rest"] = json!("The rest of a finding: its name as section, its next_cursor as cursor.");
+    }
+    Ok(Answer::new(text, value))
 }

@@ -1,14 +1,15 @@
 //! Baselines: naming a moment, and telling what changed since.
 
-use super::items::{project, rows};
+use super::items::{pages, project, rows};
 use super::spec::{Effect, Invocation, Spec, read};
+use super::structure::page_request;
 use crate::Toolset;
-use crate::render::{Answer, rows_of};
+use crate::render::{Answer, part_of, rows_of};
 use crate::schema::{answer, number, object, text};
 use mcp_protocol::Arguments;
 use serde_json::json;
 use spexus_domain::Ruled;
-use spexus_domain::baseline::{ItemDifference, NewBaseline};
+use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline};
 use spexus_domain::permission::Operation;
 use spexus_service::baseline::{self, DiffQuery};
 
@@ -22,7 +23,7 @@ pub(super) fn tools() -> Vec<Spec> {
             run_list,
         )
         .set(Toolset::Author)
-        .takes(object([project()]), rows()),
+        .takes(object([project()].into_iter().chain(pages())), rows()),
         Spec::new(
             "create_baseline",
             "Create a baseline",
@@ -58,13 +59,15 @@ pub(super) fn tools() -> Vec<Spec> {
 
 async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = baseline::list(&invocation.service, &invocation.caller, arguments.text("project")).await?;
-    let rows = found.data.iter().map(|one| {
+    let page = page_request(&arguments)?;
+    let key = |one: &Baseline| format!("{:020}.{}", one.seq, one.id);
+    let row = |one: &Baseline| {
         json!(format!(
             "{} at {} by {}",
             one.name, one.created_at, one.created_by
         ))
-    });
-    Ok(rows_of("baselines", rows.collect(), found.total(), None))
+    };
+    Ok(part_of("baselines", found.data, &page, key, row))
 }
 
 async fn run_create(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

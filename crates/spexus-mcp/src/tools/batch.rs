@@ -32,6 +32,7 @@ fn apply_changes() -> Spec {
             ]),
             answer(&[("results", "array"), ("dry_run", "boolean")]),
         )
+        .rest("All operations were carried out. list_relationships and list_comments give the ids of the others.")
 }
 
 async fn run_batch(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -62,14 +63,20 @@ async fn run_batch(invocation: Invocation, arguments: Arguments) -> Ruled<Answer
 
 fn changes_since() -> Spec {
     let description = "Tells what changed in the project after a cursor, oldest first. Without one it gives the cursor of now.";
-    Spec::new("changes_since", "Changes since", description, run_changes).takes(
-        object([
-            number("since", "next_since of the last answer"),
-            number("limit", "1-200, default 50"),
-            project_field(),
-        ]),
-        answer(&[("changes", "array"), ("next_since", "integer")]),
-    )
+    Spec::new("changes_since", "Changes since", description, run_changes)
+        .takes(
+            object([
+                number("since", "next_since of the last answer"),
+                number("limit", "1-200, default 50"),
+                project_field(),
+            ]),
+            answer(&[
+                ("changes", "array"),
+                ("next_since", "integer"),
+                ("truncated", "boolean"),
+            ]),
+        )
+        .rest("Ask again with since = next_since.")
 }
 
 async fn run_changes(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -78,7 +85,7 @@ async fn run_changes(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
         // Also where nothing is read yet, a project that is not there is told so.
         project::of_request(&invocation.service, &invocation.caller, project).await?;
         let head = changes::head(&invocation.service, &invocation.caller).await?;
-        let value = json!({ "changes": [], "next_since": head });
+        let value = json!({ "changes": [], "next_since": head, "truncated": false });
         return Ok(Answer::new(
             format!("Now is {head}; ask again with since."),
             value,
@@ -87,7 +94,13 @@ async fn run_changes(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
     let limit = limit(&arguments);
     let found = changes::since(&invocation.service, &invocation.caller, project, since, limit).await?;
     let next = found.last().map_or(since, |last| last.seq);
+    let more = changes::since(&invocation.service, &invocation.caller, project, next, Some(1)).await?;
+    let truncated = !more.is_empty();
     let rows: Vec<Value> = found.iter().map(change).collect();
-    let text = format!("{} change(s).", rows.len());
-    Ok(Answer::new(text, json!({ "changes": rows, "next_since": next })))
+    let text = match truncated {
+        true => format!("{} change(s); the rest with next_since as since.", rows.len()),
+        false => format!("{} change(s).", rows.len()),
+    };
+    let value = json!({ "changes": rows, "next_since": next, "truncated": truncated });
+    Ok(Answer::new(text, value))
 }

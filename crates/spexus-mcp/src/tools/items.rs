@@ -8,7 +8,7 @@ use mcp_protocol::Arguments;
 use serde_json::{Value, json};
 use spexus_domain::item::{Item, ItemPatch, NewItem};
 use spexus_domain::permission::Operation;
-use spexus_domain::{Kind, Ruled};
+use spexus_domain::{Code, Kind, Refusal, Ruled};
 use spexus_service::item::{self, ItemQuery};
 
 /// What differs between kinds in words.
@@ -25,6 +25,9 @@ struct Words {
     id: &'static str,
     toolset: Toolset,
 }
+
+/// How to read on where an item is too long for one answer.
+const LONG_ITEM: &str = "A long text goes on with get_item and offset = the characters shown so far. resources/read of its address gives the item whole.";
 
 const WORDS: [Words; 5] = [
     Words {
@@ -101,11 +104,13 @@ fn get_item() -> Spec {
     .takes(
         object([
             text("id", "REQ-012 or UUID").required(),
+            number("offset", "character of a long text to go on at"),
             project(),
             detail("full"),
         ]),
         shown(),
     )
+    .rest(LONG_ITEM)
 }
 
 fn get(words: &'static Words) -> Spec {
@@ -116,6 +121,7 @@ fn get(words: &'static Words) -> Spec {
     })
     .set(Toolset::Author)
     .takes(object([id(words).required(), project(), detail("full")]), shown())
+    .rest(LONG_ITEM)
 }
 
 async fn get_one(
@@ -134,7 +140,26 @@ async fn get_one(
     )
     .await?;
     let detail = arguments.text("detail").map_or(Ok(Detail::Full), Detail::parse)?;
-    Ok(one(&found, detail))
+    match arguments.get("offset").and_then(Value::as_i64) {
+        None => Ok(one(&found, detail)),
+        Some(offset) => {
+            let mut answer = one(&from_offset(found, offset)?, detail);
+            answer.value["offset"] = json!(offset);
+            Ok(answer)
+        }
+    }
+}
+
+/// The item with what its text says from a character on.
+fn from_offset(item: Item, offset: i64) -> Ruled<Item> {
+    let chars = item.description.chars().count();
+    let offset = usize::try_from(offset).ok().filter(|offset| *offset <= chars);
+    let odd = || {
+        let problem = format!("{} has {chars} characters", item.reference_id);
+        Refusal::field(Code::InvalidParams, "offset", problem, format!("0 to {chars}"))
+    };
+    let description = item.description.chars().skip(offset.ok_or_else(odd)?).collect();
+    Ok(Item { description, ..item })
 }
 
 fn list(words: &'static Words) -> Spec {
@@ -175,6 +200,7 @@ fn list(words: &'static Words) -> Spec {
     Spec::new(name, title, description, run)
         .set(words.toolset)
         .takes(object(fields), rows())
+        .rest(LONG_ITEM)
 }
 
 async fn list_page(invocation: Invocation, words: &Words, arguments: Arguments) -> Ruled<Answer> {
@@ -329,13 +355,19 @@ fn detail(default: &str) -> Field {
     choice("detail", &Detail::NAMES, &format!("default {default}"))
 }
 
-/// What every list takes.
+/// What every list takes that comes in pages.
+pub(super) fn pages() -> [Field; 2] {
+    [number("limit", "1-200, default 50"), text("cursor", "")]
+}
+
+/// What every list of items takes.
 pub(super) fn paging() -> Vec<Field> {
+    let [limit, cursor] = pages();
     vec![
         detail("line"),
         text("fields", "only these, by commas"),
-        number("limit", "1-200, default 50"),
-        text("cursor", ""),
+        limit,
+        cursor,
         text("count", "exact: count all"),
         project(),
     ]

@@ -1,7 +1,8 @@
 //! Relationships between items, and the steering documents epics follow.
 
-use super::items::{project, rows};
+use super::items::{pages, project, rows};
 use super::spec::{Effect, Invocation, Spec, read, take};
+use super::structure::page_request;
 use crate::Toolset;
 use crate::render::{Answer, link_line, rows_of};
 use crate::schema::{answer, object, text};
@@ -10,10 +11,7 @@ use serde_json::{Value, json};
 use spexus_domain::link::{Link, NewLink};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
-use spexus_service::{item, link};
-
-/// The link type that joins a steering document to the epics that follow it, and how it reads from the epic.
-const GUIDES: [&str; 2] = ["guides", "is_guided_by"];
+use spexus_service::link::{self, Links};
 
 /// The tools of relationships.
 pub(super) fn tools() -> Vec<Spec> {
@@ -65,11 +63,15 @@ fn list() -> Spec {
     let description =
         "Lists the relationships of an item in both directions, with their ids; suspect ones are marked.";
     Spec::new("list_relationships", "List relationships", description, run_list).takes(
-        object([
-            text("id", "any id").required(),
-            text("type", "type or its inverse name"),
-            project(),
-        ]),
+        object(
+            [
+                text("id", "any id").required(),
+                text("type", "type or its inverse name"),
+                project(),
+            ]
+            .into_iter()
+            .chain(pages()),
+        ),
         rows(),
     )
 }
@@ -86,9 +88,10 @@ async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer>
         None,
         id,
         arguments.text("type"),
+        page_request(&arguments)?,
     )
     .await?;
-    Ok(page("relationships", &found.data))
+    Ok(page("relationships", &found))
 }
 
 fn by_id(name: &'static str, title: &'static str, description: &str, effect: Effect) -> Spec {
@@ -130,7 +133,11 @@ fn steering_of_epic() -> Spec {
     )
     .set(Toolset::Author)
     .takes(
-        object([text("epic_id", "EP-001 or UUID").required(), project()]),
+        object(
+            [text("epic_id", "EP-001 or UUID").required(), project()]
+                .into_iter()
+                .chain(pages()),
+        ),
         rows(),
     )
 }
@@ -146,10 +153,11 @@ async fn run_steering(invocation: Invocation, arguments: Arguments) -> Ruled<Ans
         project,
         Some(Kind::Epic),
         epic,
-        Some(GUIDES[1]),
+        Some(link::IS_GUIDED_BY),
+        page_request(&arguments)?,
     )
     .await?;
-    Ok(page("steering documents", &found.data))
+    Ok(page("steering documents", &found))
 }
 
 fn follow() -> Spec {
@@ -172,7 +180,7 @@ async fn run_follow(invocation: Invocation, arguments: Arguments) -> Ruled<Answe
             .unwrap_or_default()
             .to_owned(),
         target: arguments.text("epic_id").unwrap_or_default().to_owned(),
-        link_type: GUIDES[0].to_owned(),
+        link_type: link::GUIDES.to_owned(),
     };
     let made = link::create(
         &invocation.service,
@@ -203,18 +211,8 @@ async fn run_unfollow(invocation: Invocation, arguments: Arguments) -> Ruled<Ans
         arguments.text("project"),
     );
     let document = arguments.text("steering_document_id").unwrap_or_default();
-    let (service, caller) = (&invocation.service, &invocation.caller);
-    let document = item::get(service, caller, project, Some(Kind::SteeringDocument), document).await?;
-    let links = link::list(service, caller, project, Some(Kind::Epic), epic, Some(GUIDES[1])).await?;
-    let found = links
-        .data
-        .iter()
-        .find(|link| link.source.id == document.id)
-        .ok_or_else(|| {
-            let message = format!("{epic} does not follow {}", document.reference_id);
-            Refusal::new(Code::ResourceNotFound, message)
-        })?;
-    Ok(summary("Ended", &link::delete(service, caller, found.id).await?))
+    let ended = link::unfollow(&invocation.service, &invocation.caller, project, epic, document).await?;
+    Ok(summary("Ended", &ended))
 }
 
 fn steering_and_epic() -> Value {
@@ -225,10 +223,10 @@ fn steering_and_epic() -> Value {
     ])
 }
 
-fn page(noun: &str, links: &[Link]) -> Answer {
+fn page(noun: &str, links: &Links) -> Answer {
     let row = |link: &Link| json!({ "id": link.id, "line": link_line(link) });
-    let total = i64::try_from(links.len()).unwrap_or(i64::MAX);
-    rows_of(noun, links.iter().map(row).collect(), total, None)
+    let rows = links.data.iter().map(row).collect();
+    rows_of(noun, rows, links.total_count, links.next_cursor.as_deref())
 }
 
 fn linked() -> Value {

@@ -1,9 +1,11 @@
 //! Prompts kept in the database: the active one is what agents are told when they connect.
 
+use super::items::{pages, rows};
 use super::spec::{Effect, Invocation, Spec, read, take};
+use super::structure::page_request;
 use crate::Toolset;
 use crate::prompts::declare;
-use crate::render::{Answer, rows_of};
+use crate::render::{Answer, part_of};
 use crate::schema::{answer, field, number, object, text};
 use mcp_protocol::Arguments;
 use serde_json::{Map, Value, json};
@@ -11,6 +13,9 @@ use spexus_domain::permission::Operation;
 use spexus_domain::prompt::{NewPrompt, Prompt, PromptPatch};
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::prompt;
+
+/// How to read a prompt that is too long for one answer.
+const LONG_PROMPT: &str = "prompts/get gives it whole, by its name.";
 
 /// The tools of prompts.
 pub(super) fn tools() -> Vec<Spec> {
@@ -22,13 +27,14 @@ fn list() -> Spec {
         "list_prompts",
         "List prompts",
         "Lists the stored prompts; the active one is marked.",
-        |invocation, _| async move {
+        |invocation, arguments| async move {
             let found = prompt::list(&invocation.service, &invocation.caller).await?;
-            let rows = found.data.iter().map(|one| json!(line(one))).collect();
-            Ok(rows_of("prompts", rows, found.total(), None))
+            let key = |one: &Prompt| format!("{:012}", one.reference_id.number());
+            let page = page_request(&arguments)?;
+            Ok(part_of("prompts", found.data, &page, key, |one| json!(line(one))))
         },
     )
-    .takes(object([]), super::items::rows())
+    .takes(object(pages()), rows())
 }
 
 fn active() -> Spec {
@@ -45,6 +51,7 @@ fn active() -> Spec {
         },
     )
     .takes(object([]), answer(&[("prompt", "object")]))
+    .rest(LONG_PROMPT)
 }
 
 fn get() -> Spec {
@@ -59,6 +66,7 @@ fn get() -> Spec {
         },
     )
     .takes(object([prompt_id()]), answer(&[("prompt", "object")]))
+    .rest(LONG_PROMPT)
 }
 
 fn create() -> Spec {

@@ -34,7 +34,8 @@ pub(super) fn tools() -> Vec<Spec> {
                     ("model", "string"),
                     ("messages", "array"),
                 ]),
-            ),
+            )
+            .rest("prompts/get gives the prompt whole; a shorter answer of the model comes with max_tokens."),
     ]
 }
 

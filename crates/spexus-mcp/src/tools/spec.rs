@@ -68,6 +68,8 @@ pub(crate) struct Spec {
     pub(crate) output: Value,
     /// Whether it takes too long for a batch, for which all other writes wait.
     alone: bool,
+    /// How to get what an answer had to leave out.
+    rest: &'static str,
     run: Arc<Run>,
 }
 
@@ -103,6 +105,7 @@ impl Spec {
             input: Value::Null,
             output: Value::Null,
             alone: false,
+            rest: "",
             run: Arc::new(move |invocation, arguments| {
                 run(invocation, arguments)
                     .map(|done| done.map_err(Into::into))
@@ -132,6 +135,11 @@ impl Spec {
             output,
             ..self
         }
+    }
+
+    /// Says how to get what an answer had to leave out.
+    pub(crate) fn rest(self, rest: &'static str) -> Self {
+        Self { rest, ..self }
     }
 
     /// Keeps it out of batches.

@@ -188,6 +188,7 @@ fn preview_deletion() -> Spec {
     Spec::new("preview_deletion", "Preview a deletion", description, run_preview)
         .set(Toolset::Author)
         .takes(object([text("id", "any id").required(), project()]), deletion())
+        .rest("Counts are whole. Preview its parts, or list a kind with under, to see the others.")
 }
 
 async fn run_preview(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -226,6 +227,7 @@ fn delete_item() -> Spec {
             ]),
             deletion(),
         )
+        .rest("All of it was deleted, and counts are whole. changes_since names the others.")
 }
 
 //= specs/spexus-mcp.md#asking
@@ -304,9 +306,11 @@ fn fallen(preview: &DeletionPreview) -> Value {
         "can_delete": preview.can_delete,
         "forbidden": preview.forbidden,
         "reasons": preview.reasons,
+        "items_count": preview.items.len(),
         "items": preview.items.iter().map(|item| &item.reference_id).collect::<Vec<_>>(),
         "links": preview.links,
         "comments": preview.comments,
+        "unpointed_count": preview.unpointed.len(),
         "unpointed": preview.unpointed,
     })
 }

@@ -30,7 +30,8 @@ pub(super) fn tools() -> Vec<Spec> {
     vec![
         Spec::new("list_vocabulary", "List names", description, run)
             .does(super::spec::Effect::Read, Operation::ReadSettings)
-            .takes(object([]), output),
+            .takes(object([]), output)
+            .rest("list_users and list_projects give all of them in pages."),
     ]
 }
 

@@ -18,6 +18,7 @@ mod projects;
 mod prompts;
 mod resources;
 mod rows;
+mod sizes;
 mod subscriptions;
 mod tools;
 mod toolsets;
