@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 PASSWORD = "correct horse battery"
@@ -424,6 +425,211 @@ def foreign_locks_cost_one_answer(server):
     return after != 201 and f"the write after the lock: {after}"
 
 
+def yes_nobody_gave(server):
+    """A-D9"""
+    epic = server.make("epics", title="Not to be deleted")
+    story = server.make("user-stories", parent=epic["reference_id"], title="Falls with it")
+    arguments = {"name": "delete_item", "arguments": {"id": epic["id"]}}
+    asked = stateless(server, "tools/call", arguments)
+    questions = list((asked.get("result") or {}).get("inputRequests") or {})
+    if not questions:
+        return f"nobody was asked: {asked}"
+    answer = {questions[0]: {"action": "accept", "content": {"delete": True}}}
+    # The answer to a question that the server does not remember to have asked.
+    stateless(server, "tools/call", {**arguments, "inputResponses": answer})
+    return server.rest("GET", f"/user-stories/{story['id']}")[0] != 200 and "an answer nobody asked for deleted it"
+
+
+def stateless(server, method, params):
+    params["_meta"] = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        "io.modelcontextprotocol/clientInfo": {"name": "review", "version": "1"},
+    }
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        "mcp-name": params["name"],
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return server.rest("POST", "/mcp", message, headers=headers)[1]
+
+
+def passwords_stay_out_of_hosts_logs(server):
+    """A-D9"""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "review", "version": "1"}}
+    lines = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n"
+    environment = {name: value for name, value in server.environment.items() if name not in ("SPEXUS_ADMIN_PASSWORD", "SPEXUS_DATABASE")}
+    command = [server.program, "mcp", "--database", f"sqlite:{server.folder}/embedded-{time.time_ns()}.db"]
+    done = subprocess.run(command, input=lines, env=environment, capture_output=True, text=True, timeout=60)
+    if '"result"' not in done.stdout:
+        return f"it did not answer: {done.stdout}{done.stderr}"
+    told = re.search(r"[Pp]assword\W+(?:is\W+)?([A-Za-z0-9_-]{12,})", done.stderr)
+    return told and f"standard error holds a password: {told.group(0)}"
+
+
+def hosts_that_do_not_read_slow_the_bridge(server):
+    """A-D9"""
+    backend = {"BACKEND_API_URL": f"http://127.0.0.1:{server.port}", "MCP_PAT_TOKEN": server.admin}
+    environment = {**server.environment, **backend}
+    environment.pop("SPEXUS_DATABASE")
+    bridge = subprocess.Popen([server.program, "mcp"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "review", "version": "1"}}
+        send = lambda message: bridge.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        send({"id": 0, "method": "initialize", "params": hello})
+        bridge.stdin.flush()
+        if b'"result"' not in bridge.stdout.readline():
+            return "the bridge did not say hello"
+        send({"method": "notifications/initialized"})
+        asking = threading.Thread(target=ask_and_read_nothing, args=(send, bridge), daemon=True)
+        asking.start()
+        asking.join(20)
+        held = memory_of(bridge.pid)
+        return held > 150 and f"the bridge holds {held} MB for a host that does not read"
+    finally:
+        bridge.kill()
+        bridge.wait()
+
+
+def ask_and_read_nothing(send, bridge):
+    try:
+        for number in range(1, 3_000):
+            send({"id": number, "method": "tools/list", "params": {}})
+        bridge.stdin.flush()
+    except OSError:
+        pass  # It is killed while it keeps us waiting.
+
+
+def memory_of(process):
+    with open(f"/proc/{process}/status") as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmRSS"))
+
+
+def differences_come_in_pages(server):
+    """B-H3"""
+    server.rest("POST", "/projects", {"key": "compared", "name": "compared"})
+    server.rest("POST", "/baselines", {"name": "before", "project": "compared"})
+    operations = [{"op": "create", "kind": "epic", "title": f"Epic {number}"} for number in range(300)]
+    status, made, _ = server.rest("POST", "/batch", {"project": "compared", "operations": operations})
+    if status != 200:
+        return f"the batch: {status} {made}"
+    path, seen = "/baselines/diff?from=before&project=compared&limit=200", 0
+    page = server.rest("GET", path)[1]
+    if len(page.get("data", [])) > 200:
+        return f"{len(page['data'])} rows in one answer, whatever is asked for"
+    while True:
+        seen += len(page["data"])
+        if not page.get("next_cursor"):
+            break
+        page = server.rest("GET", f"{path}&cursor={page['next_cursor']}")[1]
+    exact = server.rest("GET", f"{path}&count=exact")[1].get("total_count")
+    return (seen, exact) != (300, 300) and f"{seen} rows and a total of {exact} where there are 300"
+
+
+def proxies_speak_for_others(server):
+    """B-H7"""
+    behind = Behind(server)
+    try:
+        login = lambda password, address: behind.login(password, address)
+        for _ in range(8):
+            login("not the password", "203.0.113.9")
+        status = login(PASSWORD, "198.51.100.7")
+        return status not in (200, 201) and f"wrong passwords of one address behind a proxy keep another one out: {status}"
+    finally:
+        behind.stop()
+
+
+class Behind:
+    """A second node of the same installation, behind a proxy on this machine."""
+
+    def __init__(self, server):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        environment = {**server.environment, "SPEXUS_HTTP_TRUSTED_PROXIES": "127.0.0.1"}
+        command = [server.program, "serve", "--listen", f"127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(command, env=environment, stdout=server.log, stderr=server.log)
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health/ready", timeout=5).read()
+                return
+            except OSError:
+                time.sleep(0.1)
+
+    def login(self, password, address):
+        body = json.dumps({"username": "admin", "password": password}).encode()
+        headers = {"Content-Type": "application/json", "X-Forwarded-For": address}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/v1/auth/login", body, headers)
+        try:
+            return urllib.request.urlopen(request, timeout=30).status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def absent_servers_are_told_plainly(server):
+    """B-M1"""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wanted = [(f"postgres://nobody@127.0.0.1:{port}/nothing", 69, "refused the connection")]
+    if server.database.startswith("postgres"):
+        there = urllib.parse.urlsplit(server.database)
+        wanted.append((urllib.parse.urlunsplit(there._replace(path="/not_there")), 78, "no database"))
+    for url, status, words in wanted:
+        done = server.run("--database", url, "item", "list", check=False)
+        if done.returncode != status or words not in done.stdout + done.stderr:
+            return f"exit {done.returncode}: {done.stderr.strip() or done.stdout.strip()}"
+
+
+def doctors_tell_of_lost_writes(server):
+    """B-M2"""
+    if not server.database.startswith("postgres"):
+        return None
+    name = urllib.parse.urlsplit(server.database).path.strip("/")
+    psql(server.database, f'alter database "{name}" set synchronous_commit = off')
+    told = server.run("doctor", check=False)
+    psql(server.database, f'alter database "{name}" reset synchronous_commit')
+    return "survive a power loss" in told.stdout + told.stderr and "a server that flushes nothing is called safe"
+
+
+def looking_makes_no_tables(server):
+    """B-M3"""
+    if server.database.startswith("postgres"):
+        there = urllib.parse.urlsplit(server.database)
+        name = f"empty_{time.time_ns()}"
+        psql(server.database, f"create database {name}")
+        url = urllib.parse.urlunsplit(there._replace(path=f"/{name}"))
+        server.run("--database", url, "item", "list", check=False)
+        tables = psql(url, "select count(*) from information_schema.tables where table_schema = 'public'")
+        return tables != "0" and f"looking at an empty database made {tables} tables"
+    file = f"{server.folder}/nothing-{time.time_ns()}.db"
+    server.run("--database", f"sqlite:{file}", "item", "list", check=False)
+    return os.path.exists(file) and "looking for items made a database"
+
+
+def psql(url, command):
+    return subprocess.run(["psql", url, "-qAtc", command], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def all_faulty_lines_are_told(server):
+    """B-M8"""
+    lines = ["reference_id,kind,title,parent,priority,type", "e,epic,Epic,,,Magic", "s,user_story,Story,e,,"]
+    lines += [",requirement,,s,,Functional"] * 70
+    file = f"{server.folder}/faulty.csv"
+    with open(file, "w") as sheet:
+        sheet.write("\n".join(lines) + "\n")
+    done = server.run("import", file, "--json", check=False)
+    told = {int(number) for number in re.findall(r"line (\d+)", done.stdout + done.stderr)}
+    faulty = {2, *range(4, 74)}
+    return not faulty <= told and f"{len(told & faulty)} of {len(faulty)} faulty lines are told"
+
+
 DEMONSTRATIONS = [
     batches_stay_in_their_project,
     consent_deletes_what_was_shown,
@@ -442,9 +648,18 @@ DEMONSTRATIONS = [
     answers_to_agents_end,
     gaps_are_counted_to_their_end,
     search_totals_are_no_guess,
+    yes_nobody_gave,
+    passwords_stay_out_of_hosts_logs,
+    hosts_that_do_not_read_slow_the_bridge,
+    differences_come_in_pages,
+    absent_servers_are_told_plainly,
+    doctors_tell_of_lost_writes,
+    looking_makes_no_tables,
+    all_faulty_lines_are_told,
     reading_batches_stop_no_write,
     arrays_multiply_nothing,
     strangers_do_not_fill_the_trail,
+    proxies_speak_for_others,
 ]
 
 
