@@ -1,5 +1,5 @@
 //! The MCP clients of all tests: over lines ([`McpClient`]: a socket, pipes, memory), of a process ([`McpProcess`]), over
-//! HTTP ([`HttpAgent`]). Each says exactly what a test tells it to, and waits for what comes back.
+//! HTTP (`HttpAgent`). Each says exactly what a test tells it to, and waits for what comes back.
 
 mod agent;
 mod event_text;

@@ -13,7 +13,7 @@ pub trait Exchange {
 }
 
 /// A client that has said hello: over lines (`Agent<Mutex<McpClient>>`: a process, a socket, memory) or HTTP
-/// ([`HttpAgent`](super::HttpAgent)).
+/// (`HttpAgent`).
 pub struct Agent<T> {
     pub(super) transport: T,
     /// The answer to `initialize`.
