@@ -166,7 +166,8 @@ impl World {
     }
 
     pub(crate) async fn links(&self, of: &str) -> Value {
-        let listed = link::list(&self.service, &self.admin, None, None, of, None).await;
+        let page = PageRequest::new(None, None).unwrap();
+        let listed = link::list(&self.service, &self.admin, None, None, of, None, page).await;
         json!(listed.unwrap())
     }
 

@@ -135,7 +135,7 @@ async fn a_deletion_that_takes_too_long_gives_the_writer_back(world: &World) {
         refusal.hint
     );
     assert_eq!(world.chain_head().await, head);
-    node.close().await;
+    node.end().await;
     // What is small enough goes, and all of it comes back.
     let gone = world.admin.delete("EP-001", true).await.unwrap();
     assert_eq!(gone["items"].as_array().unwrap().len(), 2_003);
