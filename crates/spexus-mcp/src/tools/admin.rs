@@ -348,7 +348,7 @@ async fn list_events(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
 }
 
 async fn verify(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
-    let verdict = audit::verify(&invocation.service, &invocation.caller).await?;
+    let verdict = audit::verify(&invocation.service, &invocation.caller, &[]).await?;
     Ok(Answer::new(
         "The verdict on the history.",
         json!({ "done": verdict }),

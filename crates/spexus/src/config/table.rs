@@ -82,6 +82,28 @@ pub(crate) const TABLE: &[Setting] = &[
         service.audit_retention_days
     ),
     Setting {
+        name: "audit.key_file",
+        doc: "The file with the key that checkpoints of the history are signed with; none are made while a server runs when empty.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.audit.key_file, text, !text.contains('\0')),
+        get: |settings| settings.audit.key_file.clone(),
+    },
+    Setting {
+        name: "audit.checkpoint_file",
+        doc: "The file that checkpoints are added to, best on another machine.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.audit.checkpoint_file, text, !text.contains('\0')),
+        get: |settings| settings.audit.checkpoint_file.clone(),
+    },
+    number!(
+        "audit.checkpoint_minutes",
+        "How often a checkpoint is made while there are changes; one more is made at every baseline.",
+        1..=10_080,
+        audit.checkpoint_minutes
+    ),
+    Setting {
         name: "store.durability",
         doc: "What an acknowledged write survives: `full` a power loss, `normal` a crash of the program. SQLite only.",
         allowed: "full or normal",
