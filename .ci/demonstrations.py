@@ -485,7 +485,7 @@ def hosts_that_do_not_read_slow_the_bridge(server):
         send({"method": "notifications/initialized"})
         asking = threading.Thread(target=ask_and_read_nothing, args=(send, bridge), daemon=True)
         asking.start()
-        asking.join(10)
+        asking.join(20)
         held = memory_of(bridge.pid)
         return held > 150 and f"the bridge holds {held} MB for a host that does not read"
     finally:
@@ -511,8 +511,10 @@ def differences_come_in_pages(server):
     """B-H3"""
     server.rest("POST", "/projects", {"key": "compared", "name": "compared"})
     server.rest("POST", "/baselines", {"name": "before", "project": "compared"})
-    for number in range(210):
-        server.make("epics", "compared", title=f"Epic {number}")
+    operations = [{"op": "create", "kind": "epic", "title": f"Epic {number}"} for number in range(300)]
+    status, made, _ = server.rest("POST", "/batch", {"project": "compared", "operations": operations})
+    if status != 200:
+        return f"the batch: {status} {made}"
     path, seen = "/baselines/diff?from=before&project=compared&limit=200", 0
     page = server.rest("GET", path)[1]
     if len(page.get("data", [])) > 200:
@@ -523,7 +525,7 @@ def differences_come_in_pages(server):
             break
         page = server.rest("GET", f"{path}&cursor={page['next_cursor']}")[1]
     exact = server.rest("GET", f"{path}&count=exact")[1].get("total_count")
-    return (seen, exact) != (210, 210) and f"{seen} rows and a total of {exact} where there are 210"
+    return (seen, exact) != (300, 300) and f"{seen} rows and a total of {exact} where there are 300"
 
 
 def proxies_speak_for_others(server):
@@ -587,6 +589,8 @@ def absent_servers_are_told_plainly(server):
 
 def doctors_tell_of_lost_writes(server):
     """B-M2"""
+    if not server.database.startswith("postgres"):
+        return None
     name = urllib.parse.urlsplit(server.database).path.strip("/")
     psql(server.database, f'alter database "{name}" set synchronous_commit = off')
     told = server.run("doctor", check=False)
@@ -616,17 +620,13 @@ def psql(url, command):
 def all_faulty_lines_are_told(server):
     """B-M8"""
     lines = ["reference_id,kind,title,parent,priority,type", "e,epic,Epic,,,Magic", "s,user_story,Story,e,,"]
-    lines += [",requirement,,s,,Functional"] * 20
+    lines += [",requirement,,s,,Functional"] * 70
     file = f"{server.folder}/faulty.csv"
     with open(file, "w") as sheet:
         sheet.write("\n".join(lines) + "\n")
-    for _ in range(3):
-        done = server.run("import", file, "--json", check=False)
-        # A machine that is busy with other things may need more than the time of one transaction.
-        if "1069" not in done.stdout + done.stderr:
-            break
+    done = server.run("import", file, "--json", check=False)
     told = {int(number) for number in re.findall(r"line (\d+)", done.stdout + done.stderr)}
-    faulty = {2, *range(4, 24)}
+    faulty = {2, *range(4, 74)}
     return not faulty <= told and f"{len(told & faulty)} of {len(faulty)} faulty lines are told"
 
 
@@ -653,6 +653,7 @@ DEMONSTRATIONS = [
     hosts_that_do_not_read_slow_the_bridge,
     differences_come_in_pages,
     absent_servers_are_told_plainly,
+    doctors_tell_of_lost_writes,
     looking_makes_no_tables,
     all_faulty_lines_are_told,
     reading_batches_stop_no_write,
@@ -669,8 +670,8 @@ def main():
         server = Server(program, database.replace("FOLDER", folder), folder)
         try:
             server.make("projects", key="web", name="web")
-            of_postgres = [foreign_locks_cost_one_answer, doctors_tell_of_lost_writes] if database.startswith("postgres") else []
-            for demonstration in DEMONSTRATIONS + of_postgres:
+            locked = [foreign_locks_cost_one_answer] if database.startswith("postgres") else []
+            for demonstration in DEMONSTRATIONS + locked:
                 try:
                     seen = demonstration(server)
                 except Exception as fault:
@@ -680,7 +681,7 @@ def main():
                 print(f"HOLE {name}: {seen}" if seen else f"held {name}", flush=True)
         finally:
             server.stop()
-    print(f"{len(DEMONSTRATIONS + of_postgres) - holes} passed, {holes} failed")
+    print(f"{len(DEMONSTRATIONS + locked) - holes} passed, {holes} failed")
     sys.exit(1 if holes else 0)
 
 
