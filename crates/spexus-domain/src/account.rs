@@ -1,5 +1,6 @@
 //! Who acts: users with a role, tokens with scopes, and the caller that results from both.
 
+use crate::member::Memberships;
 use crate::{Code, Refusal, Ruled, Timestamp, nearest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -90,6 +91,12 @@ pub struct User {
     pub role: Role,
     /// Whether the account can be used; a disabled one keeps its history.
     pub active: bool,
+    /// Whose service account it is: a program's, which has no password and never more rights than this person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// That person, for programs.
+    #[serde(skip)]
+    pub owner_id: Option<Uuid>,
     /// Grows with every change.
     pub rev: i64,
     /// When the account was made.
@@ -106,10 +113,14 @@ pub struct NewUser {
     pub username: String,
     /// The e-mail address.
     pub email: Option<String>,
-    /// The first password.
+    /// The first password; a service account has none.
+    #[serde(default)]
     pub password: String,
     /// What the person may do: Administrator, User or Commenter.
     pub role: String,
+    /// Makes a service account for a program, which belongs to this person and never has more rights.
+    #[serde(default)]
+    pub owner: Option<String>,
 }
 
 impl fmt::Debug for NewUser {
@@ -153,6 +164,8 @@ pub struct Token {
     /// That project, for programs.
     #[serde(skip)]
     pub project_id: Option<Uuid>,
+    /// Whether an agent holds it: it was marked so, or is a service account's.
+    pub agent: bool,
     /// When it stops working.
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
@@ -172,6 +185,9 @@ pub struct NewToken {
     pub scopes: Vec<String>,
     /// The only project it works in.
     pub project: Option<String>,
+    /// Whether an agent is to hold it; tokens of service accounts are always an agent's.
+    #[serde(default)]
+    pub agent: bool,
     /// When it stops working: a time, a length such as `90d` or `12h`, or `never`; after 90 days when left out.
     pub expires: Option<String>,
 }
@@ -191,6 +207,10 @@ pub struct Caller {
     pub token_id: Option<Uuid>,
     /// The project everything happens in when the token is bound to one.
     pub bound_project: Option<Uuid>,
+    /// What the user is in each project now; administrators are everything everywhere.
+    pub memberships: Memberships,
+    /// Whether an agent asks: with a token of a service account, or with one marked so.
+    pub is_agent: bool,
     /// The program that speaks for the user, already cleaned for logs.
     pub client: String,
 }
@@ -264,6 +284,7 @@ mod tests {
             email: None,
             password: "hunter22".into(),
             role: "User".into(),
+            owner: None,
         };
         assert!(!format!("{user:?}").contains("hunter22"));
     }

@@ -29,11 +29,15 @@ pub enum Entity {
     Setting,
     /// A named position in the history.
     Baseline,
+    /// What somebody is in a project.
+    Member,
+    /// A named set of users.
+    Group,
 }
 
 impl Entity {
     /// All of them.
-    pub const ALL: [Entity; 9] = [
+    pub const ALL: [Entity; 11] = [
         Entity::Item,
         Entity::Link,
         Entity::Comment,
@@ -43,6 +47,8 @@ impl Entity {
         Entity::Prompt,
         Entity::Setting,
         Entity::Baseline,
+        Entity::Member,
+        Entity::Group,
     ];
 
     /// As it stands in JSON and in the database.
@@ -57,6 +63,8 @@ impl Entity {
             Entity::Prompt => "prompt",
             Entity::Setting => "setting",
             Entity::Baseline => "baseline",
+            Entity::Member => "member",
+            Entity::Group => "group",
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod item;
 pub mod kind;
 pub mod limits;
 pub mod link;
+pub mod member;
 pub mod nearest;
 pub mod network;
 pub mod password;

@@ -74,13 +74,13 @@ pub const HIDDEN_END: &str = "(another project)";
 
 impl Link {
     /// Whether a caller may see both ends, and so the link.
-    pub fn is_visible(&self, to: Visibility) -> bool {
+    pub fn is_visible(&self, to: Visibility<'_>) -> bool {
         to.sees(self.source.project_id) && to.sees(self.target.project_id)
     }
 
     /// What people call it: `REQ-001 blocks REQ-002`, with the projects where it leads from one into another. An end
     /// the caller may not see has no name.
-    pub fn label(&self, to: Visibility) -> String {
+    pub fn label(&self, to: Visibility<'_>) -> String {
         let across = self.source.project_id != self.target.project_id;
         let name = |end: &LinkEnd| match (to.sees(end.project_id), across) {
             (false, _) => HIDDEN_END.to_owned(),

@@ -1,6 +1,6 @@
 //! Projects: separate rooms with their own numbering. One, `default`, always exists, and nobody has to name it.
 
-use crate::{Code, Refusal, Ruled, Timestamp, attribute::AttributeRule};
+use crate::{Code, Refusal, Ruled, Timestamp, attribute::AttributeRule, member::ProjectRole};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -21,6 +21,8 @@ pub struct Project {
     pub description: String,
     /// The attributes its items may carry; empty means any.
     pub attributes: Vec<AttributeRule>,
+    /// What whoever has an account is in it; `none` closes it to all but its members.
+    pub default_role: ProjectRole,
     /// Grows with every change of the project itself.
     pub rev: i64,
     /// When it was made.
@@ -43,6 +45,9 @@ pub struct NewProject {
     /// The attributes its items may carry; empty means any.
     #[serde(default)]
     pub attributes: Vec<AttributeRule>,
+    /// What whoever has an account is in it: author, reviewer, commenter, reader or none; as the installation has it when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_role: Option<String>,
 }
 
 /// What can be changed about a project; a field left out stays as it is.
@@ -55,8 +60,24 @@ pub struct ProjectPatch {
     pub description: Option<String>,
     /// The attributes its items may carry.
     pub attributes: Option<Vec<AttributeRule>>,
+    /// What whoever has an account is in it: author, reviewer, commenter, reader or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_role: Option<String>,
     /// The revision this change was made against.
     pub expect_rev: Option<i64>,
+}
+
+/// Reads what whoever has an account is to be in a project. Nobody becomes an owner that way: an owner was named.
+pub fn default_role(field: &str, text: &str) -> Ruled<ProjectRole> {
+    match ProjectRole::parse(field, text)? {
+        ProjectRole::Owner => Err(Refusal::field(
+            Code::InvalidParams,
+            field,
+            "owner is given by name",
+            "author, reviewer, commenter, reader or none",
+        )),
+        role => Ok(role),
+    }
 }
 
 /// Reads a project key; letter case does not matter.
