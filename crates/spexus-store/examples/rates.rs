@@ -10,6 +10,7 @@
 use spexus_domain::account::{Role, User};
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::item::{Item, Person, Pointer};
+use spexus_domain::member::ProjectRole;
 use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, PageRequest};
 use spexus_domain::search::Query;
@@ -286,6 +287,8 @@ async fn furnish(store: Store) -> Room {
         email: None,
         role: Role::Administrator,
         active: true,
+        owner: None,
+        owner_id: None,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),
@@ -296,6 +299,7 @@ async fn furnish(store: Store) -> Room {
         name: "default".into(),
         description: String::new(),
         attributes: vec![],
+        default_role: ProjectRole::Author,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),

@@ -26,11 +26,19 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
+/// Accounts with the names of those that service accounts belong to.
+macro_rules! with_owner {
+    ($rest:literal) => {
+        concat!(
+            "SELECT a.*, o.username AS owner FROM account a LEFT JOIN account o ON o.id = a.owner_id ",
+            $rest
+        )
+    };
+}
+
 /// An account by its id.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<User>> {
-    let row = conn
-        .optional("SELECT * FROM account WHERE id = $1", params![id])
-        .await?;
+    let row = conn.optional(with_owner!("WHERE a.id = $1"), params![id]).await?;
     row.map(|row| user(&row)).transpose()
 }
 
@@ -38,7 +46,7 @@ pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<User>> {
 pub async fn by_name(conn: &mut Conn, username: &str) -> Result<Option<Credentials>> {
     let row = conn
         .optional(
-            "SELECT * FROM account WHERE username_folded = $1",
+            with_owner!("WHERE a.username_folded = $1"),
             params![fold(username)],
         )
         .await?;
@@ -53,7 +61,7 @@ pub async fn by_name(conn: &mut Conn, username: &str) -> Result<Option<Credentia
 
 /// All accounts, by name.
 pub async fn all(conn: &mut Conn) -> Result<Vec<User>> {
-    conn.all("SELECT * FROM account ORDER BY username_folded", params![])
+    conn.all(with_owner!("ORDER BY a.username_folded"), params![])
         .await?
         .iter()
         .map(user)
@@ -69,7 +77,7 @@ pub async fn count_administrators(conn: &mut Conn) -> Result<i64> {
 /// Writes a new account.
 pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()> {
     let sql = "INSERT INTO account (id, username, username_folded, email, email_folded, role, password_hash, active, rev, \
-               created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+               created_at, updated_at, owner_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let values = params![
         user.id,
         &user.username,
@@ -82,6 +90,7 @@ pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()>
         user.rev,
         user.created_at,
         user.updated_at,
+        user.owner_id,
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -133,7 +142,8 @@ pub async fn open_session(tx: &mut Tx, session: &Session, hash: [u8; 32]) -> Res
 
 /// The session with this hash and its account.
 pub async fn session_by_hash(conn: &mut Conn, hash: [u8; 32]) -> Result<Option<(Session, User)>> {
-    let sql = "SELECT s.id AS session_id, s.expires_at, a.* FROM web_session s JOIN account a ON a.id = s.user_id WHERE s.hash = $1";
+    let sql = "SELECT s.id AS session_id, s.expires_at, a.*, o.username AS owner FROM web_session s \
+               JOIN account a ON a.id = s.user_id LEFT JOIN account o ON o.id = a.owner_id WHERE s.hash = $1";
     let Some(row) = conn.optional(sql, params![hash]).await? else {
         return Ok(None);
     };
@@ -179,6 +189,8 @@ pub(crate) fn user(row: &Row) -> Result<User> {
         role: Role::parse("role", &role)
             .map_err(|_| Error::Broken(format!("an account has the unknown role {role:?}")))?,
         active: row.flag("active")?,
+        owner: row.opt_text("owner")?,
+        owner_id: row.opt_id("owner_id")?,
         rev: row.int("rev")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,

@@ -15,19 +15,18 @@ macro_rules! select_comments {
     ($rest:literal) => {
         concat!(
             "SELECT m.id, m.item_id, i.kind, i.number, m.parent_id, m.depth, a.username AS author, m.author_id, m.content, ",
-            "m.resolved, m.anchor, m.rev, m.created_at, m.updated_at ",
+            "m.resolved, m.anchor, m.rev, m.created_at, m.updated_at, i.project_id ",
             "FROM comment m JOIN item i ON i.id = m.item_id JOIN account a ON a.id = m.author_id ",
             $rest
         )
     };
 }
 
-/// A comment by its id; comments of deleted items are hidden with them.
-pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Comment>> {
+/// A comment by its id, and its project; comments of deleted items are hidden with them.
+pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<(Comment, Uuid)>> {
     let sql = select_comments!("WHERE m.id = $1 AND m.deleted_at IS NULL AND i.deleted_at IS NULL");
-    conn.optional(sql, params![id])
-        .await?
-        .map(|row| comment(&row))
+    let row = conn.optional(sql, params![id]).await?;
+    row.map(|row| Ok((comment(&row)?, row.id("project_id")?)))
         .transpose()
 }
 

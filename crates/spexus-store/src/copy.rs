@@ -25,7 +25,7 @@ const TABLES: &[Table] = &[
     Table {
         name: "project",
         order: "id",
-        columns: "id:u key:t name:t description:t attributes:t rev:i created_at:i updated_at:i",
+        columns: "id:u key:t name:t description:t attributes:t default_role:t rev:i created_at:i updated_at:i",
     },
     Table {
         name: "counter",
@@ -35,12 +35,32 @@ const TABLES: &[Table] = &[
     Table {
         name: "account",
         order: "id",
-        columns: "id:u username:t username_folded:t email:t email_folded:t role:t password_hash:t active:i rev:i created_at:i updated_at:i",
+        columns: "id:u username:t username_folded:t email:t email_folded:t role:t password_hash:t active:i owner_id:u rev:i created_at:i updated_at:i",
     },
     Table {
         name: "token",
         order: "id",
-        columns: "id:u user_id:u name:t hash:b scopes:t project_id:u expires_at:i last_used_at:i created_at:i",
+        columns: "id:u user_id:u name:t hash:b scopes:t project_id:u agent:i expires_at:i last_used_at:i created_at:i",
+    },
+    Table {
+        name: "member",
+        order: "project_id, user_id",
+        columns: "project_id:u user_id:u role:t since:i",
+    },
+    Table {
+        name: "user_group",
+        order: "id",
+        columns: "id:u name:t rev:i created_at:i",
+    },
+    Table {
+        name: "group_user",
+        order: "group_id, user_id",
+        columns: "group_id:u user_id:u",
+    },
+    Table {
+        name: "member_group",
+        order: "project_id, group_id",
+        columns: "project_id:u group_id:u role:t since:i",
     },
     Table {
         name: "secret",

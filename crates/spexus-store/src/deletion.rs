@@ -48,24 +48,24 @@ pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Fa
 }
 
 /// How many living links the tree is an end of, and how many of them lead to what may not be seen.
-pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility) -> Result<(i64, i64)> {
+pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility<'_>) -> Result<(i64, i64)> {
     const SQL: &str = with_tree!(
         ", ends (id) AS (\
          SELECT l.id FROM down d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL UNION \
          SELECT l.id FROM down d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) \
-         SELECT count(*) AS n, count(CASE WHEN s.project_id <> $2 OR e.project_id <> $2 THEN 1 END) AS outside \
-         FROM ends n CROSS JOIN link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id WHERE l.id = n.id"
+         SELECT s.project_id AS source, e.project_id AS target, count(*) AS n \
+         FROM ends n CROSS JOIN link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id WHERE l.id = n.id \
+         GROUP BY s.project_id, e.project_id"
     );
-    let project = match seen {
-        Visibility::Every => Uuid::nil(),
-        Visibility::Only(project) => project,
-    };
-    let row = conn.one(SQL, params![root, project]).await?;
-    let hidden = match seen {
-        Visibility::Every => 0,
-        Visibility::Only(_) => row.int("outside")?,
-    };
-    Ok((row.int("n")?, hidden))
+    let (mut all, mut hidden) = (0, 0);
+    for row in conn.all(SQL, params![root]).await? {
+        let count = row.int("n")?;
+        all += count;
+        if !seen.sees(row.id("source")?) || !seen.sees(row.id("target")?) {
+            hidden += count;
+        }
+    }
+    Ok((all, hidden))
 }
 
 /// Some of the living links the tree is an end of, at most `max_links`.

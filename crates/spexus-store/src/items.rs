@@ -1,6 +1,6 @@
 //! Items: reading one, writing one, numbers, and the place among siblings.
 
-use crate::engine::{Conn, Row, params};
+use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
 use crate::tx::Tx;
@@ -74,15 +74,37 @@ pub async fn by_any_id(conn: &mut Conn, project_id: Uuid, id: &AnyId) -> Result<
     row.map(|row| item(&row)).transpose()
 }
 
-/// The items of all projects that have a reference, by the key of the project, deleted or not; at most so many.
-pub async fn of_all_projects(conn: &mut Conn, reference: &Reference, limit: u32) -> Result<Vec<Item>> {
+/// The items of some projects, or of all, that have a reference, by the key of the project, deleted or not; at most so many.
+pub async fn of_projects(
+    conn: &mut Conn,
+    reference: &Reference,
+    projects: Option<&[Uuid]>,
+    limit: u32,
+) -> Result<Vec<Item>> {
     let Some(kind) = reference.kind() else {
         return Ok(vec![]);
     };
-    let sql = select_items!("", "WHERE i.kind = $1 AND i.number = $2 LIMIT $3");
-    let rows = conn
-        .all(sql, params![kind.name(), reference.number(), limit])
-        .await?;
+    let mut values = params![kind.name(), reference.number(), limit];
+    let rows = match projects {
+        None => {
+            let sql = select_items!("", "WHERE i.kind = $1 AND i.number = $2 LIMIT $3");
+            conn.all(sql, values).await?
+        }
+        Some([]) => return Ok(vec![]),
+        Some(projects) => {
+            let first = values.len() + 1;
+            let places: Vec<String> = (first..first + projects.len())
+                .map(|at| format!("${at}"))
+                .collect();
+            values.extend(projects.iter().map(|id| Param::from(*id)));
+            let sql = format!(
+                "{} AND i.project_id IN ({}) LIMIT $3",
+                select_items!("", "WHERE i.kind = $1 AND i.number = $2"),
+                places.join(", ")
+            );
+            conn.all(sql, values).await?
+        }
+    };
     let mut found = items(&rows)?;
     found.sort_by(|a, b| a.project.cmp(&b.project));
     Ok(found)

@@ -26,6 +26,7 @@ pub mod deletion;
 pub mod differences;
 pub mod engine;
 mod error;
+pub mod groups;
 pub mod idempotency;
 #[cfg(test)]
 mod interrupts;
@@ -35,6 +36,7 @@ pub mod links;
 pub mod listing;
 pub mod logins;
 pub mod mcp_sessions;
+pub mod members;
 mod nested_transaction;
 #[cfg(test)]
 mod plans;

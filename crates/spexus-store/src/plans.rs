@@ -77,7 +77,11 @@ async fn an_item_is_found_by_its_id() {
                 items::by_any_id(conn, SOME, &id).await.unwrap();
             }
             let reference = Reference::of_kind(Kind::Requirement, 7);
-            items::of_all_projects(conn, &reference, 10).await.unwrap();
+            for seen in [None, Some(vec![SOME])] {
+                items::of_projects(conn, &reference, seen.as_deref(), 10)
+                    .await
+                    .unwrap();
+            }
             items::count_children(conn, SOME, Kind::Requirement)
                 .await
                 .unwrap();
@@ -238,24 +242,26 @@ async fn a_search_ranks_only_what_it_found() {
     }
 }
 
-const SCOPES: [report::ReportScope; 4] = [
-    scope(None, false),
-    scope(None, true),
-    scope(Some(SOME), false),
-    scope(Some(SOME), true),
-];
+fn scopes() -> [report::ReportScope; 4] {
+    [
+        scope(None, false),
+        scope(None, true),
+        scope(Some(SOME), false),
+        scope(Some(SOME), true),
+    ]
+}
 
-const fn scope(under: Option<Uuid>, only_inside: bool) -> report::ReportScope {
+fn scope(under: Option<Uuid>, only_inside: bool) -> report::ReportScope {
     report::ReportScope {
         project_id: SOME,
         under,
-        only_inside,
+        seen: only_inside.then(|| vec![SOME]),
     }
 }
 
 async fn ask_what_falls(conn: &mut Conn) {
     deletion::items(conn, SOME, 9).await.unwrap();
-    deletion::count_links(conn, SOME, Visibility::Every)
+    deletion::count_links(conn, SOME, Visibility::EVERY)
         .await
         .unwrap();
     deletion::count_comments(conn, SOME).await.unwrap();
@@ -263,7 +269,7 @@ async fn ask_what_falls(conn: &mut Conn) {
 }
 
 async fn ask_for_gaps(conn: &mut Conn) {
-    for scope in &SCOPES {
+    for scope in &scopes() {
         for section in Section::ALL {
             report::section(conn, scope, section, &PageRequest::default())
                 .await

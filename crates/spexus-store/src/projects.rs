@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
+use crate::members;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::project::Project;
@@ -34,8 +35,8 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Project>> {
 /// Writes a new project.
 pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
     tx.conn.clear_settings_cache();
-    let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at, default_role) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let values = params![
         project.id,
         &project.key,
@@ -45,6 +46,7 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
         project.rev,
         project.created_at,
         project.updated_at,
+        project.default_role.name(),
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -52,14 +54,16 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
 /// Writes a changed project over the one before.
 pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
     tx.conn.clear_settings_cache();
-    let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6 WHERE id = $1";
+    let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6, default_role = $7 \
+               WHERE id = $1";
     let values = params![
         project.id,
         &project.name,
         &project.description,
         attributes(project),
         project.rev,
-        project.updated_at
+        project.updated_at,
+        project.default_role.name(),
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -75,6 +79,7 @@ fn project(row: &Row) -> Result<Project> {
         name: row.text("name")?,
         description: row.text("description")?,
         attributes: row.json("attributes")?,
+        default_role: members::role(row, "default_role")?,
         rev: row.int("rev")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,

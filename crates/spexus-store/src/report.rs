@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, HashMap};
 const EDGE_ROWS: u32 = 5_000;
 
 /// The scope of a report: what it is about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReportScope {
     /// The project.
     pub project_id: Uuid,
     /// Only this item and what is below it.
     pub under: Option<Uuid>,
-    /// Whether links to and from other projects are out of sight.
-    pub only_inside: bool,
+    /// The projects whose links are in sight; of all of them where nothing is said.
+    pub seen: Option<Vec<Uuid>>,
 }
 
 /// The position of a page cursor: where a page of a section ended.
@@ -39,7 +39,7 @@ pub async fn tallies(conn: &mut Conn, project_id: Uuid, under: Option<Uuid>) -> 
     let scope = ReportScope {
         project_id,
         under,
-        only_inside: false,
+        seen: None,
     };
     let sql = format!(
         "{with}SELECT i.kind, i.status, i.type, a.username, count(*) AS n FROM {from} LEFT JOIN account a ON a.id = i.assignee_id \
@@ -48,7 +48,7 @@ pub async fn tallies(conn: &mut Conn, project_id: Uuid, under: Option<Uuid>) -> 
         from = scope.items(),
         condition = scope.condition(),
     );
-    let rows = conn.all(sql, scope.params()).await?;
+    let rows = conn.all(sql, scope.place()).await?;
     rows.iter().map(tally).collect()
 }
 
@@ -107,26 +107,44 @@ impl ReportScope {
     }
 
     /// What every statement binds: the project as `$1`, the root as `$2` where there is one.
-    fn params(&self) -> Vec<Param> {
+    fn place(&self) -> Vec<Param> {
         let mut values = params![self.project_id];
         values.extend(self.under.map(Param::from));
         values
     }
 
+    /// What the statements of a section bind: behind the place, the projects in sight where links are asked for.
+    fn params(&self, section: Section) -> Vec<Param> {
+        let mut values = self.place();
+        if matches!(
+            section,
+            Section::RequirementsWithoutLinks | Section::SuspectLinks | Section::Cycles
+        ) {
+            let seen = self.seen.iter().flatten();
+            values.extend(seen.map(|project| Param::from(*project)));
+        }
+        values
+    }
+
+    /// The projects in sight as they are bound, unless it is all of them.
+    fn in_sight(&self) -> Option<String> {
+        let first = self.place().len() + 1;
+        let last = first + self.seen.as_ref()?.len();
+        let numbers: Vec<String> = (first..last).map(|at| format!("${at}")).collect();
+        Some(format!("IN ({})", numbers.join(", ")))
+    }
+
     /// The links of the project, or those that touch the tree; with both their ends where those are asked about.
     fn links(&self, with_ends: bool) -> String {
-        let (ends, joined) = match with_ends || self.only_inside {
+        let in_sight = self.in_sight();
+        let (ends, joined) = match with_ends || in_sight.is_some() {
             true => (
                 " CROSS JOIN item b CROSS JOIN item e",
                 " AND b.id = l.source_id AND e.id = l.target_id",
             ),
             false => ("", ""),
         };
-        let inside = if self.only_inside {
-            " AND e.project_id = $1"
-        } else {
-            ""
-        };
+        let inside = in_sight.map_or_else(String::new, |seen| format!(" AND e.project_id {seen}"));
         let condition = format!("l.project_id = $1 AND l.deleted_at IS NULL{joined}{inside}");
         match self.under {
             None => format!("link l{ends} WHERE {condition}"),
@@ -147,15 +165,15 @@ async fn lacking(
     page: &PageRequest,
     behind: Option<Position>,
 ) -> Result<Page<String>> {
-    let (kind, lack) = lack(section, scope.only_inside);
+    let (kind, lack) = lack(section, scope.in_sight());
     let from_where = format!(
         "FROM {} WHERE {} AND i.kind = '{}' AND {lack}",
         scope.items(),
         scope.condition(),
         kind.name()
     );
-    let total = count(conn, scope, &from_where).await?;
-    let mut values = scope.params();
+    let total = count(conn, scope, section, &from_where).await?;
+    let mut values = scope.params(section);
     let (number, limit) = (values.len() + 1, values.len() + 2);
     values.extend(params![
         behind.map_or(0, |position| position.number),
@@ -182,7 +200,7 @@ async fn lacking(
 
 /// The kind of item a section is about, and what it says of an item `i`. Each question is one look into an index: a
 /// single `OR` over both ends of a link would be a walk through all links for each requirement.
-fn lack(section: Section, only_inside: bool) -> (Kind, String) {
+fn lack(section: Section, in_sight: Option<String>) -> (Kind, String) {
     // The kind is asked in a way no index serves: one by kind would be a walk through all items of it for each container.
     let childless = |kind: Kind| {
         format!(
@@ -201,12 +219,14 @@ fn lack(section: Section, only_inside: bool) -> (Kind, String) {
         ),
         Section::RequirementsWithoutCriterion => (Kind::Requirement, "i.criterion_id IS NULL".to_owned()),
         Section::RequirementsWithoutLinks | Section::SuspectLinks | Section::Cycles => {
-            let (to, from) = match only_inside {
-                true => (
-                    " AND EXISTS (SELECT 1 FROM item e WHERE e.id = l.target_id AND e.project_id = $1)",
-                    " AND l.project_id = $1",
+            let (to, from) = match in_sight {
+                Some(seen) => (
+                    format!(
+                        " AND EXISTS (SELECT 1 FROM item e WHERE e.id = l.target_id AND e.project_id {seen})"
+                    ),
+                    format!(" AND l.project_id {seen}"),
                 ),
-                false => ("", ""),
+                None => Default::default(),
             };
             let unlinked = format!(
                 "NOT EXISTS (SELECT 1 FROM link l WHERE l.source_id = i.id AND l.deleted_at IS NULL{to}) \
@@ -217,9 +237,9 @@ fn lack(section: Section, only_inside: bool) -> (Kind, String) {
     }
 }
 
-async fn count(conn: &mut Conn, scope: &ReportScope, from_where: &str) -> Result<i64> {
+async fn count(conn: &mut Conn, scope: &ReportScope, section: Section, from_where: &str) -> Result<i64> {
     let sql = format!("{}SELECT count(*) AS n {from_where}", scope.with());
-    conn.one(sql, scope.params()).await?.int("n")
+    conn.one(sql, scope.params(section)).await?.int("n")
 }
 
 /// Links an end of which changed since they were confirmed.
@@ -233,8 +253,8 @@ async fn suspect_links(
         "FROM {} AND (l.source_hash <> b.content_hash OR l.target_hash <> e.content_hash)",
         scope.links(true)
     );
-    let total = count(conn, scope, &from_where).await?;
-    let mut values = scope.params();
+    let total = count(conn, scope, Section::SuspectLinks, &from_where).await?;
+    let mut values = scope.params(Section::SuspectLinks);
     let (after, limit) = (values.len() + 1, values.len() + 2);
     values.extend(params![
         behind.map_or(Uuid::nil(), |position| position.id),
@@ -309,7 +329,7 @@ async fn edges(conn: &mut Conn, scope: &ReportScope) -> Result<BTreeMap<String, 
     let mut by_type: BTreeMap<String, Vec<(Uuid, Uuid)>> = BTreeMap::new();
     let mut last = Uuid::nil();
     loop {
-        let mut values = scope.params();
+        let mut values = scope.params(Section::Cycles);
         let (after, limit) = (values.len() + 1, values.len() + 2);
         values.extend(params![last, EDGE_ROWS]);
         let sql = format!(

@@ -17,6 +17,8 @@ pub struct Grant {
     pub scopes: Vec<Scope>,
     /// The only project it works in.
     pub project_id: Option<Uuid>,
+    /// Whether it was marked as an agent's.
+    pub agent: bool,
     /// When it stops working.
     pub expires_at: Option<Timestamp>,
     /// Its owner as the account is now.
@@ -25,8 +27,8 @@ pub struct Grant {
 
 /// The token with this hash.
 pub async fn grant_by_hash(conn: &mut Conn, hash: [u8; 32]) -> Result<Option<Grant>> {
-    let sql = "SELECT t.id AS token_id, t.scopes, t.project_id, t.expires_at, a.* \
-               FROM token t JOIN account a ON a.id = t.user_id WHERE t.hash = $1";
+    let sql = "SELECT t.id AS token_id, t.scopes, t.project_id, t.agent, t.expires_at, a.*, o.username AS owner \
+               FROM token t JOIN account a ON a.id = t.user_id LEFT JOIN account o ON o.id = a.owner_id WHERE t.hash = $1";
     let Some(row) = conn.optional(sql, params![hash]).await? else {
         return Ok(None);
     };
@@ -34,6 +36,7 @@ pub async fn grant_by_hash(conn: &mut Conn, hash: [u8; 32]) -> Result<Option<Gra
         token_id: row.id("token_id")?,
         scopes: scopes(&row)?,
         project_id: row.opt_id("project_id")?,
+        agent: row.flag("agent")?,
         expires_at: row.opt_time("expires_at")?,
         user: accounts::user(&row)?,
     }))
@@ -41,14 +44,14 @@ pub async fn grant_by_hash(conn: &mut Conn, hash: [u8; 32]) -> Result<Option<Gra
 
 /// The tokens of a user, oldest first.
 pub async fn of_user(conn: &mut Conn, user_id: Uuid) -> Result<Vec<Token>> {
-    let sql = "SELECT t.*, a.username, p.key AS project FROM token t JOIN account a ON a.id = t.user_id \
+    let sql = "SELECT t.*, a.username, a.owner_id, p.key AS project FROM token t JOIN account a ON a.id = t.user_id \
                LEFT JOIN project p ON p.id = t.project_id WHERE t.user_id = $1 ORDER BY t.created_at, t.id";
     conn.all(sql, params![user_id]).await?.iter().map(token).collect()
 }
 
 /// A token and the id of its owner.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<(Token, Uuid)>> {
-    let sql = "SELECT t.*, a.username, p.key AS project FROM token t JOIN account a ON a.id = t.user_id \
+    let sql = "SELECT t.*, a.username, a.owner_id, p.key AS project FROM token t JOIN account a ON a.id = t.user_id \
                LEFT JOIN project p ON p.id = t.project_id WHERE t.id = $1";
     let row = conn.optional(sql, params![id]).await?;
     row.map(|row| Ok((token(&row)?, row.id("user_id")?))).transpose()
@@ -68,8 +71,8 @@ pub async fn insert(
     project_id: Option<Uuid>,
     hash: [u8; 32],
 ) -> Result<()> {
-    let sql = "INSERT INTO token (id, user_id, name, hash, scopes, project_id, expires_at, created_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let sql = "INSERT INTO token (id, user_id, name, hash, scopes, project_id, expires_at, created_at, agent) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let scopes = serde_json::to_string(&token.scopes).unwrap_or_else(|_| "[]".into());
     let values = params![
         token.id,
@@ -79,7 +82,8 @@ pub async fn insert(
         scopes,
         project_id,
         token.expires_at,
-        token.created_at
+        token.created_at,
+        token.agent,
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -116,6 +120,7 @@ fn token(row: &Row) -> Result<Token> {
         scopes: scopes(row)?,
         project: row.opt_text("project")?,
         project_id: row.opt_id("project_id")?,
+        agent: row.flag("agent")? || row.opt_id("owner_id")?.is_some(),
         expires_at: row.opt_time("expires_at")?,
         last_used_at: row.opt_time("last_used_at")?,
         created_at: row.time("created_at")?,

@@ -232,7 +232,13 @@ impl Tx {
             sealed.after,
             head.hash,
         ];
-        let accounts = [Entity::User, Entity::Token, Entity::Project];
+        let accounts = [
+            Entity::User,
+            Entity::Token,
+            Entity::Project,
+            Entity::Member,
+            Entity::Group,
+        ];
         self.state.accounts |= accounts.iter().any(|entity| entity.name() == change.entity);
         self.state.head = head;
         row

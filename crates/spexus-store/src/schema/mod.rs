@@ -60,6 +60,14 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    //= specs/spexus-store.md#schema
+    //# What users and commenters could do in every project they MUST be able to do in each, as authors and commenters, when a database
+    //# from before there were members is brought up to date.
+    Step {
+        shared: include_str!("010_members.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The version since which words are stemmed as they are now.
@@ -280,6 +288,69 @@ mod tests {
         crate::copy::fingerprint(&mut conn).await.unwrap();
         drop(conn);
         store.close().await;
+    }
+
+    /// The last version without members.
+    const BEFORE_MEMBERS: usize = 9;
+
+    async fn members_are_mapped(location: &Location) {
+        left_by(BEFORE_MEMBERS, location).await;
+        let pool = Pool::for_writing(location, &StoreOptions::default())
+            .await
+            .unwrap();
+        let mut conn = pool.acquire().await.unwrap();
+        for (id, key) in [(1, "default"), (2, "web")] {
+            let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
+                       VALUES ($1, $2, 'x', '', '[]', 1, 7, 7)";
+            conn.run(sql, params![Uuid::from_u128(id), key]).await.unwrap();
+        }
+        for (id, name, role) in [(11, "sam", "User"), (12, "carl", "Commenter")] {
+            let sql = "INSERT INTO account (id, username, username_folded, role, active, password_hash, rev, created_at, \
+                       updated_at) VALUES ($1, $2, $2, $3, 1, 'x', 1, 7, 7)";
+            conn.run(sql, params![Uuid::from_u128(id), name, role])
+                .await
+                .unwrap();
+        }
+        drop(conn);
+        pool.close().await;
+        let clock: crate::Clock = Arc::new(|| spexus_domain::Timestamp(8));
+        let opened = Store::open(location, &StoreOptions::default(), clock).await;
+        let (store, _) = opened.unwrap();
+        let mut conn = store.read().await.unwrap();
+        for project in [1, 2] {
+            let members = crate::members::of_project(&mut conn, Uuid::from_u128(project)).await;
+            let roles: Vec<(String, &str)> = members
+                .unwrap()
+                .into_iter()
+                .map(|member| (member.member, member.role.name()))
+                .collect();
+            assert_eq!(
+                roles,
+                [("carl".to_owned(), "commenter"), ("sam".to_owned(), "author")],
+                "administrators need no place of their own"
+            );
+        }
+        let open = crate::projects::all(&mut conn).await.unwrap();
+        let open: Vec<(&str, &str)> = open
+            .iter()
+            .map(|project| (project.key.as_str(), project.default_role.name()))
+            .collect();
+        assert_eq!(open, [("default", "author"), ("web", "none")]);
+        drop(conn);
+        store.close().await;
+    }
+
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# What users and commenters could do in every project they MUST be able to do in each, as authors and commenters, when a database
+    //# from before there were members is brought up to date.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn whoever_worked_everywhere_is_a_member_everywhere() {
+        let folder = tempfile::tempdir().unwrap();
+        members_are_mapped(&Location::File(folder.path().join("old.db"))).await;
+        if let Some(url) = test_support::fresh_database() {
+            members_are_mapped(&Location::Server(url)).await;
+        }
     }
 
     //= specs/spexus-store.md#schema

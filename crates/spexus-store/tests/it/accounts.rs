@@ -113,6 +113,7 @@ fn token(name: &str) -> Token {
         scopes: vec![Scope::Read, Scope::Comment],
         project: Some("default".into()),
         project_id: None,
+        agent: false,
         expires_at: Some(Timestamp(5)),
         last_used_at: None,
         created_at: Timestamp(1),

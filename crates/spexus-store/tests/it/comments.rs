@@ -34,7 +34,7 @@ async fn a_comment_comes_back_as_it_was_written(world: World) {
     let read = comments::by_id(&mut world.read().await, written.id)
         .await
         .unwrap();
-    assert_eq!(read, Some(written));
+    assert_eq!(read, Some((written, world.project.id)));
 }
 
 async fn a_thread_knows_its_answers(world: World) {
@@ -136,7 +136,7 @@ async fn an_anchor_moves_with_its_text(world: World) {
         })
         .await
         .unwrap();
-    let now = comments::by_id(&mut conn, comment.id).await.unwrap().unwrap();
+    let now = comments::by_id(&mut conn, comment.id).await.unwrap().unwrap().0;
     assert_eq!(now.anchor.map(|anchor| anchor.start), Some(19));
 }
 

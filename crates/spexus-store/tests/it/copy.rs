@@ -1,12 +1,13 @@
 //! Copies: everything arrives, in all four directions, and a difference does not go unnoticed.
 
 use crate::world::{Place, World, actor_of, both, create_in, make, pointer, refused};
-use spexus_domain::account::{Scope, Token};
+use spexus_domain::account::{Scope, Token, User};
+use spexus_domain::member::{Group, ProjectRole};
 use spexus_domain::{Code, Kind, Uuid};
 use spexus_store::copy::{CopiedTable, copy, fingerprint};
 use spexus_store::{
-    Error, Location, Store, accounts, audit, backup, baselines, chain, idempotency, mcp_sessions, settings,
-    tokens,
+    Error, Location, Store, Tx, accounts, audit, backup, baselines, chain, groups, idempotency, mcp_sessions,
+    members, settings, tokens,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -72,6 +73,7 @@ async fn furnish_richly(world: &World) {
                     scopes: vec![Scope::Read],
                     project: None,
                     project_id: None,
+                    agent: false,
                     expires_at: None,
                     last_used_at: None,
                     created_at: tx.now(),
@@ -119,11 +121,34 @@ async fn furnish_richly(world: &World) {
                     installed_at: tx.now(),
                 };
                 spexus_store::apps::put(tx, &app, user.id).await?;
+                belong(tx, project, &user).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })
         })
         .await
         .unwrap();
+}
+
+/// A member, a group that is one, and a service account that stands before its owner.
+async fn belong(tx: &mut Tx, project: Uuid, user: &User) -> spexus_store::Result<()> {
+    let robot = User {
+        id: Uuid::from_u128(4),
+        owner: Some(user.username.clone()),
+        owner_id: Some(user.id),
+        ..crate::world::user("robot")
+    };
+    accounts::insert(tx, &robot, "-").await?;
+    let group = Group {
+        id: tx.new_id(),
+        name: "backend".into(),
+        users: vec![],
+        rev: 1,
+        created_at: tx.now(),
+    };
+    groups::insert(tx, &group).await?;
+    groups::add(tx, group.id, robot.id).await?;
+    members::put(tx, project, robot.id, ProjectRole::Author).await?;
+    members::put_group(tx, project, group.id, ProjectRole::Reader).await
 }
 
 async fn prints(store: &Store) -> Vec<CopiedTable> {

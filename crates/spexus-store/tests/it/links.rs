@@ -195,7 +195,7 @@ async fn a_cycle_longer_than_ten_thousand_is_seen(world: World) {
     );
     world.place.meddle(&link).await;
     let last = Reference::of_kind(Kind::Epic, 1_000 + i64::from(LONG));
-    let last = items::of_all_projects(&mut world.read().await, &last, 2)
+    let last = items::of_projects(&mut world.read().await, &last, None, 2)
         .await
         .unwrap()
         .remove(0);

@@ -111,7 +111,7 @@ fn whole(world: &World) -> ReportScope {
     ReportScope {
         project_id: world.project.id,
         under: None,
-        only_inside: false,
+        seen: None,
     }
 }
 
@@ -216,7 +216,7 @@ async fn links_into_another_project_are_out_of_sight_where_they_must_be(world: W
     let page = PageRequest::default();
     for (only_inside, suspect, unlinked) in [(false, 1, 0), (true, 0, 1)] {
         let scope = ReportScope {
-            only_inside,
+            seen: only_inside.then(|| vec![world.project.id]),
             ..whole(&world)
         };
         let mut conn = world.read().await;

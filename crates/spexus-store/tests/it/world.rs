@@ -7,6 +7,7 @@ use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::comment::Comment;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
 use spexus_domain::link::LinkType;
+use spexus_domain::member::ProjectRole;
 use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
 use spexus_domain::requirement_type::RequirementType;
@@ -563,6 +564,8 @@ pub(crate) fn user(name: &str) -> User {
         email: Some(format!("{name}@example.org")),
         role: Role::Administrator,
         active: true,
+        owner: None,
+        owner_id: None,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),
@@ -576,6 +579,7 @@ pub(crate) fn project(key: &str) -> Project {
         name: key.to_owned(),
         description: String::new(),
         attributes: vec![],
+        default_role: ProjectRole::Author,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),
