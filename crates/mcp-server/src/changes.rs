@@ -41,7 +41,8 @@ pub struct ChangeSet {
     /// The position of the last change.
     pub up_to: u64,
     /// The topics of the resources that changed; see [`ResourceSource::subscribe`](crate::ResourceSource::subscribe).
-    pub resources: Vec<(String, Change)>,
+    /// Each with the tenant whose resource it is; `None` for everybody's.
+    pub resources: Vec<(String, Change, Option<String>)>,
     /// The lists that changed, each with the tenant whose list it is; `None` for everybody's.
     pub lists: Vec<(List, Option<String>)>,
     /// So much happened that everything may have changed; the rest need not be told one by one.

@@ -169,7 +169,7 @@ impl Server {
     /// Tells of a stretch of the history this server follows. Sessions that come back later are told what they missed of
     /// it, as far as their store knows it.
     pub fn publish(&self, mut changes: ChangeSet) {
-        for (uri, _) in &mut changes.resources {
+        for (uri, _, _) in &mut changes.resources {
             if let Ok(canonical) = uri::canonical(uri) {
                 *uri = canonical;
             }
@@ -179,6 +179,17 @@ impl Server {
             self.forget_views(*list);
         }
         self.0.broker.publish(&changes);
+    }
+
+    /// Who owns sessions and listeners, where a transport said so.
+    pub fn owners(&self) -> impl Iterator<Item = String> + use<> {
+        self.0.broker.owners().into_iter()
+    }
+
+    /// Says whose resources and lists the sessions and listeners of an owner see from now on; see
+    /// [`Guard::tenant`](crate::Guard::tenant).
+    pub fn belong_to(&self, owner: &str, tenant: Option<&str>) {
+        self.0.broker.belong_to(owner, tenant);
     }
 
     /// Says how far the history has come that this server follows, before the first news are told.

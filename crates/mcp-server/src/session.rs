@@ -71,8 +71,8 @@ pub(crate) struct Session {
     pub(crate) quota: Arc<AccountQuota>,
     /// What it watches: addresses, each with the topic of its news.
     pub(crate) subscriptions: Mutex<BTreeMap<String, String>>,
-    /// Whose lists it sees; `None` sees everybody's.
-    tenant: OnceLock<Box<str>>,
+    /// Whose resources and lists it sees; `None` sees everybody's.
+    tenant: Mutex<Option<Box<str>>>,
     pub(crate) roots: SessionRoots,
     home: Home,
     phase: AtomicU8,
@@ -160,7 +160,7 @@ impl Session {
             account: None,
             quota,
             subscriptions: Mutex::default(),
-            tenant: OnceLock::new(),
+            tenant: Mutex::default(),
             roots: SessionRoots::default(),
             home,
             phase: AtomicU8::new(Phase::New as u8),
@@ -207,7 +207,7 @@ impl Session {
                     topic: topic.clone(),
                 })
                 .collect(),
-            tenant: self.tenant().map(str::to_owned),
+            tenant: self.tenant().map(String::from),
         })
     }
 
@@ -426,15 +426,17 @@ impl Session {
         self.seen_ms.load(Ordering::Acquire)
     }
 
-    /// Says once whose lists the session sees.
+    /// Says whose resources and lists the session sees from now on.
     pub(crate) fn belong_to(&self, tenant: Option<String>) {
-        if let Some(tenant) = tenant {
-            self.tenant.get_or_init(|| tenant.into());
+        let tenant = tenant.map(Into::into);
+        let before = std::mem::replace(&mut *lock(&self.tenant), tenant.clone());
+        if before != tenant {
+            self.mark_dirty();
         }
     }
 
-    pub(crate) fn tenant(&self) -> Option<&str> {
-        self.tenant.get().map(|tenant| &**tenant)
+    pub(crate) fn tenant(&self) -> Option<Box<str>> {
+        lock(&self.tenant).clone()
     }
 
     pub(crate) fn lock_subscriptions(&self) -> MutexGuard<'_, BTreeMap<String, String>> {

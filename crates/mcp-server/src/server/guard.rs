@@ -49,8 +49,9 @@ pub trait Guard: Send + Sync + 'static {
         None
     }
 
-    /// Whose lists a request sees, where resources belong to somebody; `None` sees everybody's. A session that has a tenant
-    /// is not told of lists of other tenants.
+    /// Whose resources and lists a request sees, where they belong to somebody; several tenants are separated by spaces, and `None`
+    /// sees everybody's. A session that has tenants is not told of what belongs to others. When the answer changes for an owner of
+    /// sessions, [`Server::belong_to`](crate::Server::belong_to) says so.
     fn tenant(&self, cx: &Context) -> Option<String> {
         let _ = cx;
         None

@@ -31,7 +31,7 @@ pub struct SessionRecord {
     pub log_level: u8,
     /// The resources it is subscribed to.
     pub subscriptions: Vec<Subscription>,
-    /// Whose lists it sees, where lists differ; see [`Guard::tenant`](crate::Guard::tenant).
+    /// Whose resources and lists it sees, where they differ; see [`Guard::tenant`](crate::Guard::tenant).
     pub tenant: Option<String>,
     /// Messages nobody asked for that its client has not read, oldest first.
     pub unread: Vec<UnreadMessage>,

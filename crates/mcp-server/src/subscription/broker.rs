@@ -132,6 +132,30 @@ impl Broker {
         });
     }
 
+    /// The owners of sessions and listeners.
+    pub(crate) fn owners(&self) -> BTreeSet<String> {
+        let listening = lock(&self.listeners);
+        let listening = listening.iter().map(|listener| listener.request.session());
+        let sessions = self.sessions();
+        let all = sessions.iter().chain(listening);
+        all.filter_map(|session| session.owner.as_deref().map(str::to_owned))
+            .collect()
+    }
+
+    /// Says whose resources and lists the sessions and listeners of an owner see from now on.
+    pub(crate) fn belong_to(&self, owner: &str, tenant: Option<&str>) {
+        let is_own = |session: &Session| session.owner.as_deref() == Some(owner);
+        for session in self.sessions().iter().filter(|session| is_own(session)) {
+            session.belong_to(tenant.map(str::to_owned));
+        }
+        let mut listeners = lock(&self.listeners);
+        for listener in listeners.iter_mut() {
+            if is_own(listener.request.session()) {
+                listener.tenant = tenant.map(str::to_owned);
+            }
+        }
+    }
+
     /// Closes the listener of a request, if it has one.
     pub(crate) fn unlisten(&self, request: &dyn RunningRequest) {
         lock(&self.listeners).retain(|listener| !std::ptr::addr_eq(Arc::as_ptr(&listener.request), request));
@@ -171,8 +195,8 @@ impl Broker {
 
     /// Tells everyone concerned of a stretch of the history.
     pub(crate) fn publish(&self, changes: &ChangeSet) {
-        for (topic, change) in &changes.resources {
-            self.resource_changed(topic, *change, true);
+        for (topic, change, tenant) in &changes.resources {
+            self.resource_changed_for(topic, *change, tenant.as_deref(), true);
         }
         for (list, tenant) in &changes.lists {
             self.list_changed_for(*list, tenant.as_deref(), true);
@@ -190,10 +214,12 @@ impl Broker {
         let resources: Vec<_> = match changes.everything {
             true => watched.keys().map(|uri| (uri, Change::Updated)).collect(),
             false => {
+                let own = session.tenant();
                 let changed: HashMap<&str, Change> = changes
                     .resources
                     .iter()
-                    .map(|(topic, change)| (topic.as_str(), *change))
+                    .filter(|(_, _, of)| concerns(of.as_deref(), own.as_deref()))
+                    .map(|(topic, change, _)| (topic.as_str(), *change))
                     .collect();
                 let concerned = watched.iter();
                 concerned
@@ -210,7 +236,7 @@ impl Broker {
                 let own = changes
                     .lists
                     .iter()
-                    .filter(|(_, of)| concerns(of.as_deref(), session.tenant()));
+                    .filter(|(_, of)| concerns(of.as_deref(), session.tenant().as_deref()));
                 own.map(|(list, _)| *list).collect()
             }
         };
@@ -237,7 +263,8 @@ impl Broker {
         for message in list_messages(list) {
             // No client of MCP expects to hear of the server's roots unless it asked for them.
             self.broadcast_to(&message, replayable, |session| {
-                (list != List::Roots || session.roots.is_following()) && concerns(tenant, session.tenant())
+                (list != List::Roots || session.roots.is_following())
+                    && concerns(tenant, session.tenant().as_deref())
             });
         }
         let wanting = |l: &&Listener| l.filter.wants(list) && concerns(tenant, l.tenant.as_deref());
@@ -259,6 +286,13 @@ impl Broker {
     //= specs/mcp-server.md#changes
     //# News of a resource MUST be told under the topic it is watched by, each with the address its watcher wrote.
     pub(crate) fn resource_changed(&self, topic: &str, change: Change, replayable: bool) {
+        self.resource_changed_for(topic, change, None, replayable);
+    }
+
+    /// Tells of a resource of one tenant, or of everybody's.
+    //= specs/mcp-server.md#changes
+    //# A change of one tenant's resource MUST NOT be told to a session or listener that does not see that tenant at that time.
+    fn resource_changed_for(&self, topic: &str, change: Change, tenant: Option<&str>, replayable: bool) {
         let position = self.position(replayable);
         let watching: Vec<_> = match lock(&self.subscribers).get(topic) {
             Some(subscribers) => subscribers
@@ -268,11 +302,15 @@ impl Broker {
             None => Vec::new(),
         };
         for (session, uris) in watching {
+            if !concerns(tenant, session.tenant().as_deref()) {
+                continue;
+            }
             for uri in uris {
                 session.notify(&notification(UPDATED, &updated(&uri, change)), position);
             }
         }
-        for listener in lock(&self.listeners).iter() {
+        let seeing = |listener: &&Listener| concerns(tenant, listener.tenant.as_deref());
+        for listener in lock(&self.listeners).iter().filter(seeing) {
             for uri in listener.topics.get(topic).into_iter().flatten() {
                 let request = &listener.request;
                 let notice = tagged(request.id(), UPDATED, updated(uri, change));
@@ -320,9 +358,9 @@ impl Broker {
 }
 
 /// Whether what concerns one tenant, or everybody, concerns this one, or somebody who sees all.
-fn concerns(whose: Option<&str>, tenant: Option<&str>) -> bool {
-    match (whose, tenant) {
-        (Some(whose), Some(tenant)) => whose == tenant,
+fn concerns(whose: Option<&str>, tenants: Option<&str>) -> bool {
+    match (whose, tenants) {
+        (Some(whose), Some(tenants)) => tenants.split(' ').any(|tenant| tenant == whose),
         _ => true,
     }
 }

@@ -30,7 +30,7 @@ impl SharedStore {
         ChangeSet {
             since: up_to - 1,
             up_to,
-            resources: vec![(uri.to_owned(), Change::Updated)],
+            resources: vec![(uri.to_owned(), Change::Updated, None)],
             ..ChangeSet::default()
         }
     }
@@ -85,7 +85,9 @@ impl SessionStore for SharedStore {
         let news = ChangeSet {
             since: mark,
             up_to: history.len() as u64,
-            resources: resources.map(|uri| (uri.clone(), Change::Updated)).collect(),
+            resources: resources
+                .map(|uri| (uri.clone(), Change::Updated, None))
+                .collect(),
             ..ChangeSet::default()
         };
         std::future::ready(Ok(news)).boxed()

@@ -249,7 +249,7 @@ async fn one_name_for_two_things_gives_no_false_news() {
     bob.request("resources/subscribe", json!({ "uri": "test:///x" }))
         .await;
     let news = |topic: &str, tenant: Option<&str>| mcp_server::ChangeSet {
-        resources: vec![(topic.to_owned(), Change::Updated)],
+        resources: vec![(topic.to_owned(), Change::Updated, None)],
         lists: vec![(mcp_server::List::Resources, tenant.map(str::to_owned))],
         ..mcp_server::ChangeSet::default()
     };
@@ -271,4 +271,15 @@ async fn one_name_for_two_things_gives_no_false_news() {
     assert!(bob.heard_nothing_of("notifications/resources/list_changed").await);
     server.publish(news("else", None));
     bob.notice("notifications/resources/list_changed").await;
+    //= specs/mcp-server.md#changes
+    //= type=test
+    //# A change of one tenant's resource MUST NOT be told to a session or listener that does not see that tenant at that time.
+    let owned = |tenant: &str| mcp_server::ChangeSet {
+        resources: vec![("bob x".to_owned(), Change::Updated, Some(tenant.to_owned()))],
+        ..mcp_server::ChangeSet::default()
+    };
+    server.publish(owned("ann"));
+    assert!(bob.heard_nothing_of("notifications/resources/updated").await);
+    server.publish(owned("bob"));
+    bob.notice("notifications/resources/updated").await;
 }
