@@ -13,6 +13,16 @@ pub struct Visibility<'a> {
     memberships: Option<&'a Memberships>,
 }
 
+impl Visibility<'static> {
+    /// The project a token of an administrator is bound to.
+    pub const fn bound_to(project_id: Uuid) -> Self {
+        Visibility {
+            bound: Some(project_id),
+            memberships: None,
+        }
+    }
+}
+
 impl Visibility<'_> {
     /// Every project of the installation.
     pub const EVERY: Visibility<'static> = Visibility {
@@ -94,10 +104,7 @@ mod tests {
         let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let all = Visibility::EVERY;
         assert!(all.sees(own) && all.is_complete() && all.projects().is_none());
-        let bound = Visibility {
-            bound: Some(own),
-            memberships: None,
-        };
+        let bound = Visibility::bound_to(own);
         assert!(bound.sees(own) && !bound.sees(other) && !bound.is_complete());
         let membership = |project_id, role| Membership {
             project_id,

@@ -68,6 +68,8 @@ pub(crate) enum Happening {
     TokenCreated,
     TokenRevoked,
     TrailPruned,
+    MemberChanged,
+    GroupChanged,
 }
 
 impl Happening {
@@ -92,6 +94,8 @@ impl Happening {
             Happening::TokenCreated => "token_created",
             Happening::TokenRevoked => "token_revoked",
             Happening::TrailPruned => "trail_pruned",
+            Happening::MemberChanged => "member_changed",
+            Happening::GroupChanged => "group_changed",
         }
     }
 }

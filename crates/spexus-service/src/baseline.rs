@@ -24,7 +24,7 @@ pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> 
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     Ok(Page::whole(
-        baselines::of_project(&mut conn, context.project.id).await?,
+        baselines::of_project(&mut conn, context.project()?.id).await?,
     ))
 }
 
@@ -38,9 +38,10 @@ pub async fn create(service: &Service, caller: &Caller, input: NewBaseline) -> R
         project.as_deref(),
         move |tx, context| {
             Box::pin(async move {
+                let project_id = context.project()?.id;
                 let name = text::name("name", &input.name)?;
                 let description = text::description("description", &input.description)?;
-                let taken = baselines::by_name(&mut tx.conn, context.project.id, &name)
+                let taken = baselines::by_name(&mut tx.conn, project_id, &name)
                     .await?
                     .is_some();
                 if taken || name == NOW {
@@ -53,11 +54,11 @@ pub async fn create(service: &Service, caller: &Caller, input: NewBaseline) -> R
                     .into());
                 }
                 let id = tx.new_id();
-                baselines::insert(tx, id, context.project.id, &name, &description).await?;
-                let change = NewChange::new(Entity::Baseline, id, &name, Action::Created, 1)
-                    .in_project(context.project.id);
+                baselines::insert(tx, id, project_id, &name, &description).await?;
+                let change =
+                    NewChange::new(Entity::Baseline, id, &name, Action::Created, 1).in_project(project_id);
                 tx.record(change).await?;
-                let made = baselines::by_name(&mut tx.conn, context.project.id, &name).await?;
+                let made = baselines::by_name(&mut tx.conn, project_id, &name).await?;
                 made.ok_or_else(|| Error::Broken("a new baseline is gone".into()))
             })
         },
@@ -102,7 +103,7 @@ pub async fn difference(
     let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
     let context = Context::of_read(service, conn, caller, query.project.as_deref()).await?;
-    let range = range(conn, context.project.id, query).await?;
+    let range = range(conn, context.project()?.id, query).await?;
     let found = differences::page(conn, &range, &page, &DiffLimits::default()).await?;
     snapshot.end().await?;
     Ok(found)

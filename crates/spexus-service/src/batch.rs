@@ -37,10 +37,11 @@ pub async fn run(
     //= specs/spexus-service.md#writing-once
     //# A batch that takes longer than a transaction may MUST be undone, refused with the limit, and MUST free the writer.
     let work = |service: Service| async move {
+        // Who is no longer a member of the project named is not told again what was told then.
+        let whole = whole(&service, caller, project.as_deref()).await?;
         if let Some(kept) = recalled(&service, caller, key.clone()).await? {
             return again(&kept);
         }
-        let whole = whole(&service, caller, project.as_deref()).await?;
         let mut running = Running {
             service: &service,
             caller,
@@ -101,9 +102,9 @@ impl Running<'_> {
             (Some(whole), Some(own)) => {
                 let mut conn = self.service.store.read().await?;
                 let part = whole.of_part(&mut conn, Some(&own)).await?;
-                Ok(Some(part.project.key))
+                Ok(Some(part.project()?.key.clone()))
             }
-            (Some(whole), None) => Ok(Some(whole.project.key.clone())),
+            (Some(whole), None) => Ok(Some(whole.project()?.key.clone())),
             (None, own) => Ok(own),
         }
     }
@@ -147,7 +148,9 @@ impl Running<'_> {
 async fn whole(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<Option<Context>> {
     let Some(project) = project else { return Ok(None) };
     let mut conn = service.store.read().await?;
-    Ok(Some(Context::new(&mut conn, caller, Some(project)).await?))
+    Ok(Some(
+        Context::new(&mut conn, caller, Right::Read, Some(project)).await?,
+    ))
 }
 
 /// The answer an earlier request with the same key was given, if there was one.

@@ -62,7 +62,7 @@ async fn read(
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let mut found =
-        changes::since_within(&mut conn, Some(context.project.id), after, limit, max_bytes).await?;
+        changes::since_within(&mut conn, Some(context.project()?.id), after, limit, max_bytes).await?;
     hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
     Ok(found)
 }
@@ -70,7 +70,7 @@ async fn read(
 /// Takes out of changes what names items a caller may not see: the other ends of links.
 //= specs/spexus-service.md#projects
 //# The history and the feed MUST NOT name an item the caller may not see.
-pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility, changes: &mut [Change]) -> Result<()> {
+pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility<'_>, changes: &mut [Change]) -> Result<()> {
     if seen.is_complete() {
         return Ok(());
     }
@@ -82,7 +82,7 @@ pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility, changes: &mut
     Ok(())
 }
 
-async fn is_seen(conn: &mut Conn, seen: Visibility, item: Option<Uuid>) -> Result<bool> {
+async fn is_seen(conn: &mut Conn, seen: Visibility<'_>, item: Option<Uuid>) -> Result<bool> {
     Ok(match item {
         Some(id) => items::project_of(conn, id)
             .await?

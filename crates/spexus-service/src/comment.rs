@@ -12,7 +12,7 @@ use spexus_domain::limits::MAX_COMMENT_DEPTH;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
-use spexus_store::{Conn, Result, Tx, comments, items};
+use spexus_store::{Conn, Result, Tx, comments};
 
 /// One page of the comments of an item, oldest first; all, or only settled or open ones.
 #[boxed]
@@ -37,7 +37,7 @@ pub async fn list(
 #[boxed]
 pub async fn get(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
     let mut conn = reading(service, caller, Operation::Read).await?;
-    Ok(find(&mut conn, caller, id).await?.0)
+    Ok(find(&mut conn, caller, Operation::Read, id).await?.0)
 }
 
 /// Writes a comment on an item, or an answer to another comment of it.
@@ -86,20 +86,21 @@ pub async fn create(
     job.await
 }
 
-/// Changes what a comment says, or settles its thread. People edit their own words; administrators anyone's.
+/// Changes what a comment says, or settles its thread. People edit their own words; owners of the project and administrators
+/// anyone's.
 #[boxed]
 pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: CommentPatch) -> Ruled<Comment> {
     let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {
-            let (before, project_id) = find(&mut tx.conn, &caller, id).await?;
+            let (before, project_id) = find(&mut tx.conn, &caller, Operation::Comment, id).await?;
             check_rev("this comment", before.rev, patch.expect_rev)?;
             let mut comment = before.clone();
             if let Some(content) = &patch.content {
-                check_author(&caller, &before, Operation::ModerateComment)?;
+                check_author(&caller, (&before, project_id), Operation::ModerateComment)?;
                 comment.content = comment::content(content)?;
             }
             if let Some(resolved) = patch.resolved {
-                check_author(&caller, &before, Operation::ResolveComment)?;
+                check_author(&caller, (&before, project_id), Operation::ResolveComment)?;
                 comment.resolved = resolved;
             }
             if comment == before {
@@ -120,8 +121,8 @@ pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: Comment
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
     let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
         Box::pin(async move {
-            let (comment, project_id) = find(&mut tx.conn, &caller, id).await?;
-            check_author(&caller, &comment, Operation::ModerateComment)?;
+            let (comment, project_id) = find(&mut tx.conn, &caller, Operation::Comment, id).await?;
+            check_author(&caller, (&comment, project_id), Operation::ModerateComment)?;
             let replies = comments::count_replies(&mut tx.conn, id).await?;
             if replies > 0 {
                 let message = format!("this comment has {replies} answer(s)");
@@ -141,7 +142,7 @@ pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comme
 }
 
 async fn depth_below(conn: &mut Conn, caller: &Caller, parent: Uuid, item_id: Uuid) -> Result<usize> {
-    let (parent, _) = find(conn, caller, parent).await?;
+    let (parent, _) = find(conn, caller, Operation::Comment, parent).await?;
     if parent.item_id != item_id {
         let problem = format!("that comment is on {}", parent.item);
         return Err(Refusal::field(
@@ -161,24 +162,24 @@ async fn depth_below(conn: &mut Conn, caller: &Caller, parent: Uuid, item_id: Uu
 
 /// What is not one's own needs a further right.
 //= specs/spexus-service.md#comments
-//# Only its author and administrators MAY change or remove what a comment says.
-fn check_author(caller: &Caller, comment: &Comment, otherwise: Operation) -> Ruled<()> {
+//# Only its author, the owners of the project and administrators MAY change or remove what a comment says.
+fn check_author(caller: &Caller, (comment, project_id): (&Comment, Uuid), otherwise: Operation) -> Ruled<()> {
     if comment.author_id == caller.user_id {
         Ok(())
     } else {
-        caller.may(otherwise)
+        caller.may_in(otherwise, project_id)
     }
 }
 
-/// A living comment the caller can see, and its project.
-async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<(Comment, Uuid)> {
+/// A living comment the caller can see, and its project, in which the caller may do something.
+async fn find(conn: &mut Conn, caller: &Caller, operation: Operation, id: Uuid) -> Result<(Comment, Uuid)> {
     let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no comment {id}"));
-    let comment = comments::by_id(conn, id).await?.ok_or_else(missing)?;
-    let item = items::by_id(conn, comment.item_id).await?.ok_or_else(missing)?;
-    if !caller.sees(item.project_id) {
-        return Err(missing().into());
-    }
-    Ok((comment, item.project_id))
+    let found = comments::by_id(conn, id).await?;
+    let (comment, project_id) = found
+        .filter(|(_, project_id)| caller.sees(*project_id))
+        .ok_or_else(missing)?;
+    caller.may_in(operation, project_id)?;
+    Ok((comment, project_id))
 }
 
 async fn record(

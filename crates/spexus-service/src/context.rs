@@ -5,22 +5,30 @@ use crate::Service;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, DEFAULT_KEY, Project};
-use spexus_domain::visibility::Visibility;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, projects};
 
-/// Who asks, and where.
+/// Who asks, what for, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) caller: Caller,
-    /// The project named, the one the token is bound to, or the default one: where new things come to be.
-    pub(crate) project: Project,
+    /// What is asked for. Whatever is found for it is in a project in which the caller may do it.
+    operation: Operation,
+    /// The project named, the one the token is bound to, or the usual one; none when the caller has no usual one.
+    place: Option<Project>,
     /// Whether the request named the project. Then everything it speaks of has to be there.
     pub(crate) is_named: bool,
 }
 
-/// Projects by what a caller asked for, each good for one generation of accounts.
-pub(crate) type Projects = moka::sync::Cache<(u64, Option<Uuid>, Option<String>), Project>;
+/// Projects by their id, each good for one generation of accounts.
+pub(crate) type Projects = moka::sync::Cache<(u64, Wanted), Project>;
+
+/// Which project is meant: one that exists for the caller by its id, or, for those who see all, one by its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Wanted {
+    Id(Uuid),
+    Key(String),
+}
 
 /// A connection to read with, for a caller who may.
 pub(crate) async fn reading(service: &Service, caller: &Caller, operation: Operation) -> Ruled<Conn> {
@@ -37,29 +45,72 @@ impl Context {
         service: &Service,
         conn: &mut Conn,
         caller: &Caller,
-        wanted: Option<&str>,
+        named: Option<&str>,
     ) -> Result<Self> {
-        let generation = service.store.accounts_generation();
-        let key = (generation, caller.bound_project, wanted.map(str::to_owned));
-        if let Some(project) = service.projects.get(&key) {
-            return Ok(Self {
-                caller: caller.clone(),
-                project,
-                is_named: wanted.is_some(),
-            });
-        }
-        let context = Self::new(conn, caller, wanted).await?;
-        service.projects.insert(key, context.project.clone());
-        Ok(context)
+        let place = match wanted(caller, named)? {
+            Some(wanted) => remembered(service, conn, wanted).await?,
+            None => None,
+        };
+        Self::at(caller, Operation::Read, named, place)
     }
 
     /// The context of a request that names a project, or none.
-    pub(crate) async fn new(conn: &mut Conn, caller: &Caller, wanted: Option<&str>) -> Result<Self> {
-        Ok(Self {
-            project: project_of(conn, caller, wanted).await?,
+    pub(crate) async fn new(
+        conn: &mut Conn,
+        caller: &Caller,
+        operation: Operation,
+        named: Option<&str>,
+    ) -> Result<Self> {
+        let place = match wanted(caller, named)? {
+            Some(wanted) => look_up(conn, &wanted).await?,
+            None => None,
+        };
+        Self::at(caller, operation, named, place)
+    }
+
+    fn at(
+        caller: &Caller,
+        operation: Operation,
+        named: Option<&str>,
+        place: Option<Project>,
+    ) -> Result<Self> {
+        let context = Self {
             caller: caller.clone(),
-            is_named: wanted.is_some(),
-        })
+            operation,
+            is_named: named.is_some(),
+            place,
+        };
+        if let Some(named) = named {
+            check_named(caller, context.place.as_ref(), named)?;
+            context.project()?;
+        }
+        Ok(context)
+    }
+
+    /// The project it happens in, where the caller may do it.
+    pub(crate) fn project(&self) -> Ruled<&Project> {
+        let project = self
+            .place
+            .as_ref()
+            .ok_or_else(|| no_usual_project(&self.caller))?;
+        self.check_right(project.id)?;
+        Ok(project)
+    }
+
+    /// The project it happens in when it is this one, which was found for the caller already.
+    pub(crate) fn place_if(&self, id: Uuid) -> Option<&Project> {
+        self.place.as_ref().filter(|project| project.id == id)
+    }
+
+    /// Refuses what the caller may not do in a project.
+    pub(crate) fn check_right(&self, project_id: Uuid) -> Ruled<()> {
+        self.caller.may_in(self.operation, project_id)
+    }
+
+    /// The project named, or the one the token is bound to: nothing elsewhere is meant by a reference.
+    pub(crate) fn fixed_place(&self) -> Option<&Project> {
+        let is_fixed = self.is_named || self.caller.bound_project.is_some();
+        self.place.as_ref().filter(|_| is_fixed)
     }
 
     /// The context of a part of the request that may name a project of its own, but not another than the whole does.
@@ -69,51 +120,114 @@ impl Context {
         let Some(wanted) = wanted else {
             return Ok(self.clone());
         };
-        let part = Self::new(conn, &self.caller, Some(wanted)).await?;
-        if self.is_named && part.project.id != self.project.id {
-            let problem = format!(
-                "is {}, but the request names the project {}",
-                part.project.key, self.project.key
-            );
-            return Err(Refusal::field(
-                Code::InvalidParams,
-                "project",
-                problem,
-                "one of the two, not both",
-            )
-            .into());
+        let part = Self::new(conn, &self.caller, self.operation, Some(wanted)).await?;
+        if self.is_named {
+            let (own, whole) = (part.project()?, self.project()?);
+            if own.id != whole.id {
+                let problem = format!("is {}, but the request names the project {}", own.key, whole.key);
+                return Err(Refusal::field(
+                    Code::InvalidParams,
+                    "project",
+                    problem,
+                    "one of the two, not both",
+                )
+                .into());
+            }
         }
         Ok(part)
     }
 }
 
-/// The project a caller means: the one named, the one the token is bound to, or the default one.
-pub(crate) async fn project_of(conn: &mut Conn, caller: &Caller, wanted: Option<&str>) -> Result<Project> {
-    let wanted = wanted.map(|text| project::key("project", text)).transpose()?;
-    let found = match (caller.visibility(), &wanted) {
-        (Visibility::Only(bound), _) => projects::by_id(conn, bound).await?,
-        (Visibility::Every, wanted) => {
-            projects::by_key(conn, wanted.as_deref().unwrap_or(DEFAULT_KEY)).await?
-        }
+/// The project a caller means for an operation: the one named, the one the token is bound to, or the usual one.
+pub(crate) async fn project_of(
+    conn: &mut Conn,
+    caller: &Caller,
+    operation: Operation,
+    named: Option<&str>,
+) -> Result<Project> {
+    let context = Context::new(conn, caller, operation, named).await?;
+    Ok(context.project()?.clone())
+}
+
+/// Which project is to be looked up. Who sees only some projects is answered from a list of these, so that a project that may
+/// not be seen takes the very way of one that does not exist.
+//= specs/spexus-service.md#members
+//# What a caller may not see MUST be refused in the words and with the look-ups of what does not exist.
+fn wanted(caller: &Caller, named: Option<&str>) -> Ruled<Option<Wanted>> {
+    let named = named.map(|text| project::key("project", text)).transpose()?;
+    if let Some(bound) = caller.bound_project {
+        return Ok(caller.sees(bound).then_some(Wanted::Id(bound)));
+    }
+    if caller.visibility().is_complete() {
+        return Ok(Some(Wanted::Key(named.unwrap_or_else(|| DEFAULT_KEY.into()))));
+    }
+    let known = &caller.memberships;
+    let found = match named {
+        Some(key) => known.by_key(&key),
+        None => known.by_key(DEFAULT_KEY).or_else(|| known.only()),
     };
-    match (found, wanted) {
-        (Some(project), Some(wanted)) if project.key != wanted => {
-            let message = format!("this token works only in the project {}", project.key);
-            Err(Refusal::new(Code::AuthzForbidden, message).into())
-        }
-        (Some(project), _) => Ok(project),
-        (None, wanted) => {
-            let key = wanted.unwrap_or_else(|| DEFAULT_KEY.into());
-            Err(Refusal::field(
-                Code::ResourceNotFound,
-                "project",
-                format!("there is no project {key:?}"),
-                "the key of a project",
-            )
-            .into())
-        }
+    Ok(found.map(Wanted::Id))
+}
+
+async fn remembered(service: &Service, conn: &mut Conn, wanted: Wanted) -> Result<Option<Project>> {
+    let key = (service.store.accounts_generation(), wanted);
+    if let Some(project) = service.projects.get(&key) {
+        return Ok(Some(project));
+    }
+    let found = look_up(conn, &key.1).await?;
+    if let Some(project) = &found {
+        service.projects.insert(key, project.clone());
+    }
+    Ok(found)
+}
+
+async fn look_up(conn: &mut Conn, wanted: &Wanted) -> Result<Option<Project>> {
+    match wanted {
+        Wanted::Id(id) => projects::by_id(conn, *id).await,
+        Wanted::Key(key) => projects::by_key(conn, key).await,
     }
 }
+
+/// Refuses a project named that is not the one that was found for the caller.
+fn check_named(caller: &Caller, found: Option<&Project>, named: &str) -> Ruled<()> {
+    let key = project::key("project", named)?;
+    match found {
+        Some(project) if project.key == key => Ok(()),
+        Some(project) => {
+            let message = format!("this token works only in the project {}", project.key);
+            Err(Refusal::new(Code::AuthzForbidden, message))
+        }
+        None if caller.bound_project.is_some() => {
+            let message = "this token works only in one project, and its owner is no longer a member of it";
+            Err(Refusal::new(Code::AuthzForbidden, message))
+        }
+        None => Err(no_project(&key)),
+    }
+}
+
+pub(crate) fn no_project(key: &str) -> Refusal {
+    Refusal::field(
+        Code::ResourceNotFound,
+        "project",
+        format!("there is no project {key:?}"),
+        "the key of a project",
+    )
+}
+
+/// The refusal for who names no project and has no usual one.
+fn no_usual_project(caller: &Caller) -> Refusal {
+    let mut keys: Vec<&str> = caller.memberships.iter().map(|own| own.key.as_str()).collect();
+    keys.sort_unstable();
+    keys.truncate(MAX_KEYS_TOLD);
+    let hint = match keys.is_empty() || caller.bound_project.is_some() {
+        true => "Ask an owner of a project to make you a member.".to_owned(),
+        false => format!("Name one of yours: {}.", keys.join(", ")),
+    };
+    no_project(DEFAULT_KEY).hint(hint)
+}
+
+/// Keys of projects told at most to who named none.
+const MAX_KEYS_TOLD: usize = 10;
 
 /// Refuses a stale revision of something that is not an item: those tell who changed what.
 pub(crate) fn check_rev(what: &str, current: i64, expected: Option<i64>) -> Ruled<()> {

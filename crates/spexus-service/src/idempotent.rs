@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 use spexus_domain::account::Caller;
-use spexus_domain::visibility::Visibility;
 use spexus_domain::{Code, Refusal, Ruled, limits, project};
 use spexus_store::{Result, Tx, idempotency};
 
@@ -50,10 +49,10 @@ fn scoped(key: &str, caller: &Caller, project: Option<&str>) -> Ruled<String> {
     let named = project
         .map(|project| project::key("project", project))
         .transpose()?;
-    Ok(match (caller.visibility(), named) {
-        (Visibility::Every, None) => key.to_owned(),
-        (Visibility::Every, Some(named)) => format!("project {named}\n{key}"),
-        (Visibility::Only(bound), _) => format!("bound {bound}\n{key}"),
+    Ok(match (caller.bound_project, named) {
+        (None, None) => key.to_owned(),
+        (None, Some(named)) => format!("project {named}\n{key}"),
+        (Some(bound), _) => format!("bound {bound}\n{key}"),
     })
 }
 

@@ -21,10 +21,12 @@ pub mod comment;
 pub mod consent;
 mod context;
 pub mod envelope;
+pub mod group;
 mod idempotent;
 pub mod item;
 pub mod link;
 pub mod mcp_session;
+pub mod member;
 mod people;
 pub mod project;
 pub mod prompt;
@@ -45,6 +47,7 @@ use account::password::{PasswordCost, Passwords};
 use account::token::Grants;
 use async_recursion::async_recursion as boxed;
 use audit::AuditTrail;
+use spexus_domain::member::ProjectRole;
 use spexus_domain::{Refusal, Ruled};
 use spexus_store::{Location, Store, StoreOptions};
 use std::sync::Arc;
@@ -64,6 +67,8 @@ pub struct Parts {
     grants: Arc<Grants>,
     audit: AuditTrail,
     projects: context::Projects,
+    /// What whoever has an account is in a new project.
+    default_role: ProjectRole,
 }
 
 /// How the service works.
@@ -83,6 +88,8 @@ pub struct ServiceOptions {
     pub token_key: Option<[u8; 32]>,
     /// The password of the first administrator; made up when there is none.
     pub admin_password: Option<String>,
+    /// What whoever has an account is in a new project that does not say so itself.
+    pub default_role: ProjectRole,
 }
 
 impl Default for ServiceOptions {
@@ -95,16 +102,19 @@ impl Default for ServiceOptions {
             max_tokens_per_user: 100,
             token_key: None,
             admin_password: None,
+            // A project that nobody was added to is nobody else's.
+            default_role: ProjectRole::None,
         }
     }
 }
 
 impl ServiceOptions {
-    /// Cheap passwords and nothing else changed.
+    /// Cheap passwords, and projects in which every account can work: who is a member is said where that is the question.
     pub fn for_testing() -> Self {
         Self {
             password_cost: PasswordCost::for_testing(),
             admin_password: Some("correct horse battery".into()),
+            default_role: ProjectRole::Author,
             // What two seconds are to a server, these are to a build without optimization beside other tests.
             store: StoreOptions {
                 max_transaction_ms: 30_000,
@@ -150,6 +160,7 @@ impl Service {
             )),
             passwords: Arc::new(passwords),
             projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
+            default_role: options.default_role,
             store,
         }));
         Ok((service, first))
@@ -169,6 +180,7 @@ impl Service {
             grants: self.grants.clone(),
             audit: self.audit.clone(),
             projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
+            default_role: self.default_role,
         }))
     }
 

@@ -92,9 +92,9 @@ pub async fn create(
 /// Says that a link still holds although an end has changed.
 #[boxed]
 pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
-    let job = service.change_anywhere(caller, Operation::Link, move |tx, caller| {
+    let job = service.change_anywhere(caller, Operation::ConfirmLink, move |tx, caller| {
         Box::pin(async move {
-            let link = find(&mut tx.conn, &caller, id).await?;
+            let link = find(&mut tx.conn, &caller, Operation::ConfirmLink, id).await?;
             if !link.suspect {
                 return Ok(link);
             }
@@ -156,7 +156,7 @@ pub(crate) async fn delete_in(
 }
 
 async fn end(tx: &mut Tx, context: &Context, id: Uuid) -> Result<Link> {
-    let link = find(&mut tx.conn, &context.caller, id).await?;
+    let link = find(&mut tx.conn, &context.caller, Operation::Link, id).await?;
     context.check_link(&link)?;
     links::soft_delete(tx, &[id], None).await?;
     record(tx, Action::Deleted, &link).await?;
@@ -228,7 +228,7 @@ pub(crate) fn change(action: Action, link: &Link) -> NewChange {
 
 /// What the history and batches call a link.
 pub(crate) fn label(link: &Link) -> String {
-    link.label(Visibility::Every)
+    link.label(Visibility::EVERY)
 }
 
 /// Whether a caller may see both ends of a link.
@@ -236,28 +236,34 @@ pub(crate) fn is_visible(caller: &Caller, link: &Link) -> bool {
     link.is_visible(caller.visibility())
 }
 
-/// Refuses to change a link one end of which the caller may not see: it would be written into that item's history.
+/// Refuses to change a link one end of which the caller may not see or not link: it is written into that item's history.
 //= specs/spexus-service.md#projects
-//# A link MUST be made, confirmed, ended or brought back only by a caller who may see both its ends.
-pub(crate) fn check_ends(caller: &Caller, link: &Link) -> Ruled<()> {
+//# A link MUST be made, confirmed, ended or brought back only by a caller who may see both its ends and has the right in the projects
+//# of both.
+pub(crate) fn check_ends(caller: &Caller, operation: Operation, link: &Link) -> Ruled<()> {
     if is_visible(caller, link) {
-        return Ok(());
+        caller.may_in(operation, link.source.project_id)?;
+        return caller.may_in(operation, link.target.project_id);
     }
     let message = format!(
-        "the link {} leads into another project, and this token works only in its own",
-        link.label(caller.visibility())
+        "the link {} leads into another project, and {} works only in its own",
+        link.label(caller.visibility()),
+        match caller.bound_project {
+            Some(_) => "this token",
+            None => "this account",
+        }
     );
-    Err(Refusal::new(Code::AuthzForbidden, message).hint("Use a token that is not bound to a project."))
+    Err(Refusal::new(Code::AuthzForbidden, message).hint("Ask somebody who is a member of both projects."))
 }
 
 /// A living link the caller may change. One that does not touch a project the caller can see does not exist.
-async fn find(conn: &mut Conn, caller: &Caller, id: Uuid) -> Result<Link> {
+async fn find(conn: &mut Conn, caller: &Caller, operation: Operation, id: Uuid) -> Result<Link> {
     let missing = || Refusal::new(Code::ResourceNotFound, format!("there is no link {id}"));
     let link = links::by_id(conn, id).await?.ok_or_else(missing)?;
     if !caller.sees(link.source.project_id) && !caller.sees(link.target.project_id) {
         return Err(missing().into());
     }
-    check_ends(caller, &link)?;
+    check_ends(caller, operation, &link)?;
     Ok(link)
 }
 

@@ -76,7 +76,7 @@ pub async fn gaps(service: &Service, caller: &Caller, query: &GapQuery) -> Ruled
     let scope = store::ReportScope {
         project_id,
         under,
-        only_inside: caller.bound_project.is_some(),
+        seen: caller.visibility().projects(),
     };
     let mut found = GapReport::default();
     for section in sections {
@@ -107,7 +107,7 @@ async fn scope(
 ) -> Result<(Uuid, Option<Uuid>)> {
     let context = Context::of_read(service, conn, caller, project).await?;
     match under {
-        None => Ok((context.project.id, None)),
+        None => Ok((context.project()?.id, None)),
         Some(id) => {
             let root = context.item(conn, "under", id, None).await?;
             Ok((root.project_id, Some(root.id)))

@@ -8,8 +8,9 @@
 use crate::context::Context;
 use spexus_domain::item::Item;
 use spexus_domain::link::Link;
+use spexus_domain::project::Project;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
-use spexus_store::{Conn, Result, items};
+use spexus_store::{Conn, Error, Result, items};
 
 /// Candidates told of an ambiguous reference at most.
 const MAX_CANDIDATES: usize = 10;
@@ -44,7 +45,7 @@ impl Context {
 
     /// An item by any id, deleted or not.
     pub(crate) async fn any_item(&self, conn: &mut Conn, field: &str, id: &AnyId) -> Result<Item> {
-        let place = (self.is_named || !self.caller.visibility().is_complete()).then_some(self.project.id);
+        let place = self.fixed_place().map(|project| project.id);
         self.find(conn, field, id, place).await
     }
 
@@ -60,26 +61,40 @@ impl Context {
                     reference,
                 },
                 None,
-            ) => only_one(conn, field, reference).await?,
-            (id, place) => items::by_any_id(conn, place.unwrap_or(self.project.id), id).await?,
+            ) => self.only_one(conn, field, reference).await?,
+            (id, place) => items::by_any_id(conn, place.unwrap_or_default(), id).await?,
         };
         let found = found.filter(|item| self.caller.sees(item.project_id));
         let item = found.ok_or_else(|| items::not_found(id))?;
         //= specs/spexus-service.md#projects
         //# A request that names a project MUST be refused when an id it gives, be it a UUID, belongs to another project.
-        if self.is_named && item.project_id != self.project.id {
+        if let Some(named) = self.named()?
+            && item.project_id != named.id
+        {
             let own = format!("{}/{}", item.project, item.reference_id);
-            return Err(self.contradicted(&own, &item.project));
+            return Err(contradicted(named, &own, &item.project));
         }
+        self.check_right(item.project_id)?;
         Ok(item)
+    }
+
+    /// The project the request names.
+    fn named(&self) -> Result<Option<&Project>> {
+        Ok(match self.is_named {
+            true => Some(self.project()?),
+            false => None,
+        })
     }
 
     /// Refuses `web/REQ-001` in a request that names another project, whether there is such an item or not.
     fn check_key(&self, id: &AnyId) -> Result<()> {
-        match id {
-            AnyId::Reference {
-                project: Some(key), ..
-            } if self.is_named && *key != self.project.key => Err(self.contradicted(&id.to_string(), key)),
+        match (id, self.named()?) {
+            (
+                AnyId::Reference {
+                    project: Some(key), ..
+                },
+                Some(named),
+            ) if *key != named.key => Err(contradicted(named, &id.to_string(), key)),
             _ => Ok(()),
         }
     }
@@ -89,35 +104,47 @@ impl Context {
     //# A request that names a project MUST be refused when a link it gives has no end in it.
     pub(crate) fn check_link(&self, link: &Link) -> Result<()> {
         let ends = [&link.source, &link.target];
-        if !self.is_named || ends.iter().any(|end| end.project_id == self.project.id) {
-            return Ok(());
+        match self.named()? {
+            Some(named) if ends.iter().all(|end| end.project_id != named.id) => {
+                let label = link.label(self.caller.visibility());
+                Err(contradicted(
+                    named,
+                    &format!("the link {label}"),
+                    &link.source.project,
+                ))
+            }
+            _ => Ok(()),
         }
-        let label = link.label(self.caller.visibility());
-        Err(self.contradicted(&format!("the link {label}"), &link.source.project))
     }
 
-    fn contradicted(&self, item: &str, key: &str) -> spexus_store::Error {
-        let problem = format!("is {}, but {item} is not in it", self.project.key);
-        Refusal::field(
-            Code::InvalidParams,
-            "project",
-            problem,
-            format!("{key}, or leave it out"),
-        )
-        .into()
+    /// The only item of all projects the caller sees that has a reference. A deleted one counts too: its number is not free,
+    /// and who names it must not hit another project's item because of it.
+    //= specs/spexus-service.md#projects
+    //# A reference id without a project MUST mean the item of the only project that has it; where several have it, it MUST be
+    //# refused with all of them.
+    async fn only_one(&self, conn: &mut Conn, field: &str, reference: &Reference) -> Result<Option<Item>> {
+        let seen = self.caller.visibility().projects();
+        let limit = MAX_CANDIDATES as u32 + 1;
+        let mut found = items::of_projects(conn, reference, seen.as_deref(), limit).await?;
+        match found.len() {
+            0 | 1 => Ok(found.pop()),
+            _ => Err(ambiguous(field, reference, found)),
+        }
     }
 }
 
-/// The only item of all projects that has a reference. A deleted one counts too: its number is not free, and who names
-/// it must not hit another project's item because of it.
-//= specs/spexus-service.md#projects
-//# A reference id without a project MUST mean the item of the only project that has it; where several have it, it MUST be
-//# refused with all of them.
-async fn only_one(conn: &mut Conn, field: &str, reference: &Reference) -> Result<Option<Item>> {
-    let mut found = items::of_all_projects(conn, reference, MAX_CANDIDATES as u32 + 1).await?;
-    if found.len() < 2 {
-        return Ok(found.pop());
-    }
+fn contradicted(named: &Project, item: &str, key: &str) -> Error {
+    let problem = format!("is {}, but {item} is not in it", named.key);
+    Refusal::field(
+        Code::InvalidParams,
+        "project",
+        problem,
+        format!("{key}, or leave it out"),
+    )
+    .into()
+}
+
+fn ambiguous(field: &str, reference: &Reference, mut found: Vec<Item>) -> Error {
     let more = if found.len() > MAX_CANDIDATES { ", …" } else { "" };
     found.truncate(MAX_CANDIDATES);
     let candidates: Vec<String> = found
@@ -126,12 +153,10 @@ async fn only_one(conn: &mut Conn, field: &str, reference: &Reference) -> Result
         .collect();
     let candidates = format!("{}{more}", candidates.join(", "));
     let problem = format!("{reference} exists in several projects: {candidates}");
-    Err(
-        Refusal::field(Code::InvalidParams, field, problem, candidates.clone())
-            .hint("Name the one you mean with its project, or send `project`.")
-            .fact("candidates", candidates)
-            .into(),
-    )
+    Refusal::field(Code::InvalidParams, field, problem, candidates.clone())
+        .hint("Name the one you mean with its project, or send `project`.")
+        .fact("candidates", candidates)
+        .into()
 }
 
 /// Refuses a deleted item, and one of another kind.

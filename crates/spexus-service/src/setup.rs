@@ -7,6 +7,7 @@ use spexus_domain::account::{Role, User};
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::id::PROMPT_PREFIX;
 use spexus_domain::link::LinkType;
+use spexus_domain::member::ProjectRole;
 use spexus_domain::project::{DEFAULT_KEY, Project};
 use spexus_domain::prompt::{self, Prompt};
 use spexus_domain::requirement_type::RequirementType;
@@ -117,6 +118,8 @@ async fn make_admin(tx: &mut Tx, password_hash: &str) -> Result<()> {
         email: None,
         role: Role::Administrator,
         active: true,
+        owner: None,
+        owner_id: None,
         rev: 1,
         created_at: now,
         updated_at: now,
@@ -134,6 +137,8 @@ async fn make_project(tx: &mut Tx) -> Result<()> {
         name: "Default".into(),
         description: "The project everything belongs to until you name another.".into(),
         attributes: vec![],
+        // Whoever gets an account on a new installation can begin; other projects are closed until somebody is named.
+        default_role: ProjectRole::Author,
         rev: 1,
         created_at: now,
         updated_at: now,

@@ -43,7 +43,8 @@ impl Service {
         done.map_err(Refusal::from)
     }
 
-    /// Changes something in a project: the one named, the one the token is bound to, or the default one.
+    /// Changes something in a project: the one named, the one the token is bound to, or the usual one; or in that of the items
+    /// the context finds. Either asks for the right there.
     pub(crate) async fn change<T, F>(
         &self,
         caller: &Caller,
@@ -58,7 +59,7 @@ impl Service {
         let project = project.map(str::to_owned);
         let job = self.change_anywhere(caller, operation, move |tx, caller| {
             Box::pin(async move {
-                let context = Context::new(&mut tx.conn, &caller, project.as_deref()).await?;
+                let context = Context::new(&mut tx.conn, &caller, operation, project.as_deref()).await?;
                 work(tx, context).await
             })
         });

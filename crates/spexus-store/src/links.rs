@@ -107,14 +107,14 @@ pub async fn of_item(
     conn: &mut Conn,
     item_id: Uuid,
     filter: &LinkFilter,
-    seen: Visibility,
+    seen: Visibility<'_>,
     page: &PageRequest,
 ) -> Result<LinkPage> {
     let behind: Option<(i64, Uuid)> = page.cursor.as_deref().map(cursor::read).transpose()?;
     let (mut found, mut total, mut shown) = (Vec::new(), 0, 0);
     let ends = End::BOTH.into_iter();
     for end in ends.filter(|end| filter.end.is_none_or(|wanted| wanted == *end)) {
-        let all = Conditions::of_end(item_id, filter, end, Visibility::Every);
+        let all = Conditions::of_end(item_id, filter, end, Visibility::EVERY);
         total += count(conn, all).await?;
         if !seen.is_complete() {
             shown += count(conn, Conditions::of_end(item_id, filter, end, seen)).await?;
@@ -156,16 +156,15 @@ async fn count(conn: &mut Conn, query: Conditions) -> Result<i64> {
 
 impl Conditions {
     /// Of links an item is one end of, and the other end of which may be seen.
-    fn of_end(item_id: Uuid, filter: &LinkFilter, end: End, seen: Visibility) -> Self {
+    fn of_end(item_id: Uuid, filter: &LinkFilter, end: End, seen: Visibility<'_>) -> Self {
         let [here, there] = end.columns();
         let mut query = Self::default();
         let item = query.bind(item_id);
         query.add(format!("{here} = {item}"));
         query.add("l.deleted_at IS NULL".to_owned());
         query.any_of("l.type", filter.link_type.iter().map(Param::from));
-        if let Visibility::Only(project) = seen {
-            let project = query.bind(project);
-            query.add(format!("{there}.project_id = {project}"));
+        if let Some(projects) = seen.projects() {
+            query.among(&format!("{there}.project_id"), projects);
         }
         query
     }

@@ -140,7 +140,7 @@ async fn trees_links_comments_and_history_are_followed_by_index() {
                 conn,
                 SOME,
                 &LinkFilter::default(),
-                Visibility::Only(SOME),
+                Visibility::bound_to(SOME),
                 &PageRequest::default(),
             )
             .await
@@ -176,7 +176,7 @@ async fn links_read_no_whole_text() {
     let asked = plans(|conn| {
         Box::pin(async move {
             let (filter, page) = (LinkFilter::default(), PageRequest::default());
-            let found = links::of_item(conn, SOME, &filter, Visibility::Every, &page).await;
+            let found = links::of_item(conn, SOME, &filter, Visibility::EVERY, &page).await;
             found.unwrap();
             links::by_id(conn, SOME).await.unwrap();
         })

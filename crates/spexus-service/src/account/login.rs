@@ -1,10 +1,10 @@
 //! Logging in and out. Failures slow the next attempt down (`lockout`), and an unknown name takes as
 //! long as a wrong password.
 
-use super::caller;
 use super::lockout::Attempt;
 use super::password::Lane;
 use super::token::SESSION_PREFIX;
+use super::{Rights, caller};
 use crate::audit::{self, Happening, Origin};
 use crate::{Service, setup};
 use async_recursion::async_recursion as boxed;
@@ -37,7 +37,12 @@ pub async fn login(service: &Service, username: &str, password: &str, origin: &O
         URL_SAFE_NO_PAD.encode(setup::random_bytes()?)
     );
     let (hash, seconds) = (service.grants.hash(&secret), service.grants.session_seconds);
-    let actor = Actor::from(&caller(&user, origin.clean_client()));
+    let actor = Actor {
+        user_id: user.id,
+        username: user.username.clone(),
+        token_id: None,
+        client: origin.clean_client(),
+    };
     let (from, (id, name)) = (origin.clone(), (user.id, user.username.clone()));
     let job = service.write_as(actor, move |tx| {
         Box::pin(async move {
@@ -89,11 +94,13 @@ pub async fn logout(service: &Service, caller: &Caller, secret: &str, origin: &O
 pub async fn local(service: &Service, username: Option<&str>, client: &str) -> Ruled<Caller> {
     let mut conn = service.store.read().await?;
     let wanted = username.unwrap_or(setup::ADMIN);
-    let found = accounts::by_name(&mut conn, wanted)
-        .await?
-        .map(|found| found.user);
-    match found.filter(|user| user.active) {
-        Some(user) => Ok(caller(&user, client.to_owned())),
+    let found = accounts::by_name(&mut conn, wanted).await?;
+    let found = match found.map(|found| found.user) {
+        Some(user) => Some((Rights::of(&mut conn, &user).await?, user)),
+        None => None,
+    };
+    match found.filter(|(rights, _)| rights.is_usable) {
+        Some((rights, user)) => Ok(caller(&user, &rights, client.to_owned())),
         None => {
             let problem = format!("there is no active user {:?}", text::excerpt(wanted, 60));
             Err(Refusal::field(
@@ -134,6 +141,9 @@ pub(crate) async fn check_password(
     let turn = service.passwords.turn(lane).await?;
     // Others may have failed while this one waited for its turn; a flood of guesses is slowed down like a trickle.
     let found = attempt.check(service).await?.found;
+    //= specs/spexus-service.md#service-accounts
+    //# A service account MUST NOT be logged in to.
+    let found = found.filter(|found| found.user.owner_id.is_none());
     let known = found.as_ref().map(|found| found.password_hash.as_str());
     let fits = service.passwords.fits(&turn, password, known).await?;
     match found.filter(|found| fits && found.user.active) {

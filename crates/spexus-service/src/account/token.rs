@@ -1,7 +1,7 @@
 //! Personal access tokens and sessions as keys to the door: one keyed hash, one indexed look-up, and a memory of recent
 //! answers that is void the moment an account, token or project changes.
 
-use super::caller;
+use super::{Rights, caller};
 use crate::audit::{self, Happening, Origin};
 use crate::context::{project_of, reading};
 use crate::{Service, people, setup};
@@ -57,6 +57,8 @@ pub(crate) struct Grants {
 struct Grant {
     generation: u64,
     user: User,
+    rights: Rights,
+    is_agent: bool,
     scope: Scope,
     token_id: Option<Uuid>,
     project_id: Option<Uuid>,
@@ -99,11 +101,12 @@ pub async fn authenticate(service: &Service, secret: &str, origin: &Origin) -> R
             if let Some(token_id) = grant.token_id {
                 note_use(service, token_id, &grant.user.username, origin);
             }
-            let caller = caller(&grant.user, origin.clean_client());
+            let caller = caller(&grant.user, &grant.rights, origin.clean_client());
             Ok(Caller {
                 scope: grant.scope,
                 token_id: grant.token_id,
                 bound_project: grant.project_id,
+                is_agent: caller.is_agent || grant.is_agent,
                 ..caller
             })
         }
@@ -112,6 +115,28 @@ pub async fn authenticate(service: &Service, secret: &str, origin: &Origin) -> R
             Err(refusal)
         }
     }
+}
+
+/// The projects that whoever holds a token sees now, unless it is every one; the holder is known by the id of the token, or by
+/// that of the account when there is none. For what was opened with it and is still open.
+#[boxed]
+pub async fn sight(service: &Service, holder: Uuid) -> Ruled<Option<Vec<Uuid>>> {
+    let mut conn = service.store.look_up().await?;
+    let token = tokens::by_id(&mut conn, holder).await?;
+    let bound_project = token.as_ref().and_then(|(token, _)| token.project_id);
+    let user_id = token.map_or(holder, |(_, user_id)| user_id);
+    let Some(user) = accounts::by_id(&mut conn, user_id).await? else {
+        return Ok(Some(vec![]));
+    };
+    let rights = Rights::of(&mut conn, &user).await?;
+    if !rights.is_usable {
+        return Ok(Some(vec![]));
+    }
+    let caller = Caller {
+        bound_project,
+        ..caller(&user, &rights, String::new())
+    };
+    Ok(caller.visibility().projects())
 }
 
 /// Whether a secret was good lately, as far as this process remembers: asked without looking anything up.
@@ -170,7 +195,7 @@ async fn check(service: &Service, secret: &str) -> Ruled<Arc<Grant>> {
             grant
         }
     };
-    if !grant.user.active {
+    if !grant.rights.is_usable {
         return Err(Refusal::new(Code::AuthFailed, "the account is disabled").hint("Ask an administrator."));
     }
     if grant.expires_at.is_some_and(|at| at <= service.store.now()) {
@@ -189,6 +214,8 @@ async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u6
         let expires_at = Some(session.expires_at);
         return Ok(Grant {
             generation,
+            rights: Rights::of(&mut conn, &user).await?,
+            is_agent: false,
             user,
             scope: Scope::Admin,
             token_id: None,
@@ -204,6 +231,8 @@ async fn look_up(service: &Service, secret: &str, hash: [u8; 32], generation: u6
     })?;
     Ok(Grant {
         generation,
+        rights: Rights::of(&mut conn, &found.user).await?,
+        is_agent: found.agent,
         user: found.user,
         scope: found.scopes.into_iter().max().unwrap_or(Scope::Read),
         token_id: Some(found.token_id),
@@ -268,13 +297,10 @@ pub async fn list(service: &Service, caller: &Caller, user: Option<&str>) -> Rul
 
 /// Whether a caller may know of a token: one that reaches no further than the caller does.
 fn is_within_reach(caller: &Caller, token: &Token) -> bool {
-    match token.project_id {
-        Some(project_id) => caller.sees(project_id),
-        None => caller.visibility().is_complete(),
-    }
+    caller.bound_project.is_none() || caller.bound_project == token.project_id
 }
 
-/// Makes a token for oneself, or as an administrator for someone else. A token never makes one with more rights.
+/// Makes a token for oneself or for a service account of one's own, or as an administrator for someone else. A token never makes one with more rights.
 #[boxed]
 pub async fn create(
     service: &Service,
@@ -309,7 +335,7 @@ pub async fn create(
             //# A token made with a token that is bound to a project MUST be bound to the same project.
             let wanted = input.project.as_deref();
             let project = match wanted.is_some() || caller.bound_project.is_some() {
-                true => Some(project_of(&mut tx.conn, &caller, wanted).await?),
+                true => Some(project_of(&mut tx.conn, &caller, Operation::Read, wanted).await?),
                 false => None,
             };
             let now = tx.now();
@@ -326,6 +352,7 @@ pub async fn create(
                 scopes,
                 project: project.as_ref().map(|project| project.key.clone()),
                 project_id: project.as_ref().map(|project| project.id),
+                agent: input.agent || owner.owner_id.is_some(),
                 expires_at,
                 last_used_at: None,
                 created_at: now,
@@ -352,7 +379,8 @@ pub async fn revoke(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Token
             if !is_within_reach(&caller, &token) {
                 return Err(missing().into());
             }
-            if owner != caller.user_id {
+            let owner = accounts::by_id(&mut tx.conn, owner).await?.ok_or_else(missing)?;
+            if owner.id != caller.user_id && owner.owner_id != Some(caller.user_id) {
                 // Other people's tokens do not exist for those who may not manage them.
                 caller.may(Operation::ManageUsers).map_err(|_| missing())?;
             }
@@ -431,7 +459,7 @@ async fn refuse_too_many(tx: &mut Tx, owner: &User, max: usize, now: Timestamp) 
 
 async fn owner(conn: &mut spexus_store::Conn, caller: &Caller, wanted: Option<&str>) -> Result<User> {
     let user = people::find(conn, caller, "user", wanted.unwrap_or("me")).await?;
-    if user.id != caller.user_id {
+    if user.id != caller.user_id && user.owner_id != Some(caller.user_id) {
         caller.may(Operation::ManageUsers)?;
     }
     Ok(user)

@@ -16,6 +16,9 @@ use spexus_domain::{Code, Refusal, Ruled, Uuid, password, text};
 use spexus_store::{Conn, Result, Tx, accounts, logins, tokens};
 use utoipa::ToSchema;
 
+/// What stands in place of the hash of a password that nobody has: no password has this hash.
+const NO_PASSWORD: &str = "-";
+
 /// What everyone may know of a user: enough to assign and to mention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Profile {
@@ -28,6 +31,9 @@ pub struct Profile {
     pub role: Option<Role>,
     /// Whether the account can be used.
     pub active: bool,
+    /// Whose service account it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// The names of all users.
@@ -37,12 +43,13 @@ pub async fn names(service: &Service, caller: &Caller) -> Ruled<Page<Profile>> {
     let all = accounts::all(&mut conn).await?;
     //= specs/spexus-service.md#projects
     //# A token bound to a project MUST be told no more of other people than their names.
-    let tells_role = caller.visibility().is_complete();
+    let tells_role = caller.bound_project.is_none();
     let profile = |user: User| Profile {
         id: user.id,
         username: user.username,
         role: tells_role.then_some(user.role),
         active: user.active,
+        owner: user.owner,
     };
     Ok(Page::whole(all.into_iter().map(profile).collect()))
 }
@@ -68,12 +75,30 @@ pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled
         .as_deref()
         .map(|email| text::email("email", email))
         .transpose()?;
-    password::chosen("password", &input.password, &username)?;
     let role = Role::parse("role", &input.role)?;
-    let password_hash = service.passwords.hash(&input.password).await?;
-    let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, _| {
+    let password_hash = match &input.owner {
+        None => {
+            password::chosen("password", &input.password, &username)?;
+            service.passwords.hash(&input.password).await?
+        }
+        Some(_) if input.password.is_empty() => NO_PASSWORD.to_owned(),
+        Some(_) => {
+            let problem = "a service account has none";
+            return Err(Refusal::field(
+                Code::InvalidParams,
+                "password",
+                problem,
+                "nothing",
+            ));
+        }
+    };
+    let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, caller| {
         Box::pin(async move {
             refuse_taken(&mut tx.conn, None, Some(&username), email.as_deref()).await?;
+            let owner = match &input.owner {
+                Some(wanted) => Some(owner_of_service(&mut tx.conn, &caller, wanted, role).await?),
+                None => None,
+            };
             let (id, now) = (tx.new_id(), tx.now());
             let user = User {
                 id,
@@ -81,6 +106,8 @@ pub async fn create(service: &Service, caller: &Caller, input: NewUser) -> Ruled
                 email,
                 role,
                 active: true,
+                owner: owner.as_ref().map(|owner| owner.username.clone()),
+                owner_id: owner.map(|owner| owner.id),
                 rev: 1,
                 created_at: now,
                 updated_at: now,
@@ -197,6 +224,10 @@ pub async fn reset_password(
     let mut conn = service.store.read().await?;
     let user = people::find(&mut conn, caller, "user", wanted).await?;
     drop(conn);
+    if user.owner_id.is_some() {
+        let message = format!("{} is a service account, which has no password", user.username);
+        return Err(Refusal::new(Code::RuleViolated, message).hint("Make a token for it."));
+    }
     password::chosen("password", new, &user.username)?;
     let password_hash = service.passwords.hash(new).await?;
     let job = service.change_anywhere(caller, Operation::ManageUsers, move |tx, _| {
@@ -287,6 +318,23 @@ async fn note_rights(tx: &mut Tx, before: &User, after: &User) -> Result<()> {
     }
 }
 
+/// Who a service account is to belong to: an active person, who has at least the role it is to have.
+async fn owner_of_service(conn: &mut Conn, caller: &Caller, wanted: &str, role: Role) -> Result<User> {
+    let owner = people::find_active(conn, caller, "owner", wanted).await?;
+    let refused = |problem: String, allowed: &str| {
+        Err(Refusal::field(Code::RuleViolated, "owner", problem, allowed).into())
+    };
+    if owner.owner_id.is_some() {
+        let problem = format!("{} is a service account itself", owner.username);
+        return refused(problem, "a person");
+    }
+    if role > owner.role {
+        let problem = format!("{} is only a {}", owner.username, owner.role.name());
+        return refused(problem, "somebody with at least the role of the service account");
+    }
+    Ok(owner)
+}
+
 async fn refuse_taken(
     conn: &mut Conn,
     own: Option<Uuid>,
@@ -318,6 +366,7 @@ async fn record(tx: &mut Tx, action: Action, before: Option<&User>, after: &User
             ("email".to_owned(), user.email.clone().into()),
             ("role".to_owned(), user.role.name().into()),
             ("active".to_owned(), user.active.into()),
+            ("owner".to_owned(), user.owner.clone().into()),
         ])
     };
     let change = NewChange::new(Entity::User, after.id, &after.username, action, after.rev)

@@ -12,7 +12,7 @@ use spexus_domain::change::Action;
 use spexus_domain::item::{Item, NewItem, Person, Priority};
 use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
-use spexus_domain::{Kind, Reference, Ruled, Uuid, attribute};
+use spexus_domain::{AnyId, Kind, Reference, Ruled, Uuid, attribute};
 use spexus_store::{Error, Result, Tx, items, projects};
 
 /// Makes an item. With an idempotency key the same request makes it once and is answered alike every time.
@@ -28,9 +28,15 @@ pub async fn create(
     let job = service.change_anywhere(caller, Operation::CreateItem, move |tx, caller| {
         Box::pin(async move {
             if let Some(kept) = recall(tx, key.as_ref()).await? {
-                return again(tx, &kept).await;
+                return again(tx, &caller, &kept).await;
             }
-            let context = Context::new(&mut tx.conn, &caller, input.project.as_deref()).await?;
+            let context = Context::new(
+                &mut tx.conn,
+                &caller,
+                Operation::CreateItem,
+                input.project.as_deref(),
+            )
+            .await?;
             let item = make(tx, &context, kind, input).await?;
             remember(tx, key.as_ref(), &json!({"id": item.id})).await?;
             Ok(item)
@@ -116,20 +122,27 @@ async fn make(tx: &mut Tx, context: &Context, kind: Kind, input: NewItem) -> Res
 //= specs/spexus-service.md#projects
 //# What is made inside something MUST be made in the project of that.
 async fn project(tx: &mut Tx, context: &Context, parent: Option<&Item>) -> Result<Project> {
-    match parent.map(|parent| parent.project_id) {
-        Some(other) if other != context.project.id => projects::by_id(&mut tx.conn, other)
-            .await?
-            .ok_or_else(|| Error::Broken("an item has no project".into())),
-        _ => Ok(context.project.clone()),
+    let Some(id) = parent.map(|parent| parent.project_id) else {
+        return Ok(context.project()?.clone());
+    };
+    if let Some(project) = context.place_if(id) {
+        return Ok(project.clone());
     }
+    let found = projects::by_id(&mut tx.conn, id).await?;
+    found.ok_or_else(|| Error::Broken("an item has no project".into()))
 }
 
 /// The item an earlier request with the same key made, as it is now.
-async fn again(tx: &mut Tx, kept: &serde_json::Value) -> Result<Item> {
+async fn again(tx: &mut Tx, caller: &Caller, kept: &serde_json::Value) -> Result<Item> {
     let id = kept["id"]
         .as_str()
         .and_then(|id| Uuid::try_parse(id).ok())
         .unwrap_or_default();
     let item = items::by_id(&mut tx.conn, id).await?;
-    item.ok_or_else(|| Error::Broken("a kept answer names an item that does not exist".into()))
+    let item = item.ok_or_else(|| Error::Broken("a kept answer names an item that does not exist".into()))?;
+    // Who is no longer a member is not told again what was told then.
+    match caller.sees(item.project_id) {
+        true => Ok(item),
+        false => Err(items::not_found(&AnyId::Uuid(id)).into()),
+    }
 }

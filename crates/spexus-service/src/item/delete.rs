@@ -152,7 +152,7 @@ async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) ->
     let deletion_id = tx.new_id();
     let below = preview.items.iter().map(|falling| (falling.id, falling.kind));
     let falling: Vec<(Uuid, Kind)> = std::iter::once((item.id, item.kind)).chain(below).collect();
-    end_links(tx, item.id, deletion_id).await?;
+    end_links(tx, context, item.id, deletion_id).await?;
     free_requirements(tx, &falling).await?;
     // The deepest first, so that the history never shows a child without its container.
     let ids: Vec<Uuid> = falling.iter().rev().map(|(id, _)| *id).collect();
@@ -174,12 +174,15 @@ fn gone(item: &Item) -> NewChange {
 }
 
 /// Ends the links of what falls, each once. Those that have ended are found no more.
-async fn end_links(tx: &mut Tx, root: Uuid, deletion_id: Uuid) -> Result<()> {
+async fn end_links(tx: &mut Tx, context: &Context, root: Uuid, deletion_id: Uuid) -> Result<()> {
     loop {
         let ending = deletion::links(&mut tx.conn, root, LINKS_AT_ONCE).await?;
         if ending.is_empty() {
             return Ok(());
         }
+        ending
+            .iter()
+            .try_for_each(|link| link::check_ends(&context.caller, Operation::Link, link))?;
         let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
         links::soft_delete(tx, &ids, Some(deletion_id)).await?;
         let changes = ending.iter().map(|ended| link::change(Action::Deleted, ended));
@@ -223,7 +226,7 @@ async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Resul
     let back = links::undelete_by(tx, deletion_id).await?;
     // The refusal undoes all of it: who may not see the other end must not bring the link back either.
     back.iter()
-        .try_for_each(|link| link::check_ends(&context.caller, link))?;
+        .try_for_each(|link| link::check_ends(&context.caller, Operation::Link, link))?;
     let changes = back.iter().map(|link| link::change(Action::Restored, link));
     record_all(tx, changes.collect()).await
 }

@@ -100,14 +100,13 @@ pub(crate) async fn filter(
     kinds: Vec<Kind>,
     query: &ItemQuery,
 ) -> Result<ItemFilter> {
-    let context = Context::new(conn, caller, query.project.as_deref()).await?;
+    let context = Context::new(conn, caller, Operation::Read, query.project.as_deref()).await?;
     let time = |field: &'static str, text: &Option<String>| -> Ruled<Option<Timestamp>> {
         text.as_deref()
             .map(|text| Timestamp::parse(field, text))
             .transpose()
     };
     let mut filter = ItemFilter {
-        project_id: Some(context.project.id),
         statuses: statuses(conn, &kinds, query.status.as_deref()).await?,
         priorities: listed(query.priority.as_deref())
             .map(|text| Priority::parse("priority", text))
@@ -156,7 +155,7 @@ pub(crate) async fn filter(
 //# A list of what is in or below an item MUST be of the project of that item.
 fn project_of_list(context: &Context, places: &[(&str, Item)]) -> Ruled<Uuid> {
     let Some((_, first)) = places.first() else {
-        return Ok(context.project.id);
+        return Ok(context.project()?.id);
     };
     match places
         .iter()

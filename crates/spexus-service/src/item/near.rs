@@ -84,7 +84,7 @@ async fn numbered(
             project: None,
             reference,
         };
-        let item = items::by_any_id(conn, context.project.id, &id).await?;
+        let item = items::by_any_id(conn, context.project()?.id, &id).await?;
         found.extend(item.filter(|item| item.deleted_at.is_none()));
         if found.len() == MAX_NEAR {
             break;

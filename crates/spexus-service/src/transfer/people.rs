@@ -67,6 +67,8 @@ impl People {
             email: None,
             role,
             active,
+            owner: None,
+            owner_id: None,
             rev: 1,
             created_at: now,
             updated_at: now,

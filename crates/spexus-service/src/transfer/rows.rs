@@ -13,6 +13,7 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
 use spexus_domain::permission::Operation;
+use spexus_domain::project::Project;
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid};
 use spexus_store::scratch_copy::CopyExtent;
@@ -92,7 +93,13 @@ pub(super) async fn apply(
     if size <= MAX_DIRECT_OPERATIONS {
         return large::direct(service, caller, dry_run, work).await;
     }
-    let place = project_of(&mut service.store.read().await?, caller, project).await?;
+    let place = project_of(
+        &mut service.store.read().await?,
+        caller,
+        Operation::CreateItem,
+        project,
+    )
+    .await?;
     let extent = CopyExtent::All(place.id);
     let (mut imported, shown) = large::staged(service, caller, extent, dry_run, work).await?;
     for row in &mut imported.rows {
@@ -123,6 +130,7 @@ impl Imported {
 struct Applying {
     service: Service,
     context: Context,
+    project: Project,
     notes: Notes,
     names: HashMap<String, Uuid>,
     /// New items without a reference id that say what another one says already.
@@ -137,15 +145,20 @@ impl Applying {
         project: Option<&str>,
         mut notes: Notes,
     ) -> Ruled<Self> {
-        let context = {
+        let operation = Operation::CreateItem;
+        let (context, project) = {
             let mut conn = service.store.read().await?;
-            let place = project_of(&mut conn, caller, project).await?;
-            Context::new(&mut conn, caller, Some(&place.key)).await?
+            let place = project_of(&mut conn, caller, operation, project).await?;
+            (
+                Context::new(&mut conn, caller, operation, Some(&place.key)).await?,
+                place,
+            )
         };
-        notes.project = Some((context.project.id, context.project.key.clone()));
+        notes.project = Some((project.id, project.key.clone()));
         Ok(Self {
             service,
             context,
+            project,
             notes,
             names: HashMap::new(),
             doubled: 0,
@@ -159,7 +172,7 @@ impl Applying {
         progress: &Progress,
     ) -> Ruled<(Imported, Notes)> {
         let mut imported = Imported {
-            project: self.context.project.key.clone(),
+            project: self.project.key.clone(),
             ..Imported::default()
         };
         let mut refused: Vec<Refusal> = Vec::new();
@@ -264,14 +277,14 @@ impl Applying {
 
     async fn create(&self, kind: Kind, input: NewItem) -> Ruled<Item> {
         let input = NewItem {
-            project: Some(self.context.project.key.clone()),
+            project: Some(self.project.key.clone()),
             ..input
         };
         item::create(&self.service, &self.context.caller, kind, input, None).await
     }
 
     async fn update(&self, id: &str, patch: ItemPatch) -> Ruled<Item> {
-        let (caller, project) = (&self.context.caller, &self.context.project.key);
+        let (caller, project) = (&self.context.caller, &self.project.key);
         item::update(&self.service, caller, Some(project), None, id, patch).await
     }
 
@@ -338,7 +351,7 @@ impl Applying {
             reference: reference.clone(),
         };
         let mut conn = self.service.store.read().await?;
-        Ok(items::by_any_id(&mut conn, self.context.project.id, &id).await?)
+        Ok(items::by_any_id(&mut conn, self.project.id, &id).await?)
     }
 
     async fn change(&mut self, item: &Item, row: Row) -> Ruled<(RowAction, Item)> {
@@ -354,7 +367,7 @@ impl Applying {
                     parent: Some(parent),
                     ..Move::default()
                 };
-                let (caller, project) = (&self.context.caller, &self.context.project.key);
+                let (caller, project) = (&self.context.caller, &self.project.key);
                 changed = item::move_to(&self.service, caller, Some(project), None, &id, to).await?;
             }
         }

@@ -9,7 +9,8 @@ use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Ruled, Uuid};
 use spexus_service::account::{token, user};
 use spexus_service::{
-    Service, baseline, batch, changes, comment, item, link, project, prompt, report, search, settings,
+    Service, baseline, batch, changes, comment, group, item, link, member, project, prompt, report, search,
+    settings,
 };
 
 /// Somebody who does things, in the project they name or in none.
@@ -274,6 +275,49 @@ impl Client {
 
     pub(crate) async fn get_project(&self, key: &str) -> Ruled<Value> {
         to_json(project::get(&self.service, &self.caller, key).await)
+    }
+
+    pub(crate) async fn update_project(&self, key: &str, patch: Value) -> Ruled<Value> {
+        to_json(project::update(&self.service, &self.caller, key, from_json(patch)).await)
+    }
+
+    pub(crate) async fn projects(&self) -> Vec<String> {
+        let found = project::list(&self.service, &self.caller).await.unwrap();
+        found.data.into_iter().map(|project| project.key).collect()
+    }
+
+    pub(crate) async fn members(&self) -> Ruled<Value> {
+        to_json(member::list(&self.service, &self.caller, self.named()).await)
+    }
+
+    pub(crate) async fn put_member(&self, who: &str, role: &str) -> Ruled<Value> {
+        let input = from_json(json!({ "role": role }));
+        to_json(member::put(&self.service, &self.caller, self.named(), who, input).await)
+    }
+
+    pub(crate) async fn remove_member(&self, who: &str) -> Ruled<()> {
+        member::remove(&self.service, &self.caller, self.named(), who).await
+    }
+
+    pub(crate) async fn groups(&self) -> Vec<String> {
+        let found = group::list(&self.service, &self.caller).await.unwrap();
+        found.data.into_iter().map(|group| group.name).collect()
+    }
+
+    pub(crate) async fn create_group(&self, name: &str) -> Ruled<Value> {
+        let input = from_json(json!({ "name": name }));
+        to_json(group::create(&self.service, &self.caller, input).await)
+    }
+
+    pub(crate) async fn change_group(&self, name: &str, user: &str, is_in: bool) -> Ruled<Value> {
+        to_json(match is_in {
+            true => group::add(&self.service, &self.caller, name, user).await,
+            false => group::remove(&self.service, &self.caller, name, user).await,
+        })
+    }
+
+    pub(crate) async fn delete_group(&self, name: &str) -> Ruled<Value> {
+        to_json(group::delete(&self.service, &self.caller, name).await)
     }
 
     pub(crate) async fn workflow(&self, of: &str) -> Ruled<Value> {

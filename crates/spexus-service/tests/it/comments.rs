@@ -49,7 +49,7 @@ async fn comments_are_threads_with_anchors_that_follow_the_text(world: &World) {
 
 //= specs/spexus-service.md#comments
 //= type=test
-//# Only its author and administrators MAY change or remove what a comment says.
+//# Only its author, the owners of the project and administrators MAY change or remove what a comment says.
 async fn comments_belong_to_their_authors(world: &World) {
     world.seed().await;
     let mut people = Vec::new();

@@ -19,6 +19,7 @@ mod items;
 mod links;
 mod lists;
 mod lockout;
+mod members;
 mod projects;
 mod prompts;
 mod search;

@@ -377,7 +377,8 @@ async fn consent_to_a_deletion_never_deletes_another_projects_twin(world: &World
 //# A link whose other end is in a project the caller may not see MUST be counted, and nothing else of that end shown.
 //= specs/spexus-service.md#projects
 //= type=test
-//# A link MUST be made, confirmed, ended or brought back only by a caller who may see both its ends.
+//# A link MUST be made, confirmed, ended or brought back only by a caller who may see both its ends and has the right in the projects
+//# of both.
 //= specs/spexus-service.md#projects
 //= type=test
 //# The history and the feed MUST NOT name an item the caller may not see.

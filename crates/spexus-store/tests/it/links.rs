@@ -34,7 +34,7 @@ async fn three(world: &World) -> [Item; 3] {
 async fn links_of(world: &World, item: &Item) -> Vec<spexus_domain::link::Link> {
     let (filter, page) = (LinkFilter::default(), PageRequest::default());
     let mut conn = world.read().await;
-    let found = links::of_item(&mut conn, item.id, &filter, Visibility::Every, &page).await;
+    let found = links::of_item(&mut conn, item.id, &filter, Visibility::EVERY, &page).await;
     found.unwrap().page.data
 }
 
@@ -74,7 +74,7 @@ async fn an_item_with_many_links_shows_each_once_page_by_page(world: World) {
         let mut page = PageRequest::new(Some(2), None).unwrap();
         loop {
             let mut conn = world.read().await;
-            let found = links::of_item(&mut conn, hub.id, &filter, Visibility::Every, &page).await;
+            let found = links::of_item(&mut conn, hub.id, &filter, Visibility::EVERY, &page).await;
             let found = found.unwrap();
             assert_eq!((found.page.total_count, found.hidden_count), (Some(total), 0));
             assert!(found.page.data.len() <= 2);
@@ -90,7 +90,7 @@ async fn an_item_with_many_links_shows_each_once_page_by_page(world: World) {
         assert_eq!(i64::try_from(seen.len()).unwrap(), total);
         assert!(times.is_sorted(), "{times:?}");
     }
-    let elsewhere = Visibility::Only(spexus_domain::Uuid::nil());
+    let elsewhere = Visibility::bound_to(spexus_domain::Uuid::nil());
     let (filter, page) = (LinkFilter::default(), PageRequest::default());
     let mut conn = world.read().await;
     let found = links::of_item(&mut conn, hub.id, &filter, elsewhere, &page)

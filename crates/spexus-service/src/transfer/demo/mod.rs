@@ -80,7 +80,7 @@ pub async fn fill(
             Box::pin(async move {
                 let named = named.as_deref();
                 let job = service.change(&owned, Operation::CreateItem, named, move |tx, context| {
-                    Box::pin(part.write(tx, context.project, notes))
+                    Box::pin(async move { part.write(tx, context.project()?.clone(), notes).await })
                 });
                 job.await
             })

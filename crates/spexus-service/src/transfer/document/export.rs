@@ -27,7 +27,7 @@ pub async fn export(
     caller.may(Operation::Read)?;
     let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
-    let context = Context::new(conn, caller, project).await?;
+    let context = Context::new(conn, caller, Operation::Read, project).await?;
     let mut writer = Writer {
         out,
         progress,
@@ -40,8 +40,9 @@ pub async fn export(
             epic.project
         }
         None => {
-            writer.project(conn, context.project.id).await?;
-            context.project.key
+            let project = context.project()?;
+            writer.project(conn, project.id).await?;
+            project.key.clone()
         }
     };
     let items = writer.items;

@@ -17,7 +17,7 @@ impl Reader {
         let depth = match wanted.parent_id {
             None => 0,
             Some(parent) => match comments::by_id(&mut tx.conn, parent).await? {
-                Some(parent) if parent.item_id == item.id && parent.depth < MAX_COMMENT_DEPTH => {
+                Some((parent, _)) if parent.item_id == item.id && parent.depth < MAX_COMMENT_DEPTH => {
                     parent.depth + 1
                 }
                 _ => {

@@ -3,7 +3,7 @@
 use super::VERSION;
 use super::record::{Header, ProjectRecord, Record, Totals};
 use crate::Service;
-use crate::context::{Context, NO_PROJECT};
+use crate::context::{NO_PROJECT, project_of};
 use crate::transfer::{Exported, Progress, broken_file};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
@@ -30,13 +30,13 @@ pub async fn export(
     //# both engines.
     let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
-    let context = Context::new(conn, caller, project).await?;
+    let project = project_of(conn, caller, Operation::Read, project).await?;
     let mut writer = Writer {
         out,
         progress,
         written: 0,
     };
-    let exported = writer.all(conn, context.project).await?;
+    let exported = writer.all(conn, project).await?;
     snapshot.end().await?;
     Ok(exported)
 }

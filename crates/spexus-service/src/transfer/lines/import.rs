@@ -14,6 +14,7 @@ use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::id::PROMPT_PREFIX;
 use spexus_domain::link::LinkType;
+use spexus_domain::member::ProjectRole;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, Project};
 use spexus_domain::workflow::Workflow;
@@ -47,6 +48,7 @@ pub async fn import(
         input,
         people: People::new(&service.passwords).await?,
         key: key.map(str::to_owned),
+        default_role: service.default_role,
         dry_run,
         progress,
     };
@@ -74,6 +76,7 @@ struct File {
     input: Input,
     people: People,
     key: Option<String>,
+    default_role: ProjectRole,
     dry_run: bool,
     progress: Progress,
 }
@@ -85,7 +88,7 @@ impl File {
             None => !transfer::has_items(&mut tx.conn, None).await?,
         };
         notes.is_alone = true;
-        let mut reader = Reader::new(self.people, Taking::new(everything), self.key);
+        let mut reader = Reader::new(self.people, Taking::new(everything), self.key, self.default_role);
         let mut line = 0;
         while let Some(record) = next(&mut self.input, &mut line)? {
             let taken = reader.take(tx, record).await;
@@ -150,6 +153,8 @@ fn next(input: &mut Input, line: &mut u64) -> Result<Option<Record>> {
 /// What was read so far, and what is needed to read on.
 pub(super) struct Reader {
     key: Option<String>,
+    /// What whoever has an account is in the project, when it is made here.
+    default_role: ProjectRole,
     header: bool,
     pub(super) project: Option<Project>,
     pub(super) counters: BTreeMap<String, i64>,
@@ -165,9 +170,10 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    fn new(people: People, taking: Taking, key: Option<String>) -> Self {
+    fn new(people: People, taking: Taking, key: Option<String>, default_role: ProjectRole) -> Self {
         Self {
             key,
+            default_role,
             header: false,
             project: None,
             counters: BTreeMap::new(),
@@ -237,6 +243,9 @@ impl Reader {
             name: text::title("name", &wanted.name)?,
             description: text::description("description", &wanted.description)?,
             attributes: wanted.attributes,
+            default_role: found
+                .as_ref()
+                .map_or(self.default_role, |found| found.default_role),
             rev: wanted.rev.max(1),
             created_at: wanted.created_at,
             updated_at: wanted.updated_at,

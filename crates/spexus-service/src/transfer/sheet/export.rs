@@ -42,8 +42,9 @@ pub async fn export(
     caller.may(Operation::Read)?;
     let mut snapshot = Snapshot::begin(&service.store, caller.user_id).await?;
     let conn = snapshot.conn()?;
-    let context = Context::new(conn, caller, project).await?;
-    let columns = chosen(layout.columns.as_deref(), &context.project)?;
+    let context = Context::new(conn, caller, Operation::Read, project).await?;
+    let project = context.project()?;
+    let columns = chosen(layout.columns.as_deref(), project)?;
     if layout.mark {
         out.write_all("\u{feff}".as_bytes())
             .map_err(|error| broken_file(&error))?;
@@ -56,7 +57,7 @@ pub async fn export(
         items: 0,
     };
     let written = match &layout.epic {
-        None => sheet.project(conn, &context.project).await,
+        None => sheet.project(conn, project).await,
         Some(id) => match context.item(conn, "epic", id, Some(Kind::Epic)).await {
             Ok(epic) => sheet.epic(conn, &epic).await,
             Err(error) => Err(error),
@@ -65,7 +66,7 @@ pub async fn export(
     let items = written?;
     snapshot.end().await?;
     Ok(Exported {
-        project: context.project.key,
+        project: project.key.clone(),
         items,
         ..Exported::default()
     })
