@@ -7,7 +7,7 @@ use spexus_domain::change::Entity;
 use spexus_domain::item::Item;
 use spexus_domain::{Code, Ruled, Uuid};
 use spexus_service::item::{self, ItemQuery};
-use spexus_service::{Service, changes};
+use spexus_service::{Service, changes, project};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,13 +21,10 @@ const MAX_MODELS: usize = 8;
 const MAX_CATCH_UP: usize = 2_000;
 const PAGE_ROWS: u32 = 200;
 
-/// A project as somebody may ask for it: the token's own, and the one that was named.
-type Key = (Option<Uuid>, Option<String>);
-
 /// The models of the projects that are written in.
 pub(crate) struct ProjectModels {
     service: Service,
-    models: Mutex<HashMap<Key, UsedModel>>,
+    models: Mutex<HashMap<Uuid, UsedModel>>,
 }
 
 /// A model and when it was last used.
@@ -52,9 +49,8 @@ impl ProjectModels {
 
     /// The model of a project, current. The caller's right is asked with every call.
     pub(crate) async fn trained(&self, caller: &Caller, project: Option<&str>) -> Ruled<Arc<Mutex<Trained>>> {
-        let trained = self
-            .model(&(caller.bound_project, project.map(str::to_lowercase)))
-            .await;
+        let place = project::of_request(&self.service, caller, project).await?;
+        let trained = self.model(place.id).await;
         let mut held = trained.lock().await;
         if held.is_current(&self.service, caller, project).await? == Currency::Stale {
             *held = Trained::default();
@@ -64,17 +60,17 @@ impl ProjectModels {
         Ok(trained)
     }
 
-    async fn model(&self, key: &Key) -> Arc<Mutex<Trained>> {
+    async fn model(&self, key: Uuid) -> Arc<Mutex<Trained>> {
         let mut models = self.models.lock().await;
-        if models.len() >= MAX_MODELS && !models.contains_key(key) {
+        if models.len() >= MAX_MODELS && !models.contains_key(&key) {
             let oldest = models
                 .iter()
                 .min_by_key(|(_, (used, _))| *used)
-                .map(|(key, _)| key.clone());
+                .map(|(key, _)| *key);
             oldest.and_then(|oldest| models.remove(&oldest));
         }
         let used = models
-            .entry(key.clone())
+            .entry(key)
             .or_insert_with(|| (Instant::now(), Arc::default()));
         used.0 = Instant::now();
         used.1.clone()

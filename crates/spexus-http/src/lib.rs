@@ -23,6 +23,7 @@ mod item;
 mod limits;
 mod link;
 mod mcp;
+mod member;
 mod middleware;
 mod openapi;
 mod options;

@@ -4,8 +4,8 @@
 use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
-    account, audit, baseline, batch, changes, comment, health, item, link, mcp, middleware, openapi, project,
-    prompt, report, search, settings,
+    account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
+    project, prompt, report, search, settings,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -81,6 +81,11 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(prompt::activate_prompt))
         .routes(routes!(project::list_projects, project::create_project))
         .routes(routes!(project::get_project, project::update_project))
+        .routes(routes!(member::list_members))
+        .routes(routes!(member::put_member, member::remove_member))
+        .routes(routes!(member::list_groups, member::create_group))
+        .routes(routes!(member::delete_group))
+        .routes(routes!(member::add_to_group, member::remove_from_group))
         .routes(routes!(account::log_in))
         .routes(routes!(account::log_out))
         .routes(routes!(account::get_profile))

@@ -7,6 +7,7 @@ use crate::visit::Visit;
 use crate::{McpOptions, Toolset, prompts};
 use mcp_server::{Access, Context, Entry, Guard};
 use spexus_domain::account::{Caller, Role, Scope};
+use spexus_domain::member::{Membership, Memberships, ProjectRole};
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Refusal, Ruled, Uuid, text};
 use spexus_service::Service;
@@ -163,8 +164,7 @@ impl Guard for Gate {
     }
 
     fn tenant(&self, cx: &Context) -> Option<String> {
-        let bound = Visit::of(cx).ok()?.caller().bound_project?;
-        Some(bound.to_string())
+        tenants(Visit::of(cx).ok()?.caller().visibility().projects())
     }
 
     fn audience(&self, cx: &Context) -> Option<String> {
@@ -195,6 +195,16 @@ impl Guard for Gate {
     }
 }
 
+/// The projects that are seen as the runtime keeps them, unless it is every one.
+pub(crate) fn tenants(projects: Option<Vec<Uuid>>) -> Option<String> {
+    let ids: Vec<String> = projects?.iter().map(Uuid::to_string).collect();
+    Some(match ids.is_empty() {
+        // Nothing at all would read as everything.
+        true => Uuid::nil().to_string(),
+        false => ids.join(" "),
+    })
+}
+
 /// Who sees the same as this visit.
 pub(crate) fn audience(visit: &Visit) -> String {
     Audience::of(visit).write()
@@ -211,6 +221,8 @@ struct Audience {
     toolsets: Vec<Toolset>,
     read_only: bool,
     role: Role,
+    /// The most they are in any project.
+    highest: ProjectRole,
     scope: Scope,
     is_bound: bool,
 }
@@ -222,6 +234,7 @@ impl Audience {
             toolsets: visit.toolsets().to_vec(),
             read_only: visit.is_read_only(),
             role: caller.role,
+            highest: caller.visibility().highest(),
             scope: caller.scope,
             is_bound: caller.bound_project.is_some(),
         }
@@ -252,6 +265,12 @@ impl Audience {
             scope: self.scope,
             token_id: None,
             bound_project: self.is_bound.then(Uuid::nil),
+            memberships: Memberships::new(vec![Membership {
+                project_id: Uuid::nil(),
+                key: String::new(),
+                role: self.highest,
+            }]),
+            is_agent: false,
             client: String::new(),
         };
         somebody.may(right).is_ok()
@@ -260,8 +279,9 @@ impl Audience {
     fn write(&self) -> String {
         let sets: Vec<&str> = self.toolsets.iter().map(|set| set.name()).collect();
         let (role, scope) = (self.role.name(), self.scope.name());
+        let highest = self.highest.name();
         format!(
-            "{};{};{role};{scope};{}",
+            "{};{};{role};{highest};{scope};{}",
             sets.join(","),
             self.read_only,
             self.is_bound
@@ -275,6 +295,7 @@ impl Audience {
             toolsets: Toolset::parse_list("toolset", next()?).ok()?,
             read_only: next()? == "true",
             role: Role::parse("role", next()?).ok()?,
+            highest: ProjectRole::parse("role", next()?).ok()?,
             scope: Scope::parse("scope", next()?).ok()?,
             is_bound: next()? == "true",
         })

@@ -235,7 +235,7 @@ pub(crate) fn hit_line(hit: &Hit) -> String {
 /// may see both of its ends.
 pub(crate) fn link_line(link: &Link) -> String {
     let mark = if link.suspect { " (suspect)" } else { "" };
-    format!("{}{mark}", link.label(Visibility::Every))
+    format!("{}{mark}", link.label(Visibility::EVERY))
 }
 
 /// A change: who did what to what, and which fields.

@@ -1,5 +1,6 @@
 //! Sessions in the database: a restart keeps them, and another node goes on with them.
 
+use crate::guard::tenants;
 use crate::watch::{MAX_READ, gather};
 use crate::{McpOptions, Sessions};
 use futures_util::FutureExt;
@@ -10,6 +11,7 @@ use mcp_server::{
 };
 use serde::{Deserialize, Serialize};
 use spexus_domain::{Refusal, Ruled, Timestamp, Uuid};
+use spexus_service::account::token;
 use spexus_service::mcp_session::{SessionKeeper, StoredSession};
 use spexus_service::{Service, changes};
 use tokio::sync::watch;
@@ -137,8 +139,15 @@ impl SessionStore for DatabaseSessionStore {
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<SessionRecord>, Refusal>> {
         async move {
-            let found = self.keeper.get(id).await?;
-            Ok(found.and_then(|kept| record(&kept)))
+            let Some(kept) = self.keeper.get(id).await? else {
+                return Ok(None);
+            };
+            // What its token sees may have become less while nobody had it.
+            let seen = token::sight(&self.service, kept.owner).await?;
+            Ok(record(&kept).map(|record| SessionRecord {
+                tenant: tenants(seen),
+                ..record
+            }))
         }
         .boxed()
     }
@@ -162,7 +171,7 @@ struct State {
     log_level: u8,
     /// Addresses, each with the topic of its news.
     watched: Vec<(String, String)>,
-    /// The project of the token, when it is bound to one; empty otherwise.
+    /// The projects that are seen; empty for all.
     tenant: String,
 }
 

@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use spexus_domain::Uuid;
     use spexus_domain::account::{Role, Scope};
+    use spexus_domain::member::Memberships;
 
     fn check(source: &str, expect: &str, left: &[&str]) {
         let caller = Caller {
@@ -101,6 +102,8 @@ mod tests {
             scope: Scope::Write,
             token_id: None,
             bound_project: None,
+            memberships: Memberships::default(),
+            is_agent: false,
             client: String::new(),
         };
         let values = Values {

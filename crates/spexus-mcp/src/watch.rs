@@ -1,5 +1,6 @@
 //! Telling of changes: whoever made them — REST, another agent, another node — those who watch a resource hear of it.
 
+use crate::guard::tenants;
 use crate::instructions::ActivePrompt;
 use crate::resources::topic;
 use crate::roots::OpenFolders;
@@ -7,9 +8,11 @@ use crate::sessions::DatabaseSessionStore;
 use mcp_server::{Change as How, ChangeSet, List, Server};
 use spexus_domain::change::{Action, Change, Entity};
 use spexus_domain::item::Item;
+use spexus_domain::{Ruled, Uuid};
+use spexus_service::account::token;
 use spexus_service::changes::{self, News};
 use spexus_service::{Service, root};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -19,6 +22,9 @@ use tokio::task::JoinHandle;
 pub(crate) const MAX_READ: u32 = 200;
 /// How long to wait after the database did not answer.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// The topics of resources, each with the project it belongs to.
+type Topics = BTreeMap<String, Option<Uuid>>;
 
 /// The task that tells of changes; ends with the value.
 pub(crate) struct Watcher(JoinHandle<()>);
@@ -95,6 +101,12 @@ impl Following {
         if self.server.sessions() > 0 {
             self.take_over().await;
         }
+        if news.iter().any(|news| is_of_rights(&news.change))
+            && self.settle_sight(since, &news).await.is_err()
+        {
+            tokio::time::sleep(PAUSE).await;
+            return since;
+        }
         self.server
             .publish(gather(since.unsigned_abs(), last.unsigned_abs(), &news));
         let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
@@ -102,11 +114,40 @@ impl Following {
         last
     }
 
+    /// Lets every session and listener see from now on what its token sees now, before anything that came after is told. Those
+    /// who see less hear of their tools while they still see it.
+    //= specs/spexus-mcp.md#rights
+    //# Whoever is no longer a member of a project MUST be told nothing of it from then on, by sessions and listeners that are open.
+    async fn settle_sight(&self, since: i64, news: &[News]) -> Ruled<()> {
+        let before = ChangeSet {
+            since: since.unsigned_abs(),
+            up_to: since.unsigned_abs(),
+            lists: tool_lists(news),
+            ..ChangeSet::default()
+        };
+        self.server.publish(before);
+        for owner in self.server.owners() {
+            if let Ok(holder) = Uuid::try_parse(&owner) {
+                let seen = token::sight(&self.service, holder).await?;
+                self.server.belong_to(&owner, tenants(seen).as_deref());
+            }
+        }
+        Ok(())
+    }
+
     async fn take_over(&self) {
         if let Some((_, kept)) = &self.sessions {
             kept.take_over(&self.server).await;
         }
     }
+}
+
+/// Whether a change may have changed what somebody may see or do.
+fn is_of_rights(change: &Change) -> bool {
+    matches!(
+        change.entity,
+        Entity::User | Entity::Token | Entity::Project | Entity::Member | Entity::Group
+    )
 }
 
 /// Waits until another node may have written to a session.
@@ -136,29 +177,30 @@ async fn written_elsewhere(sessions: &mut Option<(watch::Receiver<i64>, Database
 //# News MUST be matched by item and project, so that equal references of two projects are never taken for each other.
 pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> ChangeSet {
     let of = |entity: Entity| news.iter().filter(move |news| news.change.entity == entity);
-    let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut gone, mut changed) = (Topics::new(), Topics::new());
     for News { change, paths, left } in news {
         for path in paths {
             concern(change, path, left.as_ref(), &mut gone, &mut changed);
         }
         if change.entity == Entity::Prompt {
-            changed.extend([
+            let topics = [
                 "requirements://prompts".to_owned(),
                 "requirements://prompts/active".to_owned(),
                 topic::of_prompt(change.entity_id),
-            ]);
+            ];
+            changed.extend(topics.map(|topic| (topic, None)));
         }
         if change.entity == Entity::Setting {
-            changed.extend(
-                ["types", "relationship-types", "workflows"].map(|part| format!("requirements://{part}")),
-            );
+            let parts = ["types", "relationship-types", "workflows"];
+            changed.extend(parts.map(|part| (format!("requirements://{part}"), None)));
         }
     }
-    changed.retain(|topic| !gone.contains(topic));
-    let gone = gone.into_iter().map(|topic| (topic, How::Deleted));
-    let resources = gone
-        .chain(changed.into_iter().map(|topic| (topic, How::Updated)))
-        .collect();
+    changed.retain(|topic, _| !gone.contains_key(topic));
+    let told = |how: How| {
+        move |(topic, project): (String, Option<Uuid>)| (topic, how, project.map(|id| id.to_string()))
+    };
+    let gone = gone.into_iter().map(told(How::Deleted));
+    let resources = gone.chain(changed.into_iter().map(told(How::Updated))).collect();
     // Items that come or go change the list of their own project.
     let moved = of(Entity::Item).filter(|news| news.change.action != Action::Updated);
     let projects: BTreeSet<_> = moved.map(|news| news.change.project_id).collect();
@@ -169,10 +211,7 @@ pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> ChangeSet {
     if of(Entity::Prompt).next().is_some() {
         lists.push((List::Prompts, None));
     }
-    // A role decides which tools are listed.
-    if of(Entity::User).next().is_some() {
-        lists.push((List::Tools, None));
-    }
+    lists.extend(tool_lists(news));
     ChangeSet {
         since,
         up_to,
@@ -182,31 +221,41 @@ pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> ChangeSet {
     }
 }
 
+/// Roles decide which tools are listed: those of accounts and groups for anybody, those in a project for who sees it.
+fn tool_lists(news: &[News]) -> Vec<(List, Option<String>)> {
+    let mut whose = BTreeSet::new();
+    for News { change, .. } in news {
+        match change.entity {
+            Entity::User | Entity::Group => whose.insert(None),
+            Entity::Member | Entity::Project => whose.insert(change.project_id.map(|id| id.to_string())),
+            _ => false,
+        };
+    }
+    whose.into_iter().map(|tenant| (List::Tools, tenant)).collect()
+}
+
 /// The topics a change concerns: the item's own, and those of all that contain it.
-fn concern(
-    change: &Change,
-    path: &[Item],
-    left: Option<&Item>,
-    gone: &mut BTreeSet<String>,
-    changed: &mut BTreeSet<String>,
-) {
+fn concern(change: &Change, path: &[Item], left: Option<&Item>, gone: &mut Topics, changed: &mut Topics) {
     let Some((item, above)) = path.split_last() else {
         return;
     };
-    let of = |item: &Item, part: &str| topic::of_item(item.kind, item.id, part);
-    changed.insert(of(item, "history"));
+    let project = Some(item.project_id);
+    let of = |item: &Item, part: &str| (topic::of_item(item.kind, item.id, part), project);
+    changed.extend([of(item, "history")]);
     match change.entity {
-        Entity::Link => changed.insert(of(item, "relationships")),
-        Entity::Comment => changed.insert(of(item, "comments")),
-        _ if change.action == Action::Deleted => gone.insert(of(item, "")),
-        _ => changed.insert(of(item, "hierarchy")) | changed.insert(of(item, "")),
-    };
+        Entity::Link => changed.extend([of(item, "relationships")]),
+        Entity::Comment => changed.extend([of(item, "comments")]),
+        _ if change.action == Action::Deleted => gone.extend([of(item, "")]),
+        _ => changed.extend([of(item, "hierarchy"), of(item, "")]),
+    }
     if change.entity != Entity::Item {
         return;
     }
     let collection = item.kind.rules().path;
-    changed.insert(topic::of_list(item.kind, item.project_id));
-    changed.insert(topic::of_search(item.project_id));
+    changed.extend([
+        (topic::of_list(item.kind, item.project_id), project),
+        (topic::of_search(item.project_id), project),
+    ]);
     changed.extend(above.iter().map(|container| of(container, "hierarchy")));
     // What was moved is missed where it came from.
     for parent in above.last().into_iter().chain(left) {

@@ -1,8 +1,8 @@
 //! The command line: what can be typed, and the world around it that settings are read from.
 
 use crate::commands::{
-    app, audit, backup, baseline, batch, changes, completions, config as config_command, item, project,
-    prompt, report, search, token, transfer, user, workflow,
+    app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item,
+    project, prompt, report, search, token, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Manages projects
     #[command(subcommand)]
     Project(project::Command),
+    /// Manages groups of users
+    #[command(subcommand)]
+    Group(group::Command),
     /// Works on epics, stories, criteria, requirements and steering documents
     #[command(subcommand)]
     Item(item::Command),

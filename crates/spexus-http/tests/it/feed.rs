@@ -12,6 +12,7 @@ fn label(change: &Value) -> &str {
 }
 
 both![
+    a_stream_ends_for_who_is_no_longer_a_member,
     a_client_that_asks_again_misses_nothing,
     a_listener_hears_what_rest_does,
     a_listener_hears_what_another_process_does,
@@ -58,6 +59,22 @@ async fn a_client_that_asks_again_misses_nothing(server: &mut Server) {
             .len(),
         seen.len()
     );
+}
+
+async fn a_stream_ends_for_who_is_no_longer_a_member(server: &mut Server) {
+    let web = json!({"key": "web", "default_role": "none"});
+    server.post("/api/v1/projects", web).await.created();
+    let kim = server.user("kim", "User").await;
+    let place = "/api/v1/projects/web/members/kim";
+    server.put(place, json!({"role": "reader"})).await.ok();
+    let mut events = server.listen(&kim, "?project=web", &[]).await;
+    let epic = json!({"title": "Seen", "project": "web"});
+    server.post("/api/v1/epics", epic).await.created();
+    assert_eq!(label(&events.next().await.unwrap().1), "EP-001");
+    server.delete(place).await;
+    let epic = json!({"title": "Hidden", "project": "web"});
+    server.post("/api/v1/epics", epic).await.created();
+    assert!(events.next().await.is_none(), "the stream ended");
 }
 
 async fn a_listener_hears_what_rest_does(server: &mut Server) {

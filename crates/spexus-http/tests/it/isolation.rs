@@ -111,7 +111,15 @@ PATCH  /api/v1/prompts/{prompt}                         403  -    -    {"title":
 POST   /api/v1/prompts/{prompt}/activate                403  -    -    {}
 DELETE /api/v1/prompts/{prompt}                         403  -    -
 POST   /api/v1/projects                                 403  -    -    {"key": "new"}
-PATCH  /api/v1/projects/{key}                           403  403  -    {"name": "x"}
+PATCH  /api/v1/projects/{key}                           200  403  -    {"name": "x"}
+GET    /api/v1/projects/{key}/members                   200  403  -
+PUT    /api/v1/projects/{key}/members/{user}            200  403  -    {"role": "reader"}
+DELETE /api/v1/projects/{key}/members/{user}            204  403  -
+GET    /api/v1/groups                                   200  -    -
+POST   /api/v1/groups                                   403  -    -    {"name": "new"}
+DELETE /api/v1/groups/{name}                            403  -    -
+PUT    /api/v1/groups/{name}/users/{user}               403  -    -
+DELETE /api/v1/groups/{name}/users/{user}               403  -    -
 POST   /api/v1/users                                    403  -    -    {"username": "new", "password": "long enough", "role": "User"}
 PATCH  /api/v1/users/{user}                             403  403  -    {"email": "sam@example.org"}
 PUT    /api/v1/users/{user}/password                    403  403  -    {"password": "long enough"}
@@ -121,6 +129,15 @@ GET    /api/v1/audit/verify                             403  -    -
 POST   /api/v1/auth/password                            401  -    -    {"current_password": "wrong", "new_password": "long enough"}
 POST   /api/v1/auth/logout                              409  -    -
 "#;
+
+/// Who sees one project and not the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    /// A token bound to the project; it knows that there are others, and says so where one is named.
+    BoundToken,
+    /// An owner of the project who is no member of the other: for them it does not exist.
+    Member,
+}
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +211,7 @@ struct Ids {
 /// Two projects: `web`, which the token is bound to, with two of each kind, the second one linked with the other
 /// project; and `topsecret`, all of whose texts say so.
 struct World {
+    who: Who,
     token: String,
     own: Ids,
     other: Ids,
@@ -203,15 +221,27 @@ struct World {
 }
 
 impl World {
-    async fn seed(server: &Server) -> Self {
+    async fn seed(server: &Server, who: Who) -> Self {
         for key in ["web", "topsecret"] {
             server
-                .post("/api/v1/projects", json!({"key": key}))
+                .post("/api/v1/projects", json!({"key": key, "default_role": "none"}))
                 .await
                 .created();
         }
-        server.user("root", "Administrator").await;
+        let role = match who {
+            Who::BoundToken => "Administrator",
+            Who::Member => "User",
+        };
+        let free = server.user("root", role).await;
         server.user("sam", "User").await;
+        let owner = json!({"role": "owner"});
+        server.put("/api/v1/projects/web/members/root", owner).await.ok();
+        server
+            .post("/api/v1/groups", json!({"name": "topsecret"}))
+            .await
+            .created();
+        let path = "/api/v1/projects/topsecret/members/group:topsecret";
+        server.put(path, json!({"role": "author"})).await.ok();
         let web = five(server, "web", "Plain").await;
         let linked = five(server, "web", "Linked").await;
         fill(server).await;
@@ -248,8 +278,15 @@ impl World {
         markers.extend([other.comment.clone(), other.token.clone(), other.link.clone()]);
         let bound = json!({"name": "bound", "project": "web", "scopes": ["admin"]});
         let made = server.post("/api/v1/tokens?user=root", bound).await.created();
+        // Without it the default project would be there, too.
+        let closed = json!({"default_role": "none"});
+        server.patch("/api/v1/projects/default", closed).await.ok();
         Self {
-            token: text(&made["token"]),
+            who,
+            token: match who {
+                Who::BoundToken => text(&made["token"]),
+                Who::Member => free,
+            },
             own,
             other,
             linked,
@@ -330,7 +367,9 @@ impl Ids {
             .await
             .created();
         let token = json!({"name": format!("{key} token"), "project": key, "scopes": ["admin"]});
-        let token = server.post("/api/v1/tokens?user=root", token).await.created();
+        let of = if key == "web" { "root" } else { "admin" };
+        let path = format!("/api/v1/tokens?user={of}");
+        let token = server.post(&path, token).await.created();
         Self {
             key,
             items,
@@ -438,13 +477,27 @@ async fn ask(server: &Server, world: &World, row: &Row, about: About, id: &str) 
     )
 }
 
-both![a_bound_token_learns_and_touches_nothing_else_by_any_operation,];
+both![
+    a_bound_token_learns_and_touches_nothing_else_by_any_operation,
+    a_member_learns_and_touches_nothing_of_other_projects_by_any_operation,
+];
 
 //= specs/spexus-http.md#permissions
 //= type=test
 //# A token bound to a project MUST show and change nothing of another project.
 async fn a_bound_token_learns_and_touches_nothing_else_by_any_operation(server: &mut Server) {
-    let world = World::seed(server).await;
+    learns_and_touches_nothing_else(server, Who::BoundToken).await;
+}
+
+//= specs/spexus-service.md#members
+//= type=test
+//# A project MUST NOT exist for a caller who is no member of it, on any surface.
+async fn a_member_learns_and_touches_nothing_of_other_projects_by_any_operation(server: &mut Server) {
+    learns_and_touches_nothing_else(server, Who::Member).await;
+}
+
+async fn learns_and_touches_nothing_else(server: &Server, who: Who) {
+    let world = World::seed(server, who).await;
     let everything = "/api/v1/changes?project=topsecret&limit=200&since=400";
     let mut histories = Vec::new();
     for (kind, id, _) in &world.other.items {
@@ -459,6 +512,12 @@ async fn a_bound_token_learns_and_touches_nothing_else_by_any_operation(server: 
             .zip(row.expect)
         {
             let Some(expect) = expect else { continue };
+            let names_project =
+                row.path.contains("{key}") || row.body.as_deref().is_some_and(|body| body.contains("{key}"));
+            let expect = match (world.who, about) {
+                (Who::Member, About::Other) if names_project => 404,
+                _ => expect,
+            };
             let (id, reference) = world.ids(about).called(row.kind);
             // By each name it has; what changes something own is asked once.
             let names = match about {

@@ -4,10 +4,12 @@ use crate::harness::{Server, both};
 use reqwest::Method;
 use serde_json::{Value, json};
 use spexus_domain::Kind;
-use spexus_domain::account::{Role, Scope};
+use spexus_domain::account::Scope;
+use spexus_domain::member::ProjectRole;
 use std::collections::BTreeSet;
 
-/// Every operation: method, path, the least role, the narrowest scope, whether a token bound to a project may use it (in
+/// Every operation: method, path, the least role in the project (`anyone` has an account, `Administrator` is one of the
+/// installation), the narrowest scope, whether a token bound to a project may use it (in
 /// that project), and a body that fits. `-` stands for anyone, even without a token. An operation without a row fails
 /// the test below, and so does a row without an operation.
 const TABLE: &str = r#"
@@ -16,68 +18,68 @@ GET    /health/ready                                    -             -       ye
 GET    /metrics                                         -             -       yes
 POST   /api/v1/auth/login                               -             -       yes  {"username": "kim", "password": "long enough"}
 
-GET    /api/v1/{kind}                                   Commenter     read    yes
-GET    /api/v1/{kind}/{id}                              Commenter     read    yes
-GET    /api/v1/{kind}/{id}/deletion-preview             Commenter     read    yes
-GET    /api/v1/{kind}/{id}/children                     Commenter     read    yes
-GET    /api/v1/{kind}/{id}/links                        Commenter     read    yes
-GET    /api/v1/{kind}/{id}/comments                     Commenter     read    yes
-GET    /api/v1/{kind}/{id}/history                      Commenter     read    yes
-GET    /api/v1/epics/{id}/user-stories                  Commenter     read    yes
-GET    /api/v1/user-stories/{id}/acceptance-criteria    Commenter     read    yes
-GET    /api/v1/user-stories/{id}/requirements           Commenter     read    yes
-GET    /api/v1/epics/{id}/steering-documents            Commenter     read    yes
-GET    /api/v1/items/{id}                               Commenter     read    yes
-GET    /api/v1/hierarchy/{id}                           Commenter     read    yes
-GET    /api/v1/hierarchy/{id}/path                      Commenter     read    yes
-GET    /api/v1/comments/{id}                            Commenter     read    yes
-GET    /api/v1/search?query=passkey                     Commenter     read    yes
-GET    /api/v1/changes                                  Commenter     read    yes
-GET    /api/v1/changes/stream                           Commenter     read    yes
-GET    /api/v1/reports/status                           Commenter     read    yes
-GET    /api/v1/reports/gaps                             Commenter     read    yes
-GET    /api/v1/baselines                                Commenter     read    yes
-GET    /api/v1/baselines/diff?from=v1                   Commenter     read    yes
-GET    /api/v1/requirement-types                        Commenter     read    yes
-GET    /api/v1/link-types                               Commenter     read    yes
-GET    /api/v1/workflows                                Commenter     read    yes
-GET    /api/v1/workflows/{kind_name}                    Commenter     read    yes
-GET    /api/v1/prompts                                  Commenter     read    yes
-GET    /api/v1/prompts/active                           Commenter     read    yes
-GET    /api/v1/prompts/{id}                             Commenter     read    yes
-GET    /api/v1/projects                                 Commenter     read    yes
-GET    /api/v1/projects/{key}                           Commenter     read    own
-GET    /api/v1/users                                    Commenter     read    yes
-GET    /api/v1/auth/profile                             Commenter     read    yes
+GET    /api/v1/{kind}                                   reader        read    yes
+GET    /api/v1/{kind}/{id}                              reader        read    yes
+GET    /api/v1/{kind}/{id}/deletion-preview             reader        read    yes
+GET    /api/v1/{kind}/{id}/children                     reader        read    yes
+GET    /api/v1/{kind}/{id}/links                        reader        read    yes
+GET    /api/v1/{kind}/{id}/comments                     reader        read    yes
+GET    /api/v1/{kind}/{id}/history                      reader        read    yes
+GET    /api/v1/epics/{id}/user-stories                  reader        read    yes
+GET    /api/v1/user-stories/{id}/acceptance-criteria    reader        read    yes
+GET    /api/v1/user-stories/{id}/requirements           reader        read    yes
+GET    /api/v1/epics/{id}/steering-documents            reader        read    yes
+GET    /api/v1/items/{id}                               reader        read    yes
+GET    /api/v1/hierarchy/{id}                           reader        read    yes
+GET    /api/v1/hierarchy/{id}/path                      reader        read    yes
+GET    /api/v1/comments/{id}                            reader        read    yes
+GET    /api/v1/search?query=passkey                     reader        read    yes
+GET    /api/v1/changes                                  reader        read    yes
+GET    /api/v1/changes/stream                           reader        read    yes
+GET    /api/v1/reports/status                           reader        read    yes
+GET    /api/v1/reports/gaps                             reader        read    yes
+GET    /api/v1/baselines                                reader        read    yes
+GET    /api/v1/baselines/diff?from=v1                   reader        read    yes
+GET    /api/v1/requirement-types                        anyone        read    yes
+GET    /api/v1/link-types                               anyone        read    yes
+GET    /api/v1/workflows                                anyone        read    yes
+GET    /api/v1/workflows/{kind_name}                    anyone        read    yes
+GET    /api/v1/prompts                                  anyone        read    yes
+GET    /api/v1/prompts/active                           anyone        read    yes
+GET    /api/v1/prompts/{id}                             anyone        read    yes
+GET    /api/v1/projects                                 anyone        read    yes
+GET    /api/v1/projects/{key}                           reader        read    own
+GET    /api/v1/users                                    anyone        read    yes
+GET    /api/v1/auth/profile                             anyone        read    yes
 
-POST   /api/v1/{kind}/{id}/comments                     Commenter     comment yes  {"content": "Why?"}
-PATCH  /api/v1/comments/{id}                            User          comment yes  {"resolved": true}
-PATCH  /api/v1/comments/{id}                            Administrator write   yes  {"content": "Changed."}
-DELETE /api/v1/comments/{id}                            Administrator write   yes
+POST   /api/v1/{kind}/{id}/comments                     commenter     comment yes  {"content": "Why?"}
+PATCH  /api/v1/comments/{id}                            reviewer      comment yes  {"resolved": true}
+PATCH  /api/v1/comments/{id}                            owner         write   yes  {"content": "Changed."}
+DELETE /api/v1/comments/{id}                            owner         write   yes
 
-POST   /api/v1/auth/logout                              Commenter     read    yes
-POST   /api/v1/auth/password                            Commenter     admin   yes  {"current_password": "long enough", "new_password": "long enough"}
-GET    /api/v1/tokens                                   Commenter     admin   yes
-POST   /api/v1/tokens                                   Commenter     admin   yes  {"name": "second"}
-DELETE /api/v1/tokens/{id}                              Commenter     admin   yes
+POST   /api/v1/auth/logout                              anyone        read    yes
+POST   /api/v1/auth/password                            anyone        admin   yes  {"current_password": "long enough", "new_password": "long enough"}
+GET    /api/v1/tokens                                   anyone        admin   yes
+POST   /api/v1/tokens                                   anyone        admin   yes  {"name": "second"}
+DELETE /api/v1/tokens/{id}                              anyone        admin   yes
 
-POST   /api/v1/{kind}                                   User          write   yes  NEW
-PATCH  /api/v1/{kind}/{id}                              User          write   yes  {"description": "Better."}
-PATCH  /api/v1/{kind}/{id}/status                       User          write   yes  {"status": "Draft"}
-PATCH  /api/v1/{kind}/{id}/assign                       User          write   yes  {"assignee": "kim"}
-POST   /api/v1/{kind}/{id}/move                         User          write   yes  {}
-DELETE /api/v1/{kind}/{id}                              User          write   yes
-POST   /api/v1/{kind}/{id}/restore                      User          write   yes
-POST   /api/v1/epics/{id}/user-stories                  User          write   yes  {"title": "x"}
-POST   /api/v1/user-stories/{id}/acceptance-criteria    User          write   yes  {"description": "x"}
-POST   /api/v1/user-stories/{id}/requirements           User          write   yes  {"title": "x"}
-POST   /api/v1/epics/{id}/steering-documents/{document} User          write   yes
-DELETE /api/v1/epics/{id}/steering-documents/{document} User          write   yes
-POST   /api/v1/links                                    User          write   yes  {"source": "REQ-001", "target": "REQ-002", "type": "blocks"}
-POST   /api/v1/links/{id}/confirm                       User          write   yes
-DELETE /api/v1/links/{id}                               User          write   yes
-POST   /api/v1/batch                                    User          write   yes  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}]}
-POST   /api/v1/baselines                                User          write   yes  {"name": "v2"}
+POST   /api/v1/{kind}                                   author        write   yes  NEW
+PATCH  /api/v1/{kind}/{id}                              author        write   yes  {"description": "Better."}
+PATCH  /api/v1/{kind}/{id}/status                       author        write   yes  {"status": "Draft"}
+PATCH  /api/v1/{kind}/{id}/assign                       author        write   yes  {"assignee": "kim"}
+POST   /api/v1/{kind}/{id}/move                         author        write   yes  {}
+DELETE /api/v1/{kind}/{id}                              author        write   yes
+POST   /api/v1/{kind}/{id}/restore                      author        write   yes
+POST   /api/v1/epics/{id}/user-stories                  author        write   yes  {"title": "x"}
+POST   /api/v1/user-stories/{id}/acceptance-criteria    author        write   yes  {"description": "x"}
+POST   /api/v1/user-stories/{id}/requirements           author        write   yes  {"title": "x"}
+POST   /api/v1/epics/{id}/steering-documents/{document} author        write   yes
+DELETE /api/v1/epics/{id}/steering-documents/{document} author        write   yes
+POST   /api/v1/links                                    author        write   yes  {"source": "REQ-001", "target": "REQ-002", "type": "blocks"}
+POST   /api/v1/links/{id}/confirm                       reviewer      write   yes
+DELETE /api/v1/links/{id}                               author        write   yes
+POST   /api/v1/batch                                    author        write   yes  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}]}
+POST   /api/v1/baselines                                author        write   yes  {"name": "v2"}
 
 PUT    /api/v1/requirement-types/{name}                 Administrator admin   no   {"description": "x"}
 DELETE /api/v1/requirement-types/{name}                 Administrator admin   no
@@ -89,7 +91,7 @@ PATCH  /api/v1/prompts/{id}                             Administrator admin   no
 POST   /api/v1/prompts/{id}/activate                    Administrator admin   no   {}
 DELETE /api/v1/prompts/{id}                             Administrator admin   no
 POST   /api/v1/projects                                 Administrator admin   no   {"key": "new"}
-PATCH  /api/v1/projects/{key}                           Administrator admin   no   {"name": "x"}
+PATCH  /api/v1/projects/{key}                           owner         admin   own  {"name": "x"}
 POST   /api/v1/users                                    Administrator admin   no   {"username": "new", "password": "long enough", "role": "User"}
 GET    /api/v1/users/{user}                             Administrator admin   no
 PATCH  /api/v1/users/{user}                             Administrator admin   no   {"email": "sam@example.org"}
@@ -97,7 +99,33 @@ PUT    /api/v1/users/{user}/password                    Administrator admin   no
 DELETE /api/v1/users/{user}                             Administrator admin   no
 GET    /api/v1/audit/events                             Administrator admin   no
 GET    /api/v1/audit/verify                             Administrator admin   no
+
+GET    /api/v1/projects/{key}/members                   reader        read    own
+PUT    /api/v1/projects/{key}/members/{member}          owner         admin   own  {"role": "reader"}
+DELETE /api/v1/projects/{key}/members/{member}          owner         admin   own
+GET    /api/v1/groups                                   anyone        read    yes
+POST   /api/v1/groups                                   Administrator admin   no   {"name": "new"}
+DELETE /api/v1/groups/{name}                            Administrator admin   no
+PUT    /api/v1/groups/{name}/users/{user}               Administrator admin   no
+DELETE /api/v1/groups/{name}/users/{user}               Administrator admin   no
 "#;
+
+/// What somebody is: in the project, or in the installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Member(ProjectRole),
+    Administrator,
+}
+
+impl Rank {
+    fn parse(word: &str) -> Self {
+        match word {
+            "Administrator" => Rank::Administrator,
+            "anyone" => Rank::Member(ProjectRole::None),
+            role => Rank::Member(ProjectRole::parse("", role).unwrap()),
+        }
+    }
+}
 
 /// One row of the table for one kind.
 struct Row {
@@ -106,14 +134,14 @@ struct Row {
     template: String,
     /// As it is asked for.
     path: String,
-    least: Option<(Role, Scope)>,
+    least: Option<(Rank, Scope)>,
     bound: String,
     body: Option<Value>,
 }
 
 impl Row {
-    fn allows(&self, role: Role, scope: Scope) -> bool {
-        self.least.is_none_or(|least| role >= least.0 && scope >= least.1)
+    fn allows(&self, rank: Rank, scope: Scope) -> bool {
+        self.least.is_none_or(|least| rank >= least.0 && scope >= least.1)
     }
 
     fn says(&self) -> String {
@@ -149,8 +177,7 @@ fn rows(ids: &Ids) -> Vec<Row> {
                 method: method.parse().unwrap(),
                 path: ids.fill(&template),
                 template: template.split('?').next().unwrap().to_owned(),
-                least: (role != "-")
-                    .then(|| (Role::parse("", role).unwrap(), Scope::parse("", scope).unwrap())),
+                least: (role != "-").then(|| (Rank::parse(role), Scope::parse("", scope).unwrap())),
                 bound: bound.to_owned(),
                 body,
             });
@@ -234,6 +261,7 @@ impl Ids {
         path.replace("{kind_name}", "epic")
             .replace("{key}", "default")
             .replace("{user}", "sam")
+            .replace("{member}", "sam")
     }
 }
 
@@ -267,6 +295,18 @@ async fn scoped(server: &Server, scope: &str, project: Option<&str>) -> String {
     made["token"].as_str().unwrap().to_owned()
 }
 
+/// A token of a service account that was made an owner, and whose own owner is an author.
+async fn service_account(server: &Server) -> String {
+    let robot = json!({"username": "robot", "role": "User", "owner": "a-author"});
+    server.post("/api/v1/users", robot).await.created();
+    let owner = json!({"role": "owner"});
+    let path = "/api/v1/projects/default/members/robot";
+    server.put(path, owner).await.ok();
+    let token = json!({"name": "ci", "scopes": ["admin"]});
+    let made = server.post("/api/v1/tokens?user=robot", token).await.created();
+    made["token"].as_str().unwrap().to_owned()
+}
+
 both![
     every_operation_asks_for_its_role_and_scope,
     a_token_bound_to_a_project_stays_in_it,
@@ -288,23 +328,39 @@ both![
 async fn every_operation_asks_for_its_role_and_scope(server: &mut Server) {
     let ids = Ids::seed(server).await;
     let mut callers = vec![(String::new(), String::from("anonymous"), None)];
-    for (name, role) in [
-        ("carl", Role::Commenter),
-        ("kim", Role::User),
-        ("root", Role::Administrator),
-    ] {
+    // Nobody is a member because of having an account.
+    let closed = json!({"default_role": "none"});
+    for key in ["default", "other"] {
+        let path = format!("/api/v1/projects/{key}");
+        server.patch(&path, closed.clone()).await.ok();
+    }
+    for role in ProjectRole::ALL {
+        let name = format!("a-{}", role.name());
+        let token = server.user(&name, "User").await;
+        let path = format!("/api/v1/projects/default/members/{name}");
+        server.put(&path, json!({"role": role.name()})).await.ok();
         callers.push((
-            server.user(name, role.name()).await,
+            token,
             role.name().into(),
-            Some((role, Scope::Admin)),
+            Some((Rank::Member(role), Scope::Admin)),
         ));
     }
+    callers.push((
+        service_account(server).await,
+        "service account".into(),
+        Some((Rank::Member(ProjectRole::Author), Scope::Admin)),
+    ));
+    callers.push((
+        server.user("root", "Administrator").await,
+        "Administrator".into(),
+        Some((Rank::Administrator, Scope::Admin)),
+    ));
     for scope in Scope::ALL {
         let token = scoped(server, scope.name(), None).await;
         callers.push((
             token,
             format!("scope {}", scope.name()),
-            Some((Role::Administrator, scope)),
+            Some((Rank::Administrator, scope)),
         ));
     }
     let rows = rows(&ids);
@@ -315,8 +371,14 @@ async fn every_operation_asks_for_its_role_and_scope(server: &mut Server) {
                 None if row.least.is_some() => {
                     assert_eq!(ask(server, token, row).await.0, 401, "{name}: {}", row.says())
                 }
-                Some((role, scope)) if !row.allows(*role, *scope) => {
+                Some((rank, scope)) if !row.allows(*rank, *scope) => {
                     let (status, text) = ask(server, token, row).await;
+                    // For whoever is no member there is nothing that could be forbidden.
+                    let is_stranger = *rank == Rank::Member(ProjectRole::None);
+                    if is_stranger && status == 404 {
+                        assert!(!text.contains("asskey"), "{name}: {}: {text}", row.says());
+                        continue;
+                    }
                     assert_eq!(status, 403, "{name}: {}: {text}", row.says());
                     assert!(text.contains("1014"), "{text}");
                 }
@@ -334,7 +396,7 @@ async fn every_operation_asks_for_its_role_and_scope(server: &mut Server) {
         rows.iter().partition(|row| row.method == Method::DELETE);
     for row in others.into_iter().chain(removals) {
         for (token, name, rights) in &callers {
-            let allowed = rights.map_or(row.least.is_none(), |(role, scope)| row.allows(role, scope));
+            let allowed = rights.map_or(row.least.is_none(), |(rank, scope)| row.allows(rank, scope));
             // Only these two are about the person who asks, whose password may be another one.
             if allowed && !row.path.starts_with("/api/v1/auth/") {
                 let (status, text) = ask(server, token, row).await;

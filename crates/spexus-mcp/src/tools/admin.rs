@@ -88,6 +88,7 @@ pub(super) fn tools() -> Vec<Spec> {
                 text("name", ""),
                 text("description", ""),
                 attributes(),
+                default_role(),
             ],
             done(),
             create_project,
@@ -97,12 +98,13 @@ pub(super) fn tools() -> Vec<Spec> {
             "Update a project",
             "Changes a project; fields left out stay.",
             Effect::Set,
-            Operation::ManageProjects,
+            Operation::UpdateProject,
             [
                 name("key"),
                 text("name", ""),
                 text("description", ""),
                 attributes(),
+                default_role(),
                 number("expect_rev", ""),
             ],
             done(),
@@ -195,7 +197,7 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 #[allow(clippy::too_many_arguments, reason = "one row of a table")]
-fn row<F, Fut>(
+pub(super) fn row<F, Fut>(
     tool: &'static str,
     title: &'static str,
     description: &str,
@@ -347,7 +349,7 @@ async fn verify(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
     ))
 }
 
-fn name(field: &'static str) -> Field {
+pub(super) fn name(field: &'static str) -> Field {
     text(field, "").required()
 }
 
@@ -373,6 +375,11 @@ fn attributes() -> Field {
     )
 }
 
-fn done() -> Value {
+fn default_role() -> Field {
+    let roles = &["author", "reviewer", "commenter", "reader", "none"];
+    choice("default_role", roles, "of whoever has an account")
+}
+
+pub(super) fn done() -> Value {
     answer(&[("done", "object")])
 }

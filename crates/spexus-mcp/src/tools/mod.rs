@@ -7,6 +7,7 @@ mod batch;
 mod comments;
 mod items;
 mod links;
+mod members;
 mod prompts;
 mod run_prompt;
 mod search;
@@ -36,6 +37,7 @@ pub(crate) fn all() -> Vec<Spec> {
         prompts::tools(),
         run_prompt::tools(),
         admin::tools(),
+        members::tools(),
     ];
     families.into_iter().flatten().collect()
 }

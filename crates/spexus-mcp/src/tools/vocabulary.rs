@@ -12,8 +12,11 @@ use spexus_service::account::user;
 use spexus_service::{project, settings};
 use std::sync::Arc;
 
-/// What was told last, the number of the last change it was read at, and to tokens of which project.
-type VocabularyCache = Arc<Mutex<Option<(i64, Option<Uuid>, Value)>>>;
+/// Who was told: the project of the token, and the projects that are seen.
+type Audience = (Option<Uuid>, Option<Vec<Uuid>>);
+
+/// What was told last, the number of the last change it was read at, and to whom.
+type VocabularyCache = Arc<Mutex<Option<(i64, Audience, Value)>>>;
 
 /// The one tool of names.
 pub(super) fn tools() -> Vec<Spec> {
@@ -44,16 +47,17 @@ async fn run(invocation: Invocation, cache: VocabularyCache) -> Ruled<Answer> {
             read(&invocation).await?,
         ));
     }
-    let (head, project) = (
-        *invocation.service.follow().borrow(),
+    let head = *invocation.service.follow().borrow();
+    let seen = (
         invocation.caller.bound_project,
+        invocation.caller.visibility().projects(),
     );
     let known = cache.lock().clone();
     let value = match known {
-        Some((at, of, value)) if at == head && of == project => value,
+        Some((at, of, value)) if at == head && of == seen => value,
         _ => {
             let value = read(&invocation).await?;
-            *cache.lock() = Some((head, project, value.clone()));
+            *cache.lock() = Some((head, seen, value.clone()));
             value
         }
     };

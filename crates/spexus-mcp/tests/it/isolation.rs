@@ -3,7 +3,7 @@
 //! that whatever is added without a row fails here.
 
 use crate::agent::Agent;
-use crate::pair::{self, SECRET, stateless};
+use crate::pair::{self, SECRET, Who, stateless};
 use crate::rows::{Scope, Target, in_order, row, takes_project, with_project};
 use crate::world::{World, both};
 use serde_json::{Value, json};
@@ -100,15 +100,27 @@ fn filled(template: &str, on: &Target) -> (String, bool) {
 
 both![
     no_tool_shows_or_changes_another_project,
+    no_tool_shows_or_changes_a_project_of_others,
     no_address_shows_or_tells_of_another_project,
+    no_address_shows_or_tells_of_a_project_of_others,
     no_prompt_and_no_completion_tells_of_another_project,
+    no_prompt_and_no_completion_tells_of_a_project_of_others,
     no_method_tells_of_another_project,
+    no_method_tells_of_a_project_of_others,
 ];
 
 //= specs/spexus-mcp.md#rights
 //= type=test
 //# A token bound to a project MUST be shown and told nothing of another project, by any tool, resource, prompt, completion or notification.
 async fn no_tool_shows_or_changes_another_project(world: &World) {
+    walk_tools(world, Who::BoundToken).await;
+}
+
+async fn no_tool_shows_or_changes_a_project_of_others(world: &World) {
+    walk_tools(world, Who::Member).await;
+}
+
+async fn walk_tools(world: &World, who: Who) {
     pair::seed(world).await;
     let all = tools(&pair::agent(world, None).await).await;
     let others = [
@@ -130,8 +142,8 @@ async fn no_tool_shows_or_changes_another_project(world: &World) {
     let mut linked = own[0].clone();
     linked.link = across["id"].as_str().unwrap().to_owned();
     let across = linked;
+    let bound = who.agent(world).await;
     let before = state(world, "default").await;
-    let bound = pair::agent(world, Some("web")).await;
     for tool in &all {
         let name = tool["name"].as_str().unwrap();
         let call = async |on: &Target| {
@@ -178,8 +190,16 @@ async fn no_tool_shows_or_changes_another_project(world: &World) {
 
 // proves 002 Req-Res-011
 async fn no_address_shows_or_tells_of_another_project(world: &World) {
+    walk_addresses(world, Who::BoundToken).await;
+}
+
+async fn no_address_shows_or_tells_of_a_project_of_others(world: &World) {
+    walk_addresses(world, Who::Member).await;
+}
+
+async fn walk_addresses(world: &World, who: Who) {
     pair::seed(world).await;
-    let bound = pair::agent(world, Some("web")).await;
+    let bound = who.agent(world).await;
     let own = [
         Target::bare(world, "web", false).await,
         Target::bare(world, "web", true).await,
@@ -221,7 +241,7 @@ async fn no_address_shows_or_tells_of_another_project(world: &World) {
         };
         assert_eq!(refused(&hidden).await, refused(nothing).await, "{method}");
     }
-    let token = pair::token_for(world, "web", &["read"]).await;
+    let token = who.token(world, &["read"]).await;
     for uri in [
         format!("epic://{hidden}"),
         "epic://default/EP-001".to_owned(),
@@ -235,8 +255,16 @@ async fn no_address_shows_or_tells_of_another_project(world: &World) {
 }
 
 async fn no_prompt_and_no_completion_tells_of_another_project(world: &World) {
+    walk_prompts(world, Who::BoundToken).await;
+}
+
+async fn no_prompt_and_no_completion_tells_of_a_project_of_others(world: &World) {
+    walk_prompts(world, Who::Member).await;
+}
+
+async fn walk_prompts(world: &World, who: Who) {
     pair::seed(world).await;
-    let bound = pair::agent(world, Some("web")).await;
+    let bound = who.agent(world).await;
     let (own, others) = (
         Target::bare(world, "web", false).await,
         [
@@ -312,9 +340,17 @@ async fn no_prompt_and_no_completion_tells_of_another_project(world: &World) {
 
 /// The methods of the protocol and those beside it, each with what could make it speak of the other project.
 async fn no_method_tells_of_another_project(world: &World) {
+    walk_methods(world, Who::BoundToken).await;
+}
+
+async fn no_method_tells_of_a_project_of_others(world: &World) {
+    walk_methods(world, Who::Member).await;
+}
+
+async fn walk_methods(world: &World, who: Who) {
     pair::seed(world).await;
-    let bound = pair::agent(world, Some("web")).await;
-    let token = pair::token_for(world, "web", &["admin"]).await;
+    let bound = who.agent(world).await;
+    let token = who.token(world, &["admin"]).await;
     let before = state(world, "default").await;
     let source = include_str!("../../../mcp-protocol/src/method.rs");
     let table = source

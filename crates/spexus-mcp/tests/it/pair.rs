@@ -40,13 +40,43 @@ pub(crate) async fn seed(world: &World) {
     world.link("default/STD-001", "guides", "web/EP-001").await;
 }
 
-/// A token of the administrator for one project.
-pub(crate) async fn token_for(world: &World, project: &str, scopes: &[&str]) -> String {
+/// Who looks at `web` and not at `default`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// A token of the administrator that is bound to `web`.
+    BoundToken,
+    /// An owner of `web` who is no member of `default`.
+    Member,
+}
+
+impl Who {
+    /// A token of theirs.
+    pub(crate) async fn token(self, world: &World, scopes: &[&str]) -> String {
+        if self == Who::BoundToken {
+            return token_for(world, "web", scopes).await;
+        }
+        world.belong("member", "web", "default").await;
+        made(world, "member", json!({ "scopes": scopes })).await
+    }
+
+    /// An agent of theirs that may use every tool.
+    pub(crate) async fn agent(self, world: &World) -> Agent {
+        let token = self.token(world, &["admin"]).await;
+        Agent::with(world, &token, "2025-11-25", &[("x-spexus-toolsets", "all")]).await
+    }
+}
+
+/// A new token of a user, under a name of its own.
+async fn made(world: &World, user: &str, mut fields: Value) -> String {
     // Names are an owner's own.
     static MADE: AtomicU64 = AtomicU64::new(0);
-    let name = format!("{project} {}", MADE.fetch_add(1, Ordering::Relaxed));
-    let fields = json!({ "name": name, "project": project, "scopes": scopes });
-    world.token_of("admin", fields).await
+    fields["name"] = json!(format!("made {}", MADE.fetch_add(1, Ordering::Relaxed)));
+    world.token_of(user, fields).await
+}
+
+/// A token of the administrator for one project.
+pub(crate) async fn token_for(world: &World, project: &str, scopes: &[&str]) -> String {
+    made(world, "admin", json!({ "project": project, "scopes": scopes })).await
 }
 
 /// An agent that may use every tool, bound to a project or to none.

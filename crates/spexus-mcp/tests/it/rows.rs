@@ -24,6 +24,8 @@ pub(crate) enum Scope {
 /// How the things a tool is called on are named.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
+    /// The key of the project the things are in, said or not.
+    key: String,
     pub(crate) project: Option<String>,
     prefix: String,
     uuids: Option<Vec<(&'static str, String)>>,
@@ -41,6 +43,7 @@ impl Target {
         let link = links["data"].as_array().unwrap().iter().find(inside).unwrap();
         let mark = if project == "web" { pair::WEB } else { SECRET };
         Self {
+            key: project.to_owned(),
             project: named.then(|| project.to_owned()),
             prefix: String::new(),
             uuids: None,
@@ -171,7 +174,7 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
             Items,
         ),
         "list_vocabulary" | "list_prompts" | "get_active_prompt" | "list_users" | "list_projects"
-        | "list_tokens" => (json!({}), Everybody),
+        | "list_tokens" | "list_groups" => (json!({}), Everybody),
         "get_prompt" => (json!({ "prompt_id": "PROMPT-001" }), Everybody),
         "revoke_token" => (
             json!({ "token_id": "01890000-0000-7000-8000-000000000000" }),
@@ -183,7 +186,12 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
         }
         "update_user" => (json!({ "user": "admin", "email": "a@b.example" }), Installation),
         "create_project" => (json!({ "key": "made" }), Installation),
-        "update_project" => (json!({ "key": "default", "name": "Mine" }), Installation),
+        "update_project" => (json!({ "key": on.key, "description": "Mine" }), Items),
+        "list_members" => (json!({}), Project),
+        "put_member" => (json!({ "member": "admin", "role": "author" }), Project),
+        "remove_member" => (json!({ "member": "nobody" }), Hopeless),
+        "create_group" | "delete_group" => (json!({ "name": "made" }), Installation),
+        "add_to_group" | "remove_from_group" => (json!({ "name": "made", "user": "admin" }), Installation),
         "put_requirement_type" => (json!({ "name": "Made" }), Installation),
         "delete_requirement_type" | "delete_relationship_type" => (json!({ "name": "Made" }), Installation),
         "put_relationship_type" => (json!({ "name": "made", "inverse": "is_made" }), Installation),

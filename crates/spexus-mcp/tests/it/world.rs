@@ -8,7 +8,7 @@ use spexus_domain::{Kind, Timestamp};
 use spexus_mcp::{Mcp, McpOptions};
 use spexus_service::account::{login, token, user};
 use spexus_service::{
-    Service, ServiceOptions, audit, baseline, batch, changes, comment, item, link, project, prompt,
+    Service, ServiceOptions, audit, baseline, batch, changes, comment, item, link, member, project, prompt,
 };
 use spexus_store::Location;
 use std::sync::Arc;
@@ -174,6 +174,24 @@ impl World {
     pub(crate) async fn project(&self, key: &str, name: &str) {
         let wanted = serde_json::from_value(json!({ "key": key, "name": name })).unwrap();
         project::create(&self.service, &self.admin, wanted).await.unwrap();
+    }
+
+    /// A user who owns one project and is no member of another, however often it is said.
+    pub(crate) async fn belong(&self, username: &str, to: &str, not_to: &str) {
+        let wanted = json!({ "username": username, "password": "long enough", "role": "User" });
+        let wanted = serde_json::from_value(wanted).unwrap();
+        // The second time they are there.
+        let _ = user::create(&self.service, &self.admin, wanted).await;
+        let owner = serde_json::from_value(json!({ "role": "owner" })).unwrap();
+        member::put(&self.service, &self.admin, Some(to), username, owner)
+            .await
+            .unwrap();
+        for key in [to, not_to] {
+            let closed = serde_json::from_value(json!({ "default_role": "none" })).unwrap();
+            project::update(&self.service, &self.admin, key, closed)
+                .await
+                .unwrap();
+        }
     }
 
     pub(crate) async fn baseline(&self, project: &str, name: &str) {

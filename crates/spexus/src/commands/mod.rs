@@ -10,9 +10,11 @@ pub(crate) mod completions;
 pub(crate) mod config;
 mod doctor;
 mod filters;
+pub(crate) mod group;
 mod init;
 pub(crate) mod input;
 pub(crate) mod item;
+pub(crate) mod member;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod report;
@@ -130,6 +132,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::User(command) => user::run(session, output, command).await,
         Command::Token(command) => token::run(session, output, command).await,
         Command::Project(command) => project::run(session, output, command).await,
+        Command::Group(command) => group::run(session, output, command).await,
         Command::Item(command) => item::run(session, output, command).await,
         Command::Type(command) => workflow::types(session, output, &command).await,
         Command::Workflow(command) => workflow::run(session, output, &command).await,

@@ -1,6 +1,6 @@
 //! `spexus project …`
 
-use super::input;
+use super::{input, member};
 use crate::failure::Outcome;
 use crate::output::{Output, table};
 use crate::session::Session;
@@ -23,6 +23,9 @@ pub(crate) enum Command {
     },
     /// Changes a project
     Update(Update),
+    /// Says who belongs to a project, and as what
+    #[command(subcommand)]
+    Member(member::Command),
 }
 
 /// A new project.
@@ -39,6 +42,9 @@ pub(crate) struct Create {
     /// A file with the attributes its items may carry, as a JSON list of rules
     #[arg(long, value_name = "FILE")]
     attributes: Option<String>,
+    /// What whoever has an account is in it: author, reviewer, commenter, reader or none
+    #[arg(long, value_name = "ROLE")]
+    default_role: Option<String>,
 }
 
 /// A changed project.
@@ -55,6 +61,9 @@ pub(crate) struct Update {
     /// A file with the attributes its items may carry, as a JSON list of rules
     #[arg(long, value_name = "FILE")]
     attributes: Option<String>,
+    /// What whoever has an account is in it: author, reviewer, commenter, reader or none
+    #[arg(long, value_name = "ROLE")]
+    default_role: Option<String>,
     /// The revision this change is made against
     #[arg(long, value_name = "REV")]
     expect_rev: Option<i64>,
@@ -66,6 +75,7 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
         Command::List => list(session, output).await,
         Command::Show { key } => show(session, output, &key).await,
         Command::Update(wanted) => update(session, output, wanted).await,
+        Command::Member(command) => member::run(session, output, command).await,
     }
 }
 
@@ -75,6 +85,7 @@ async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
         name: wanted.name,
         description: wanted.description,
         attributes: rules(wanted.attributes)?.unwrap_or_default(),
+        default_role: wanted.default_role,
     };
     let made = project::create(&session.service, &session.caller, input).await?;
     output.show(&made, line)
@@ -98,6 +109,7 @@ async fn update(session: &Session, output: Output, wanted: Update) -> Outcome {
         name: wanted.name,
         description: wanted.description,
         attributes: rules(wanted.attributes)?,
+        default_role: wanted.default_role,
         expect_rev: wanted.expect_rev,
     };
     let changed = project::update(&session.service, &session.caller, &wanted.key, patch).await?;
@@ -117,7 +129,10 @@ fn line(project: &Project) -> String {
         names.join(", ")
     };
     format!(
-        "{}  {}\n{}\nattributes: {attributes}",
-        project.key, project.name, project.description
+        "{}  {}\n{}\nattributes: {attributes}\nwhoever has an account: {}",
+        project.key,
+        project.name,
+        project.description,
+        project.default_role.name()
     )
 }

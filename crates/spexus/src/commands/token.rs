@@ -41,6 +41,9 @@ pub(crate) struct Create {
     /// What it may be used for: read, comment, write, admin; read when left out
     #[arg(long = "scope", value_delimiter = ',')]
     scopes: Vec<String>,
+    /// Marks it as an agent's; tokens of service accounts always are
+    #[arg(long)]
+    agent: bool,
     /// When it stops working: a time, a length such as 90d, or never; 90d when left out
     #[arg(long)]
     expires: Option<String>,
@@ -59,6 +62,7 @@ async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
         name: wanted.name,
         scopes: wanted.scopes,
         project: session.project.clone(),
+        agent: wanted.agent,
         expires: wanted.expires,
     };
     let made = token::create(&session.service, &session.caller, wanted.user.as_deref(), input).await?;

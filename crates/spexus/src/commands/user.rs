@@ -52,6 +52,12 @@ pub(crate) struct Create {
     /// The e-mail address
     #[arg(long)]
     email: Option<String>,
+    /// Makes a service account for an agent or a program; it has no password and never more rights than its owner
+    #[arg(long, requires = "owner", conflicts_with = "password_stdin")]
+    service: bool,
+    /// The person a service account belongs to
+    #[arg(long, value_name = "USER", requires = "service")]
+    owner: Option<String>,
     /// Reads the password from the first line of standard input
     #[arg(long)]
     password_stdin: bool,
@@ -96,10 +102,14 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
 
 async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
     let input = NewUser {
-        password: input::password(wanted.password_stdin)?,
+        password: match wanted.service {
+            true => String::new(),
+            false => input::password(wanted.password_stdin)?,
+        },
         username: wanted.username,
         email: wanted.email,
         role: wanted.role,
+        owner: wanted.owner,
     };
     let made = user::create(&session.service, &session.caller, input).await?;
     output.show(&made, line)
@@ -171,5 +181,9 @@ fn line(user: &User) -> String {
         .email
         .as_deref()
         .map_or_else(String::new, |email| format!("  {email}"));
-    format!("{}  {}  {state}{email}", user.username, user.role.name())
+    let owner = user
+        .owner
+        .as_deref()
+        .map_or_else(String::new, |owner| format!("  service account of {owner}"));
+    format!("{}  {}  {state}{email}{owner}", user.username, user.role.name())
 }

@@ -5,7 +5,7 @@ use super::values::{
     folders, is_address, is_level, is_name, is_semantic_version, key, put_folders, put_hosts, put_if,
     put_parsed, take,
 };
-use spexus_domain::password;
+use spexus_domain::{password, project};
 use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
 use spexus_store::{Durability, Location};
 
@@ -75,6 +75,20 @@ pub(crate) const TABLE: &[Setting] = &[
         1..=100_000,
         service.max_tokens_per_user
     ),
+    Setting {
+        name: "projects.default_role",
+        doc: "What whoever has an account is in a new project that does not say so itself.",
+        allowed: "author, reviewer, commenter, reader or none",
+        secret: false,
+        put: |settings, text| match project::default_role("projects.default_role", text) {
+            Ok(role) => {
+                settings.service.default_role = role;
+                true
+            }
+            Err(_) => false,
+        },
+        get: |settings| settings.service.default_role.name().to_owned(),
+    },
     number!(
         "audit.retention_days",
         "How long audit events are kept; 0 means for ever.",

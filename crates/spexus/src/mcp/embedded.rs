@@ -78,7 +78,10 @@ impl Agent {
         let mut news = service.follow();
         while news.changed().await.is_ok() {
             match self.caller(service).await {
-                Ok(now) if now.role == before.role && now.user_id == before.user_id => {}
+                Ok(now)
+                    if now.role == before.role
+                        && now.user_id == before.user_id
+                        && now.memberships == before.memberships => {}
                 // A database that does not answer has changed nobody's rights.
                 Err(refusal) if refusal.code != Code::ResourceNotFound => {}
                 _ => return,

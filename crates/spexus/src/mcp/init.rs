@@ -186,7 +186,7 @@ async fn new_token(endpoint: &BackendUrl, wanted: &Init) -> Outcome<Value> {
         .as_str()
         .and_then(BearerToken::parse)
         .ok_or_else(odd)?;
-    let made = json!({ "name": wanted.token_name, "scopes": scopes, "expires": expires });
+    let made = json!({ "name": wanted.token_name, "scopes": scopes, "expires": expires, "agent": true });
     let made = send(endpoint, Some(&session), Method::POST, "/api/v1/tokens", &made).await;
     // The session was only for this; if it cannot be ended now it ends by itself.
     let _ = send(

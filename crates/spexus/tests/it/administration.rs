@@ -55,6 +55,65 @@ fn users_are_made_changed_and_disabled() {
     );
 }
 
+//= specs/spexus-service.md#members
+//= type=test
+//# Whoever makes a project MUST be its owner, and nobody else MUST be a member of it unless its default role says so.
+#[test]
+fn members_groups_and_service_accounts_are_managed() {
+    let world = World::new();
+    world
+        .run_with_input(&["user", "create", "kim", "--password-stdin"], "long enough\n")
+        .ok();
+    world.json(&["project", "create", "web"]);
+    let list = ["item", "list", "--project", "web", "--as", "kim"];
+    assert_eq!(world.refused(4, &list)["name"], "RESOURCE_NOT_FOUND");
+    let keys = world.json(&["project", "list", "--as", "kim"]);
+    assert_eq!(keys["total_count"], 1, "the default project is open: {keys}");
+    let made = world.json(&["project", "member", "add", "web", "kim", "reader"]);
+    assert_eq!(
+        (&made["member"], &made["role"]),
+        (&json!("kim"), &json!("reader"))
+    );
+    world.json(&list);
+    let create = [
+        "item",
+        "create",
+        "epic",
+        "--title",
+        "x",
+        "--project",
+        "web",
+        "--as",
+    ];
+    let create = |who| [&create[..], &[who]].concat();
+    world.refused(3, &create("kim"));
+    world.json(&["group", "create", "backend"]);
+    world.json(&["group", "add", "backend", "kim"]);
+    world.json(&["project", "member", "add", "web", "group:backend", "author"]);
+    world.json(&create("kim"));
+    assert_eq!(world.json(&["group", "list"])["data"][0]["users"], json!(["kim"]));
+    let members = world.json(&["project", "member", "list", "web"]);
+    assert_eq!(members["total_count"], 3, "{members}");
+    let robot = world.json(&["user", "create", "ci", "--service", "--owner", "kim"]);
+    assert_eq!(robot["owner"], "kim");
+    world.refused(4, &create("ci"));
+    world.json(&["project", "member", "add", "web", "ci", "author"]);
+    world.json(&create("ci"));
+    let token = world.json(&["token", "create", "--user", "ci", "--name", "pipeline"]);
+    assert_eq!(token["agent"], true);
+    world.json(&["group", "remove", "backend", "kim"]);
+    world.refused(3, &create("ci"));
+    world.json(&["project", "member", "remove", "web", "kim"]);
+    assert_eq!(world.refused(4, &list)["name"], "RESOURCE_NOT_FOUND");
+    world.run(&["user", "create", "x", "--service"]).expect(2);
+    world.run(&["user", "create", "x", "--owner", "kim"]).expect(2);
+    world.json(&["group", "delete", "backend"]);
+    // What is not said is said by a setting.
+    let open = ["project", "create", "open", "--default-role", "reader"];
+    assert_eq!(world.json(&open)["default_role"], "reader");
+    world.json(&["item", "list", "--project", "open", "--as", "kim"]);
+}
+
 #[test]
 fn tokens_are_made_listed_and_revoked() {
     let world = World::new();

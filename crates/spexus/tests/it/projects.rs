@@ -32,6 +32,7 @@ fn a_reference_two_projects_have_is_never_guessed_by_a_command() {
         twins(&world);
         let kim = ["user", "create", "kim", "--password-stdin", "--json"];
         world.run_with_input(&kim, "long enough\n").expect(0);
+        world.json(&["project", "member", "add", "web", "kim", "author"]);
         for command in [
             &["item", "get", "EP-1"][..],
             &["item", "update", "EP-1", "--title", "x"],

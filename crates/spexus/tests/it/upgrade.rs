@@ -81,6 +81,29 @@ fn reads_the_same(world: &World, expected: &Value) {
     assert_eq!(keys, ["web"]);
     let seen = answer(&server, "/api/v1/epics?project=default", &token("read"));
     assert_eq!(seen["data"].as_array().unwrap().len(), 1);
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# What users and commenters could do in every project they MUST be able to do in each, as authors and commenters, when a database
+    //# from before there were members is brought up to date.
+    let users = answer(&server, "/api/v1/users", &token("unbound"));
+    for project in ["default", "web"] {
+        let path = format!("/api/v1/projects/{project}/members");
+        let members = answer(&server, &path, &token("unbound"));
+        let role = |name: &Value| {
+            let mut members = members["data"].as_array().unwrap().iter();
+            members
+                .find(|one| one["member"] == *name)
+                .map(|one| one["role"].clone())
+        };
+        for user in users["data"].as_array().unwrap() {
+            let expected = match user["role"].as_str().unwrap() {
+                "User" => Some("author".into()),
+                "Commenter" => Some("commenter".into()),
+                _ => None,
+            };
+            assert_eq!(role(&user["username"]), expected, "{user} in {project}");
+        }
+    }
     server.stop();
 }
 

@@ -1,7 +1,7 @@
 //! What a token bound to a project hears of another over streams, at every node. What it is shown is tested with the tools.
 
 use super::Notices;
-use super::pair::{self, SECRET, WEB};
+use super::pair::{self, SECRET, WEB, Who};
 use crate::harness::{Server, both};
 use serde_json::{Value, json};
 use spexus_http::{HttpOptions, McpOptions};
@@ -18,7 +18,10 @@ fn is_clean(what: &str, answer: &Value) {
 
 both![
     equal_numbers_of_two_projects_give_no_false_news,
+    equal_numbers_give_a_member_of_one_project_no_false_news,
     a_session_at_another_node_hears_of_its_own_project_alone,
+    a_session_of_a_member_at_another_node_hears_of_their_project_alone,
+    who_is_no_longer_a_member_hears_nothing_more,
 ];
 
 //= specs/spexus-mcp.md#changes
@@ -28,8 +31,16 @@ both![
 //= type=test
 //# News MUST be matched by item and project, so that equal references of two projects are never taken for each other.
 async fn equal_numbers_of_two_projects_give_no_false_news(server: &mut Server) {
+    compare_news(server, Who::BoundToken).await;
+}
+
+async fn equal_numbers_give_a_member_of_one_project_no_false_news(server: &mut Server) {
+    compare_news(server, Who::Member).await;
+}
+
+async fn compare_news(server: &Server, who: Who) {
     pair::seed(server).await;
-    let bound = pair::agent(server, Some("web")).await;
+    let bound = who.agent(server).await;
     let mut notices = bound.listen().await;
     let wishes = [
         "epic://EP-001",
@@ -42,7 +53,7 @@ async fn equal_numbers_of_two_projects_give_no_false_news(server: &mut Server) {
     for uri in wishes {
         bound.ask("resources/subscribe", json!({ "uri": uri })).await;
     }
-    let token = pair::token_for(server, "web", &["read"]).await;
+    let token = who.token(server, &["read"]).await;
     let mut listener = Notices::listening(server, &token, &wishes).await;
     let free = pair::agent(server, None).await;
     let mut everything = free.listen().await;
@@ -121,9 +132,17 @@ async fn equal_numbers_of_two_projects_give_no_false_news(server: &mut Server) {
 
 /// A session that goes on at another node hears there what it would have heard here.
 async fn a_session_at_another_node_hears_of_its_own_project_alone(server: &mut Server) {
+    go_on_elsewhere(server, Who::BoundToken).await;
+}
+
+async fn a_session_of_a_member_at_another_node_hears_of_their_project_alone(server: &mut Server) {
+    go_on_elsewhere(server, Who::Member).await;
+}
+
+async fn go_on_elsewhere(server: &Server, who: Who) {
     pair::seed(server).await;
     let two = Server::second_node(server, HttpOptions::default()).await;
-    let bound = pair::agent(server, Some("web")).await;
+    let bound = who.agent(server).await;
     bound
         .ask("resources/subscribe", json!({ "uri": "epic://EP-001" }))
         .await;
@@ -153,6 +172,54 @@ async fn a_session_at_another_node_hears_of_its_own_project_alone(server: &mut S
     assert_eq!(heard.len(), 1, "{heard:?}");
     drop(there);
     two.stop().await;
+}
+
+//= specs/spexus-mcp.md#rights
+//= type=test
+//# Whoever is no longer a member of a project MUST be told nothing of it from then on, by sessions and listeners that are open.
+async fn who_is_no_longer_a_member_hears_nothing_more(server: &mut Server) {
+    pair::seed(server).await;
+    let member = Who::Member.agent(server).await;
+    let default = "/api/v1/projects/default/members/member";
+    server.put(default, json!({ "role": "reader" })).await.ok();
+    let wishes = ["epic://web/EP-001", "epic://default/EP-001"];
+    let mut notices = member.listen().await;
+    for uri in wishes {
+        member.ask("resources/subscribe", json!({ "uri": uri })).await;
+    }
+    let token = Who::Member.token(server, &["read"]).await;
+    let mut listener = Notices::listening(server, &token, &wishes).await;
+    let change = async |project: &str, title: &str| {
+        let path = format!("/api/v1/epics/EP-001?project={project}");
+        server.patch(&path, json!({ "title": title })).await.ok();
+    };
+    change("default", "Seen").await;
+    for notices in [&mut notices, &mut listener] {
+        notices.until("epic://default/EP-001").await;
+    }
+    server.delete(default).await;
+    change("default", SECRET).await;
+    server
+        .post("/api/v1/epics", json!({ "title": SECRET, "project": "default" }))
+        .await
+        .created();
+    change("web", "Mine").await;
+    for notices in [&mut notices, &mut listener] {
+        let heard = notices.until("epic://web/EP-001").await;
+        let told = json!(heard).to_string();
+        assert!(!told.contains("default"), "{told}");
+        assert!(!told.contains("resources/list_changed"), "{told}");
+    }
+    let refused = member
+        .refused("resources/read", json!({ "uri": "epic://default/EP-001" }))
+        .await;
+    is_clean("resources/read", &refused);
+    // And again when they are back.
+    server.put(default, json!({ "role": "reader" })).await.ok();
+    change("default", "Seen again").await;
+    for notices in [&mut notices, &mut listener] {
+        notices.until("epic://default/EP-001").await;
+    }
 }
 
 // proves 002 Req-Res-011

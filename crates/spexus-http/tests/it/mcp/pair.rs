@@ -68,14 +68,55 @@ async fn link(server: &Server, source: &str, target: &str, link_type: &str) {
     server.post("/api/v1/links", fields).await.created();
 }
 
-/// A token of the administrator for one project.
-pub(crate) async fn token_for(server: &Server, project: &str, scopes: &[&str]) -> String {
+/// Who looks at `web` and not at `default`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// A token of the administrator that is bound to `web`.
+    BoundToken,
+    /// An owner of `web` who is no member of `default`.
+    Member,
+}
+
+impl Who {
+    /// A token of theirs.
+    pub(crate) async fn token(self, server: &Server, scopes: &[&str]) -> String {
+        if self == Who::BoundToken {
+            return token_for(server, "web", scopes).await;
+        }
+        let user = json!({ "username": "member", "password": "long enough", "role": "User" });
+        // The second time they are there.
+        server.post("/api/v1/users", user).await;
+        server
+            .put("/api/v1/projects/web/members/member", json!({ "role": "owner" }))
+            .await
+            .ok();
+        for key in ["default", "web"] {
+            let path = format!("/api/v1/projects/{key}");
+            server.patch(&path, json!({ "default_role": "none" })).await.ok();
+        }
+        made(server, "/api/v1/tokens?user=member", json!({ "scopes": scopes })).await
+    }
+
+    /// An agent of theirs that may use every tool.
+    pub(crate) async fn agent(self, server: &Server) -> Agent {
+        let token = self.token(server, &["admin"]).await;
+        Agent::with(server, &token, "2025-11-25", &[("x-spexus-toolsets", "all")]).await
+    }
+}
+
+/// A new token under a name of its own.
+async fn made(server: &Server, path: &str, mut fields: Value) -> String {
     // Names are an owner's own.
     static MADE: AtomicU64 = AtomicU64::new(0);
-    let name = format!("{project} {}", MADE.fetch_add(1, Ordering::Relaxed));
-    let fields = json!({ "name": name, "project": project, "scopes": scopes });
-    let made = server.post("/api/v1/tokens", fields).await.created();
+    fields["name"] = json!(format!("made {}", MADE.fetch_add(1, Ordering::Relaxed)));
+    let made = server.post(path, fields).await.created();
     made["token"].as_str().unwrap().to_owned()
+}
+
+/// A token of the administrator for one project.
+pub(crate) async fn token_for(server: &Server, project: &str, scopes: &[&str]) -> String {
+    let fields = json!({ "project": project, "scopes": scopes });
+    made(server, "/api/v1/tokens", fields).await
 }
 
 /// An agent that may use every tool, bound to a project or to none.

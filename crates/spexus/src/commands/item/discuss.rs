@@ -199,7 +199,7 @@ fn uuid(field: &str, text: &str) -> Outcome<Uuid> {
 }
 
 fn line(link: &Link) -> String {
-    link.label(Visibility::Every)
+    link.label(Visibility::EVERY)
 }
 
 fn said(comment: &Comment) -> String {
