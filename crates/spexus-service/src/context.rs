@@ -21,11 +21,11 @@ pub(crate) struct Context {
 }
 
 /// Projects by their id, each good for one generation of accounts.
-pub(crate) type Projects = moka::sync::Cache<(u64, Wanted), Project>;
+pub(crate) type Projects = moka::sync::Cache<(u64, ProjectRequest), Project>;
 
 /// Which project is meant: one that exists for the caller by its id, or, for those who see all, one by its key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Wanted {
+pub(crate) enum ProjectRequest {
     Id(Uuid),
     Key(String),
 }
@@ -153,23 +153,25 @@ pub(crate) async fn project_of(
 /// not be seen takes the very way of one that does not exist.
 //= specs/spexus-service.md#members
 //# What a caller may not see MUST be refused in the words and with the look-ups of what does not exist.
-fn wanted(caller: &Caller, named: Option<&str>) -> Ruled<Option<Wanted>> {
+fn wanted(caller: &Caller, named: Option<&str>) -> Ruled<Option<ProjectRequest>> {
     let named = named.map(|text| project::key("project", text)).transpose()?;
     if let Some(bound) = caller.bound_project {
-        return Ok(caller.sees(bound).then_some(Wanted::Id(bound)));
+        return Ok(caller.sees(bound).then_some(ProjectRequest::Id(bound)));
     }
     if caller.visibility().is_complete() {
-        return Ok(Some(Wanted::Key(named.unwrap_or_else(|| DEFAULT_KEY.into()))));
+        return Ok(Some(ProjectRequest::Key(
+            named.unwrap_or_else(|| DEFAULT_KEY.into()),
+        )));
     }
     let known = &caller.memberships;
     let found = match named {
         Some(key) => known.by_key(&key),
         None => known.by_key(DEFAULT_KEY).or_else(|| known.only()),
     };
-    Ok(found.map(Wanted::Id))
+    Ok(found.map(ProjectRequest::Id))
 }
 
-async fn remembered(service: &Service, conn: &mut Conn, wanted: Wanted) -> Result<Option<Project>> {
+async fn remembered(service: &Service, conn: &mut Conn, wanted: ProjectRequest) -> Result<Option<Project>> {
     let key = (service.store.accounts_generation(), wanted);
     if let Some(project) = service.projects.get(&key) {
         return Ok(Some(project));
@@ -181,10 +183,10 @@ async fn remembered(service: &Service, conn: &mut Conn, wanted: Wanted) -> Resul
     Ok(found)
 }
 
-async fn look_up(conn: &mut Conn, wanted: &Wanted) -> Result<Option<Project>> {
+async fn look_up(conn: &mut Conn, wanted: &ProjectRequest) -> Result<Option<Project>> {
     match wanted {
-        Wanted::Id(id) => projects::by_id(conn, *id).await,
-        Wanted::Key(key) => projects::by_key(conn, key).await,
+        ProjectRequest::Id(id) => projects::by_id(conn, *id).await,
+        ProjectRequest::Key(key) => projects::by_key(conn, key).await,
     }
 }
 

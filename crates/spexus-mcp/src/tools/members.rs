@@ -147,25 +147,25 @@ async fn list_groups(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
 async fn create_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let name = arguments.text("name").unwrap_or_default().to_owned();
     let made = group::create(&invocation.service, &invocation.caller, NewGroup { name }).await?;
-    Ok(told("Created", &made))
+    Ok(summary("Created", &made))
 }
 
 async fn delete_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let name = arguments.text("name").unwrap_or_default();
     let gone = group::delete(&invocation.service, &invocation.caller, name).await?;
-    Ok(told("Removed", &gone))
+    Ok(summary("Removed", &gone))
 }
 
 async fn add_to_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (name, user) = named(&arguments);
     let changed = group::add(&invocation.service, &invocation.caller, name, user).await?;
-    Ok(told("Changed", &changed))
+    Ok(summary("Changed", &changed))
 }
 
 async fn remove_from_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let (name, user) = named(&arguments);
     let changed = group::remove(&invocation.service, &invocation.caller, name, user).await?;
-    Ok(told("Changed", &changed))
+    Ok(summary("Changed", &changed))
 }
 
 fn named(arguments: &Arguments) -> (&str, &str) {
@@ -173,7 +173,7 @@ fn named(arguments: &Arguments) -> (&str, &str) {
     (text("name"), text("user"))
 }
 
-fn told(what: &str, group: &Group) -> Answer {
+fn summary(what: &str, group: &Group) -> Answer {
     Answer::new(
         format!("{what} the group {}.", group.name),
         json!({ "done": group }),

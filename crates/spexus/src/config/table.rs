@@ -2,10 +2,10 @@
 
 use super::settings::{LogFormat, Setting};
 use super::values::{
-    folders, is_address, is_level, is_name, is_semantic_version, key, put_folders, put_hosts, put_if,
-    put_parsed, take,
+    folders, is_address, is_level, is_name, is_semantic_version, key, put_default_role, put_durability,
+    put_folders, put_hosts, put_if, put_parsed, take,
 };
-use spexus_domain::{password, project};
+use spexus_domain::password;
 use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
 use spexus_store::{Durability, Location};
 
@@ -80,13 +80,7 @@ pub(crate) const TABLE: &[Setting] = &[
         doc: "What whoever has an account is in a new project that does not say so itself.",
         allowed: "author, reviewer, commenter, reader or none",
         secret: false,
-        put: |settings, text| match project::default_role("projects.default_role", text) {
-            Ok(role) => {
-                settings.service.default_role = role;
-                true
-            }
-            Err(_) => false,
-        },
+        put: |settings, text| put_default_role(&mut settings.service.default_role, text),
         get: |settings| settings.service.default_role.name().to_owned(),
     },
     number!(
@@ -100,15 +94,7 @@ pub(crate) const TABLE: &[Setting] = &[
         doc: "What an acknowledged write survives: `full` a power loss, `normal` a crash of the program. SQLite only.",
         allowed: "full or normal",
         secret: false,
-        put: |settings, text| {
-            let durability = match text {
-                "full" => Durability::PowerLoss,
-                "normal" => Durability::ProcessCrash,
-                _ => return false,
-            };
-            settings.service.store.durability = durability;
-            true
-        },
+        put: |settings, text| put_durability(&mut settings.service.store.durability, text),
         get: |settings| {
             match settings.service.store.durability {
                 Durability::PowerLoss => "full",

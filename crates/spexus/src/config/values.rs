@@ -1,5 +1,8 @@
 //! How values are read from what people write; `false` and `None` say that one is not allowed.
 
+use spexus_domain::member::ProjectRole;
+use spexus_domain::project;
+use spexus_store::Durability;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,6 +12,25 @@ pub(super) fn put_if(field: &mut String, text: &str, fits: bool) -> bool {
         text.clone_into(field);
     }
     fits
+}
+
+pub(super) fn put_default_role(field: &mut ProjectRole, text: &str) -> bool {
+    match project::default_role("projects.default_role", text) {
+        Ok(role) => {
+            *field = role;
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+pub(super) fn put_durability(field: &mut Durability, text: &str) -> bool {
+    *field = match text {
+        "full" => Durability::PowerLoss,
+        "normal" => Durability::ProcessCrash,
+        _ => return false,
+    };
+    true
 }
 
 pub(super) fn put_parsed<T: FromStr>(field: &mut T, text: &str) -> bool {
