@@ -1,14 +1,15 @@
 //! Who belongs to projects: members and groups.
 
 use super::admin::{done, name, row};
-use super::items::rows;
+use super::items::{pages, rows};
 use super::spec::{Effect, Invocation, Spec};
-use crate::render::{Answer, rows_of};
+use super::structure::page_request;
+use crate::render::{Answer, part_of};
 use crate::schema::{choice, text};
 use mcp_protocol::Arguments;
 use serde_json::json;
 use spexus_domain::Ruled;
-use spexus_domain::member::{Group, NewGroup, NewMember, ProjectRole};
+use spexus_domain::member::{Group, Member, NewGroup, NewMember, ProjectRole};
 use spexus_domain::permission::Operation;
 use spexus_service::{group, member};
 
@@ -24,7 +25,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists who belongs to a project, and as what.",
             Effect::Read,
             Operation::Read,
-            [text("project", "")],
+            [text("project", "")].into_iter().chain(pages()),
             rows(),
             list_members,
         ),
@@ -58,7 +59,7 @@ pub(super) fn tools() -> Vec<Spec> {
             "Lists groups of users.",
             Effect::Read,
             Operation::ReadSettings,
-            [],
+            pages(),
             rows(),
             list_groups,
         ),
@@ -107,9 +108,11 @@ pub(super) fn tools() -> Vec<Spec> {
 
 async fn list_members(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = member::list(&invocation.service, &invocation.caller, arguments.text("project")).await?;
-    let rows = found.data.iter();
-    let rows = rows.map(|one| json!(format!("{}: {}", one.member, one.role.name())));
-    Ok(rows_of("members", rows.collect(), found.total(), None))
+    let (page, key) = (page_request(&arguments)?, |one: &Member| {
+        one.member.to_lowercase()
+    });
+    let row = |one: &Member| json!(format!("{}: {}", one.member, one.role.name()));
+    Ok(part_of("members", found.data, &page, key, row))
 }
 
 async fn put_member(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -138,10 +141,10 @@ async fn remove_member(invocation: Invocation, arguments: Arguments) -> Ruled<An
     ))
 }
 
-async fn list_groups(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
+async fn list_groups(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = group::list(&invocation.service, &invocation.caller).await?;
-    let rows = found.data.iter().map(|one| json!(one)).collect();
-    Ok(rows_of("groups", rows, found.total(), None))
+    let (page, key) = (page_request(&arguments)?, |one: &Group| one.name.clone());
+    Ok(part_of("groups", found.data, &page, key, |one| json!(one)))
 }
 
 async fn create_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spexus_domain::limits::MAX_DESCRIPTION_CHARS;
 use spexus_mcp::McpOptions;
 use spexus_service::account::{token, user};
-use spexus_service::{baseline, project};
+use spexus_service::{baseline, group, member, project};
 use std::collections::BTreeSet;
 
 /// What an answer may have here: the least that can be set.
@@ -203,6 +203,18 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
             Cut,
         ),
         ("update_project", json!({ "key": "new", "name": "New" }), Cut),
+        ("list_members", json!({ "limit": 200 }), Pages),
+        ("put_member", json!({ "member": "admin", "role": "owner" }), Whole),
+        ("remove_member", json!({ "member": "admin" }), Whole),
+        ("list_groups", json!({ "limit": 200 }), Pages),
+        ("create_group", json!({ "name": "new" }), Whole),
+        ("add_to_group", json!({ "name": "new", "user": "admin" }), Whole),
+        (
+            "remove_from_group",
+            json!({ "name": "new", "user": "admin" }),
+            Whole,
+        ),
+        ("delete_group", json!({ "name": "new" }), Whole),
         (
             "put_requirement_type",
             json!({ "name": "Odd", "description": long }),
@@ -256,6 +268,12 @@ async fn fill(world: &World) -> Ids {
         let wanted = json!({ "username": username, "password": "long enough", "role": "User" });
         let wanted = serde_json::from_value(wanted).unwrap();
         user::create(&world.service, &world.admin, wanted).await.unwrap();
+        let reader = serde_json::from_value(json!({ "role": "reader" })).unwrap();
+        member::put(&world.service, &world.admin, None, &username, reader)
+            .await
+            .unwrap();
+        let wanted = serde_json::from_value(json!({ "name": format!("group-{at:03}") })).unwrap();
+        group::create(&world.service, &world.admin, wanted).await.unwrap();
         let wanted = json!({ "key": format!("project-{at:03}"), "name": "A project among others" });
         let wanted = serde_json::from_value(wanted).unwrap();
         project::create(&world.service, &world.admin, wanted)
