@@ -179,6 +179,20 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
             "update_project",
             json!({ "key": "web", "description": "Everything customers see." }),
         ),
+        ("create_group", json!({ "name": "backend" })),
+        ("add_to_group", json!({ "name": "backend", "user": "admin" })),
+        (
+            "put_member",
+            json!({ "project": "web", "member": "group:backend", "role": "reader" }),
+        ),
+        ("list_members", json!({ "project": "web" })),
+        (
+            "remove_member",
+            json!({ "project": "web", "member": "group:backend" }),
+        ),
+        ("list_groups", json!({})),
+        ("remove_from_group", json!({ "name": "backend", "user": "admin" })),
+        ("delete_group", json!({ "name": "backend" })),
         (
             "put_requirement_type",
             json!({ "name": "Safety", "description": "Keeps people from harm." }),
