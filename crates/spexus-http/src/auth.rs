@@ -268,10 +268,12 @@ impl StreamAuth {
         }
     }
 
-    /// The caller as of now; changes up to now are seen.
-    pub(crate) async fn authenticate(&mut self) -> Ruled<Caller> {
-        self.changes.borrow_and_update();
-        token::authenticate(&self.service, &self.secret, &self.origin).await
+    /// The caller as of now, with the number of the last change of now: these rights are younger than that change, but
+    /// perhaps older than the next.
+    pub(crate) async fn authenticate(&mut self) -> Ruled<(Caller, i64)> {
+        let head = *self.changes.borrow_and_update();
+        let caller = token::authenticate(&self.service, &self.secret, &self.origin).await?;
+        Ok((caller, head))
     }
 
     /// Waits for the next change; `None` when the stream has to end, because the token has expired or the store is closed.

@@ -158,11 +158,13 @@ impl ChangeFollower {
             //= specs/spexus-http.md#feed
             //# A stream MUST end when the token or session it was opened with ends.
             // A token revoked or a role changed since the last event ends or narrows the stream now.
-            let caller = self.auth.authenticate().await.ok()?;
+            let (caller, head) = self.auth.authenticate().await.ok()?;
             let project = self.project.as_deref();
-            let found = changes::stream_since(&self.service, &caller, project, self.since)
+            let mut found = changes::stream_since(&self.service, &caller, project, self.since)
                 .await
                 .ok()?;
+            // What was written since the right was asked for may be what took it away, or come after that.
+            found.retain(|change| change.seq <= head);
             if let Some(last) = found.last() {
                 self.since = last.seq;
                 self.waiting.extend(found);
