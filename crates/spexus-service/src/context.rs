@@ -54,6 +54,27 @@ impl Context {
         Self::at(caller, Operation::Read, named, place)
     }
 
+    /// The context of a request that only reads and names no project, where its project is remembered.
+    pub(crate) fn remembered(
+        service: &Service,
+        caller: &Caller,
+        operation: Operation,
+    ) -> Ruled<Option<Self>> {
+        caller.may(operation)?;
+        let Some(wanted) = wanted(caller, None)? else {
+            return Ok(None);
+        };
+        let known = service
+            .projects
+            .get(&(service.store.accounts_generation(), wanted));
+        Ok(known.map(|project| Self {
+            caller: caller.clone(),
+            operation: Operation::Read,
+            is_named: false,
+            place: Some(project),
+        }))
+    }
+
     /// The context of a request that names a project, or none.
     pub(crate) async fn new(
         conn: &mut Conn,

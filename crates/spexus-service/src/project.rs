@@ -33,6 +33,9 @@ pub async fn get(service: &Service, caller: &Caller, wanted: &str) -> Ruled<Proj
 /// The key of the project a caller works in without naming one: the one the token is bound to, else the default one.
 #[boxed]
 pub async fn key_of(service: &Service, caller: &Caller) -> Ruled<String> {
+    if let Some(context) = Context::remembered(service, caller, Operation::ReadSettings)? {
+        return Ok(context.project()?.key.clone());
+    }
     let mut conn = reading(service, caller, Operation::ReadSettings).await?;
     let context = Context::of_read(service, &mut conn, caller, None).await?;
     Ok(context.project()?.key.clone())
