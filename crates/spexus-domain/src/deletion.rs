@@ -107,7 +107,7 @@ impl DeletionPreview {
         let mut reasons = Vec::new();
         if hidden_links > 0 {
             reasons.push(format!(
-                "{hidden_links} link(s) with items of another project would end, and this token works only in its own"
+                "{hidden_links} link(s) with items of projects you cannot see would end; somebody who sees both has to end them first"
             ));
         }
         if let Some(story) = &last_criterion {
