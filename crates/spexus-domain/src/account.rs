@@ -1,7 +1,7 @@
 //! Who acts: users with a role, tokens with scopes, and the caller that results from both.
 
 use crate::member::Memberships;
-use crate::{Code, Refusal, Ruled, Timestamp, nearest};
+use crate::{Code, Refusal, Ruled, Timestamp, nearest, page_key::PageKey};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use utoipa::ToSchema;
@@ -172,6 +172,12 @@ pub struct Token {
     pub last_used_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl PageKey for Token {
+    fn page_key(&self) -> String {
+        self.id.to_string()
+    }
 }
 
 /// What is needed to make a token.

@@ -1,6 +1,6 @@
 //! Baselines: names for positions in the history, and what changed between two of them.
 
-use crate::{Kind, Reference, Timestamp, attribute::Attributes, change::FieldChange};
+use crate::{Kind, Reference, Timestamp, attribute::Attributes, change::FieldChange, page_key::PageKey};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -24,6 +24,12 @@ pub struct Baseline {
     pub created_by: String,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl PageKey for Baseline {
+    fn page_key(&self) -> String {
+        format!("{:020}.{}", self.seq, self.id)
+    }
 }
 
 /// What is needed to make a baseline.

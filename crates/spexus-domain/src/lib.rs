@@ -31,6 +31,7 @@ pub mod link;
 pub mod member;
 pub mod nearest;
 pub mod network;
+pub mod page_key;
 pub mod password;
 pub mod permission;
 pub mod project;

@@ -1,7 +1,7 @@
 //! Who belongs to a project, and as what. A project does not exist for whoever is no member of it.
 
 use crate::account::{Role, User};
-use crate::{Ruled, Timestamp, Uuid, nearest};
+use crate::{Ruled, Timestamp, Uuid, nearest, page_key::PageKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -177,6 +177,12 @@ pub struct Member {
     pub since: Timestamp,
 }
 
+impl PageKey for Member {
+    fn page_key(&self) -> String {
+        self.member.to_lowercase()
+    }
+}
+
 /// What somebody is to be in a project.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -198,6 +204,12 @@ pub struct Group {
     pub rev: i64,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl PageKey for Group {
+    fn page_key(&self) -> String {
+        self.name.clone()
+    }
 }
 
 /// What is needed to make a group.

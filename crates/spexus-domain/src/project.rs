@@ -1,6 +1,8 @@
 //! Projects: separate rooms with their own numbering. One, `default`, always exists, and nobody has to name it.
 
-use crate::{Code, Refusal, Ruled, Timestamp, attribute::AttributeRule, member::ProjectRole};
+use crate::{
+    Code, Refusal, Ruled, Timestamp, attribute::AttributeRule, member::ProjectRole, page_key::PageKey,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -29,6 +31,12 @@ pub struct Project {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+impl PageKey for Project {
+    fn page_key(&self) -> String {
+        self.key.clone()
+    }
 }
 
 /// What is needed to make a project.

@@ -1,7 +1,7 @@
 //! Prompts: texts for models, kept beside the requirements they speak of. At most one is active; it becomes the
 //! instructions every AI host receives.
 
-use crate::{Reference, Ruled, Timestamp, limits, text, text::Faults};
+use crate::{Reference, Ruled, Timestamp, limits, page_key::PageKey, text, text::Faults};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -33,6 +33,12 @@ pub struct Prompt {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+impl PageKey for Prompt {
+    fn page_key(&self) -> String {
+        format!("{:012}", self.reference_id.number())
+    }
 }
 
 /// One message of a prompt.

@@ -2,6 +2,7 @@
 //! nothing a client sends ever becomes part of a query's text.
 
 use crate::item::{Item, Priority};
+use crate::page_key::PageKey;
 use crate::{Code, Kind, Refusal, Ruled, Timestamp, limits, nearest, text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -297,6 +298,25 @@ impl<T> Page<T> {
     pub fn map<U>(self, row: impl FnMut(T) -> U) -> Page<U> {
         let total = self.total();
         Page::new(self.data.into_iter().map(row).collect(), total, self.next_cursor)
+    }
+}
+
+impl<T: PageKey> Page<T> {
+    /// One page of a list that was read whole, in the order of its keys.
+    //= specs/spexus-http.md#answers
+    //# A list that can grow MUST come in pages, and the pages together MUST hold every row once.
+    #[must_use]
+    pub fn part(self, page: &PageRequest) -> Self {
+        let total = self.total();
+        let mut rows = self.data;
+        rows.sort_by_cached_key(T::page_key);
+        if let Some(last) = &page.cursor {
+            rows.retain(|row| row.page_key() > *last);
+        }
+        let limit = page.limit as usize;
+        let next = (rows.len() > limit).then(|| rows[limit - 1].page_key());
+        rows.truncate(limit);
+        Page::new(rows, total, next)
     }
 }
 

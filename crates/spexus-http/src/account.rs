@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
-use crate::extract::{Id, Input, Params, uuid};
+use crate::extract::{Id, Input, PageParams, Params, uuid};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use spexus_domain::account::{NewToken, NewUser, Token, User, UserPatch};
-use spexus_domain::query::Page;
+use spexus_domain::query::{Page, PageRequest};
 use spexus_service::account::login::{self, LoggedIn};
 use spexus_service::account::token::{self, CreatedToken};
 use spexus_service::account::user::{self, Profile, Tokens};
@@ -128,14 +128,16 @@ pub(crate) async fn change_password(
 
 /// List the users by name.
 #[utoipa::path(
-    get, path = "/api/v1/users", tag = "accounts",
+    get, path = "/api/v1/users", tag = "accounts", params(PageParams),
     responses((status = 200, body = Page<Profile>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_users(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
+    Params(params): Params<PageParams>,
 ) -> Answer<Json<Page<Profile>>> {
-    Ok(Json(user::names(&app.service, &caller).await?))
+    let page = params.page()?;
+    Ok(Json(user::names(&app.service, &caller).await?.part(&page)))
 }
 
 /// Make an account.
@@ -239,19 +241,32 @@ pub(crate) struct TokenParams {
     user: Option<String>,
 }
 
+/// Whose tokens are meant, and which page of them.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TokenPage {
+    /// The owner; oneself when left out.
+    user: Option<String>,
+    /// Rows of the page, 1 to 200.
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
 /// List tokens, without their secrets.
 #[utoipa::path(
-    get, path = "/api/v1/tokens", tag = "accounts", params(TokenParams),
+    get, path = "/api/v1/tokens", tag = "accounts", params(TokenPage),
     responses((status = 200, body = Page<Token>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_tokens(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
-    Params(params): Params<TokenParams>,
+    Params(params): Params<TokenPage>,
 ) -> Answer<Json<Page<Token>>> {
-    Ok(Json(
-        token::list(&app.service, &caller, params.user.as_deref()).await?,
-    ))
+    let page = PageRequest::new(params.limit, params.cursor)?;
+    let found = token::list(&app.service, &caller, params.user.as_deref()).await?;
+    Ok(Json(found.part(&page)))
 }
 
 /// Make a token; its secret is shown this once.

@@ -3,30 +3,44 @@
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Input, Params};
-use crate::item::InProject;
 use crate::respond::Answer;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use serde::Deserialize;
 use spexus_domain::baseline::{Baseline, ItemDifference, NewBaseline};
-use spexus_domain::query::Page;
+use spexus_domain::query::{Page, PageRequest};
 use spexus_service::baseline::{self, DiffQuery};
 use spexus_service::envelope::ErrorEnvelope;
+use utoipa::IntoParams;
+
+/// Whose baselines are meant, and which page of them.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BaselinePage {
+    /// The key of the project. Left out: the token's, else the default one.
+    project: Option<String>,
+    /// Rows of the page, 1 to 200.
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
 
 /// List the baselines of a project.
 #[utoipa::path(
-    get, path = "/api/v1/baselines", tag = "history", params(InProject),
+    get, path = "/api/v1/baselines", tag = "history", params(BaselinePage),
     responses((status = 200, body = Page<Baseline>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_baselines(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
-    Params(params): Params<InProject>,
+    Params(params): Params<BaselinePage>,
 ) -> Answer<Json<Page<Baseline>>> {
-    Ok(Json(
-        baseline::list(&app.service, &caller, params.project.as_deref()).await?,
-    ))
+    let page = PageRequest::new(params.limit, params.cursor)?;
+    let found = baseline::list(&app.service, &caller, params.project.as_deref()).await?;
+    Ok(Json(found.part(&page)))
 }
 
 /// Name the present position in the history.

@@ -9,11 +9,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use spexus_domain::query::PageRequest;
 use spexus_domain::{Code, Refusal, Ruled, decode};
 use std::borrow::Cow;
 use std::time::Duration;
+use utoipa::IntoParams;
 
 /// A body up to so many times the limit is read to its end and thrown away, so that its sender can read why.
 const DISCARDED_TIMES: usize = 16;
@@ -163,6 +166,23 @@ fn control_character(field: String) -> Refusal {
         "has a control character",
         "text without control characters",
     )
+}
+
+/// What a request for a page of a list may say.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageParams {
+    /// Rows of the page, 1 to 200.
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl PageParams {
+    pub(crate) fn page(self) -> Ruled<PageRequest> {
+        PageRequest::new(self.limit, self.cursor)
+    }
 }
 
 /// The query of the URL.

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::Authenticated;
-use crate::extract::{Id, Ids, Input};
+use crate::extract::{Id, Ids, Input, PageParams, Params};
 use crate::respond::{Answer, Tagged};
 use axum::Json;
 use axum::extract::State;
@@ -16,15 +16,18 @@ use spexus_service::{group, member};
 /// List the members of a project: people by name, then groups.
 #[utoipa::path(
     get, path = "/api/v1/projects/{key}/members", tag = "projects",
-    params(("key" = String, Path, description = "The key of the project.")),
+    params(PageParams, ("key" = String, Path, description = "The key of the project.")),
     responses((status = 200, body = Page<Member>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_members(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
     Id(key): Id,
+    Params(params): Params<PageParams>,
 ) -> Answer<Json<Page<Member>>> {
-    Ok(Json(member::list(&app.service, &caller, Some(&key)).await?))
+    let page = params.page()?;
+    let found = member::list(&app.service, &caller, Some(&key)).await?;
+    Ok(Json(found.part(&page)))
 }
 
 /// Make somebody a member of a project, or change what they are in it.
@@ -63,14 +66,16 @@ pub(crate) async fn remove_member(
 
 /// List the groups of users.
 #[utoipa::path(
-    get, path = "/api/v1/groups", tag = "accounts",
+    get, path = "/api/v1/groups", tag = "accounts", params(PageParams),
     responses((status = 200, body = Page<Group>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_groups(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
+    Params(params): Params<PageParams>,
 ) -> Answer<Json<Page<Group>>> {
-    Ok(Json(group::list(&app.service, &caller).await?))
+    let page = params.page()?;
+    Ok(Json(group::list(&app.service, &caller).await?.part(&page)))
 }
 
 /// Make a group, with nobody in it.

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::Authenticated;
-use crate::extract::{Id, Input};
+use crate::extract::{Id, Input, PageParams, Params};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -15,14 +15,16 @@ use spexus_service::project;
 
 /// List the projects.
 #[utoipa::path(
-    get, path = "/api/v1/projects", tag = "projects",
+    get, path = "/api/v1/projects", tag = "projects", params(PageParams),
     responses((status = 200, body = Page<Project>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_projects(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
+    Params(params): Params<PageParams>,
 ) -> Answer<Json<Page<Project>>> {
-    Ok(Json(project::list(&app.service, &caller).await?))
+    let page = params.page()?;
+    Ok(Json(project::list(&app.service, &caller).await?.part(&page)))
 }
 
 /// Read a project.

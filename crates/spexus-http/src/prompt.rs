@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::Authenticated;
-use crate::extract::{Id, Input};
+use crate::extract::{Id, Input, PageParams, Params};
 use crate::respond::{Answer, Tagged, one_rev};
 use axum::Json;
 use axum::extract::State;
@@ -18,14 +18,16 @@ use utoipa::ToSchema;
 
 /// List the prompts.
 #[utoipa::path(
-    get, path = "/api/v1/prompts", tag = "prompts",
+    get, path = "/api/v1/prompts", tag = "prompts", params(PageParams),
     responses((status = 200, body = Page<Prompt>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_prompts(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
+    Params(params): Params<PageParams>,
 ) -> Answer<Json<Page<Prompt>>> {
-    Ok(Json(prompt::list(&app.service, &caller).await?))
+    let page = params.page()?;
+    Ok(Json(prompt::list(&app.service, &caller).await?.part(&page)))
 }
 
 /// Read the active prompt.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use spexus_domain::change::{Change, Entity};
 use spexus_domain::item::Item;
 use spexus_domain::link::Link;
+use spexus_domain::page_key::PageKey;
 use spexus_domain::query::{Page, PageRequest, Total};
 use spexus_domain::search::Hit;
 use spexus_domain::tree::Tree;
@@ -189,23 +190,16 @@ pub(crate) fn rows_of(
     Answer::new(text, value)
 }
 
-/// A page of a list the service gives whole, in the order of a key that tells one row from the others.
-pub(crate) fn part_of<T>(
+/// A page of a list the service gives whole.
+pub(crate) fn part_of<T: PageKey>(
     noun: &str,
-    mut all: Vec<T>,
+    all: Page<T>,
     page: &PageRequest,
-    key: impl Fn(&T) -> String,
-    row: impl Fn(&T) -> Value,
+    row: impl FnMut(&T) -> Value,
 ) -> Answer {
-    let total = i64::try_from(all.len()).unwrap_or(i64::MAX);
-    all.sort_by_cached_key(&key);
-    if let Some(last) = &page.cursor {
-        all.retain(|one| key(one) > *last);
-    }
-    let limit = page.limit as usize;
-    let next = (all.len() > limit).then(|| key(&all[limit - 1]));
-    let rows = all.iter().take(limit).map(row).collect();
-    rows_of(noun, rows, total, next.as_deref())
+    let part = all.part(page);
+    let rows = part.data.iter().map(row).collect();
+    rows_of(noun, rows, part.total(), part.next_cursor.as_deref())
 }
 
 /// `REQ-012 [Draft] P2: Title — where the words stand`.

@@ -1,7 +1,8 @@
 //! Answers as only the wire shows them: closed connections, places, pages.
 
 use crate::harness::{Server, both};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -24,6 +25,7 @@ both![
     a_list_is_not_taken_for_an_object_by_position,
     what_was_made_is_found_where_the_answer_says,
     the_page_for_people_shows_its_own_address,
+    the_pages_of_a_short_list_hold_every_row_once,
 ];
 
 //= specs/spexus-http.md#description
@@ -144,4 +146,112 @@ async fn the_page_for_people_shows_its_own_address(server: &mut Server) {
         )
         .await;
     assert!(!odd.body.to_string().contains("<script>"));
+}
+
+/// Lists of the installation that grow with it, and how to make one more row of each.
+const GROWING: [(&str, &str, &str); 7] = [
+    (
+        "/api/v1/projects",
+        "POST /api/v1/projects",
+        r#"{"key": "page-N"}"#,
+    ),
+    (
+        "/api/v1/users",
+        "POST /api/v1/users",
+        r#"{"username": "pageN", "role": "User", "password": "correct-horse-N"}"#,
+    ),
+    ("/api/v1/groups", "POST /api/v1/groups", r#"{"name": "groupN"}"#),
+    (
+        "/api/v1/projects/default/members",
+        "PUT /api/v1/projects/default/members/pageN",
+        r#"{"role": "reader"}"#,
+    ),
+    (
+        "/api/v1/tokens",
+        "POST /api/v1/tokens",
+        r#"{"name": "page N", "scopes": ["read"]}"#,
+    ),
+    (
+        "/api/v1/prompts",
+        "POST /api/v1/prompts",
+        r#"{"name": "page-N", "messages": [{"role": "user", "text": "N"}]}"#,
+    ),
+    (
+        "/api/v1/baselines",
+        "POST /api/v1/baselines",
+        r#"{"name": "page N"}"#,
+    ),
+];
+
+//= specs/spexus-http.md#answers
+//= type=test
+//# A list that can grow MUST come in pages, and the pages together MUST hold every row once.
+async fn the_pages_of_a_short_list_hold_every_row_once(server: &mut Server) {
+    server.seed().await;
+    for (list, made_by, body) in GROWING {
+        let (method, path) = made_by.split_once(' ').unwrap();
+        for number in 1..=5 {
+            let number = number.to_string();
+            let body: Value = serde_json::from_str(&body.replace('N', &number)).unwrap();
+            let path = path.replace('N', &number);
+            let reply = match method {
+                "PUT" => server.put(&path, body).await,
+                _ => server.post(&path, body).await,
+            };
+            assert!(reply.status < 300, "{made_by}: {reply:?}");
+        }
+        let whole = server.get(&format!("{list}?limit=200")).await.ok();
+        let rows: Vec<String> = whole["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        assert!(rows.len() >= 5 && whole.get("next_cursor").is_none(), "{whole}");
+        let (mut paged, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = server.get(&format!("{list}?limit=2{cursor}")).await.ok();
+            assert_eq!(page["total_count"], rows.len(), "{list}");
+            let found = page["data"].as_array().unwrap();
+            assert!((1..=2).contains(&found.len()), "{list}: {page}");
+            paged.extend(found.iter().map(Value::to_string));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={}", next.replace(':', "%3A")),
+                None => break,
+            }
+        }
+        assert_eq!(paged, rows, "{list}");
+        assert_eq!(paged.iter().collect::<BTreeSet<_>>().len(), rows.len(), "{list}");
+        server.get(&format!("{list}?limit=0")).await.refused(400, 1021);
+    }
+}
+
+/// Lists whose rows an administrator names once for the whole installation, or that are as long as a tree is deep.
+const WHOLE: [&str; 3] = [
+    "/api/v1/requirement-types",
+    "/api/v1/link-types",
+    "/api/v1/workflows",
+];
+
+#[test]
+fn every_list_of_the_document_has_pages() {
+    let document = spexus_http::openapi();
+    let mut lists = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let operation = &methods["get"];
+        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
+        let is_list = schema.as_str().is_some_and(|name| name.contains("/Page_"));
+        if !is_list || WHOLE.contains(&path.as_str()) || path.ends_with("/path") {
+            continue;
+        }
+        lists += 1;
+        let names: Vec<&str> = operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        assert!(names.contains(&"limit"), "{path} has no pages: {names:?}");
+    }
+    assert!(lists >= 15, "only {lists} lists were found");
 }

@@ -9,7 +9,7 @@ use crate::render::{Answer, part_of, rows_of};
 use crate::schema::{Field, answer, choice, field, flag, number, object, text};
 use mcp_protocol::Arguments;
 use serde_json::{Value, json};
-use spexus_domain::account::{Token, UserPatch};
+use spexus_domain::account::UserPatch;
 use spexus_domain::audit::EventFilter;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{NewProject, Project, ProjectPatch};
@@ -224,10 +224,7 @@ async fn list_users(invocation: Invocation, arguments: Arguments) -> Ruled<Answe
         let role = one.role.map_or(String::new(), |role| format!(" {}", role.name()));
         json!(format!("{}{role}{mark}", one.username))
     };
-    let (page, key) = (page_request(&arguments)?, |one: &user::Profile| {
-        one.username.to_lowercase()
-    });
-    Ok(part_of("users", found.data, &page, key, row))
+    Ok(part_of("users", found, &page_request(&arguments)?, row))
 }
 
 async fn update_user(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -243,8 +240,8 @@ async fn update_user(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
 
 async fn list_tokens(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = token::list(&invocation.service, &invocation.caller, arguments.text("user")).await?;
-    let (page, key) = (page_request(&arguments)?, |one: &Token| one.id.to_string());
-    Ok(part_of("tokens", found.data, &page, key, |one| json!(one)))
+    let page = page_request(&arguments)?;
+    Ok(part_of("tokens", found, &page, |one| json!(one)))
 }
 
 async fn revoke_token(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -258,9 +255,8 @@ async fn revoke_token(invocation: Invocation, arguments: Arguments) -> Ruled<Ans
 
 async fn list_projects(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = project::list(&invocation.service, &invocation.caller).await?;
-    let (page, key) = (page_request(&arguments)?, |one: &Project| one.key.clone());
     let row = |one: &Project| json!(format!("{}: {}", one.key, one.name));
-    Ok(part_of("projects", found.data, &page, key, row))
+    Ok(part_of("projects", found, &page_request(&arguments)?, row))
 }
 
 async fn create_project(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

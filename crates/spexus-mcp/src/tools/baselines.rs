@@ -60,14 +60,13 @@ pub(super) fn tools() -> Vec<Spec> {
 async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = baseline::list(&invocation.service, &invocation.caller, arguments.text("project")).await?;
     let page = page_request(&arguments)?;
-    let key = |one: &Baseline| format!("{:020}.{}", one.seq, one.id);
     let row = |one: &Baseline| {
         json!(format!(
             "{} at {} by {}",
             one.name, one.created_at, one.created_by
         ))
     };
-    Ok(part_of("baselines", found.data, &page, key, row))
+    Ok(part_of("baselines", found, &page, row))
 }
 
 async fn run_create(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

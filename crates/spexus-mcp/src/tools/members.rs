@@ -108,11 +108,9 @@ pub(super) fn tools() -> Vec<Spec> {
 
 async fn list_members(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = member::list(&invocation.service, &invocation.caller, arguments.text("project")).await?;
-    let (page, key) = (page_request(&arguments)?, |one: &Member| {
-        one.member.to_lowercase()
-    });
+    let page = page_request(&arguments)?;
     let row = |one: &Member| json!(format!("{}: {}", one.member, one.role.name()));
-    Ok(part_of("members", found.data, &page, key, row))
+    Ok(part_of("members", found, &page, row))
 }
 
 async fn put_member(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
@@ -143,8 +141,8 @@ async fn remove_member(invocation: Invocation, arguments: Arguments) -> Ruled<An
 
 async fn list_groups(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let found = group::list(&invocation.service, &invocation.caller).await?;
-    let (page, key) = (page_request(&arguments)?, |one: &Group| one.name.clone());
-    Ok(part_of("groups", found.data, &page, key, |one| json!(one)))
+    let page = page_request(&arguments)?;
+    Ok(part_of("groups", found, &page, |one| json!(one)))
 }
 
 async fn create_group(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

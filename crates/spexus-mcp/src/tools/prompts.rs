@@ -29,9 +29,8 @@ fn list() -> Spec {
         "Lists the stored prompts; the active one is marked.",
         |invocation, arguments| async move {
             let found = prompt::list(&invocation.service, &invocation.caller).await?;
-            let key = |one: &Prompt| format!("{:012}", one.reference_id.number());
             let page = page_request(&arguments)?;
-            Ok(part_of("prompts", found.data, &page, key, |one| json!(line(one))))
+            Ok(part_of("prompts", found, &page, |one| json!(line(one))))
         },
     )
     .takes(object(pages()), rows())

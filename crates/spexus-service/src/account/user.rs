@@ -10,6 +10,7 @@ use serde::Serialize;
 use spexus_domain::account::{Caller, NewUser, Role, User, UserPatch};
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::page_key::PageKey;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::Page;
 use spexus_domain::{Code, Refusal, Ruled, Uuid, password, text};
@@ -34,6 +35,12 @@ pub struct Profile {
     /// Whose service account it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+}
+
+impl PageKey for Profile {
+    fn page_key(&self) -> String {
+        self.username.to_lowercase()
+    }
 }
 
 /// The names of all users.
