@@ -95,10 +95,14 @@ async fn run_list(invocation: Invocation, arguments: Arguments) -> Ruled<Answer>
 }
 
 fn by_id(name: &'static str, title: &'static str, description: &str, effect: Effect) -> Spec {
+    let right = match effect {
+        Effect::Remove => Operation::Link,
+        _ => Operation::ConfirmLink,
+    };
     Spec::new(name, title, description, move |invocation, arguments| {
         run_by_id(invocation, arguments, effect)
     })
-    .does(effect, Operation::Link)
+    .does(effect, right)
     .set(Toolset::Author)
     .takes(
         object([text("relationship_id", "UUID from list_relationships").required()]),

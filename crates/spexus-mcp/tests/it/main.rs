@@ -17,6 +17,7 @@ mod pair;
 mod projects;
 mod prompts;
 mod resources;
+mod roles;
 mod rows;
 mod sizes;
 mod subscriptions;

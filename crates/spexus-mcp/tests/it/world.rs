@@ -194,6 +194,14 @@ impl World {
         }
     }
 
+    /// Makes a user something in a project.
+    pub(crate) async fn make(&self, username: &str, project: &str, role: &str) {
+        let role = serde_json::from_value(json!({ "role": role })).unwrap();
+        member::put(&self.service, &self.admin, Some(project), username, role)
+            .await
+            .unwrap();
+    }
+
     pub(crate) async fn baseline(&self, project: &str, name: &str) {
         let wanted = serde_json::from_value(json!({ "project": project, "name": name })).unwrap();
         baseline::create(&self.service, &self.admin, wanted)
