@@ -106,6 +106,8 @@ pub async fn authenticate(service: &Service, secret: &str, origin: &Origin) -> R
                 scope: grant.scope,
                 token_id: grant.token_id,
                 bound_project: grant.project_id,
+                //= specs/spexus-service.md#service-accounts
+                //# A token MUST be known as an agent's when it is one of a service account or was marked so.
                 is_agent: caller.is_agent || grant.is_agent,
                 ..caller
             })
