@@ -150,9 +150,7 @@ impl LoadedSpecification {
 impl LoadedSpecification {
     /// All sections at once, made searchable when a quote is first missed.
     pub fn everywhere(&self, specification: &Specification) -> &Everywhere {
-        let sections = 0..specification.sections.len();
-        self.everywhere
-            .get_or_init(|| Everywhere::new(sections.map(|section| self.haystack(specification, section))))
+        self.everywhere.get_or_init(|| Everywhere::new(specification))
     }
 
     /// The sections by id and title, made searchable when an unknown one is first cited.

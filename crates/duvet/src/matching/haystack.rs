@@ -49,27 +49,16 @@ impl Haystack {
     /// The text of one section.
     pub fn new(specification: &Specification, section: &Section) -> Self {
         let length = section.lines.iter().map(|line| line.span.len() + 1).sum();
-        let mut haystack = Self {
-            joined: String::with_capacity(length),
-            lines: Vec::with_capacity(section.lines.len()),
+        let mut joined = String::with_capacity(length);
+        let mut lines = Vec::with_capacity(section.lines.len());
+        join_lines(&mut joined, specification, section, |place, source| {
+            lines.push((place, source));
+        });
+        Self {
+            joined,
+            lines,
             ..Self::default()
-        };
-        for line in &section.lines {
-            let raw = specification.line(line);
-            let text = raw.trim();
-            if text.is_empty() {
-                continue;
-            }
-            if !haystack.joined.is_empty() {
-                haystack.joined.push(' ');
-            }
-            let indent = (raw.len() - raw.trim_start().len()) as u32;
-            haystack
-                .lines
-                .push((haystack.joined.len() as u32, line.span.start + indent));
-            haystack.joined.push_str(text);
         }
-        haystack
     }
 
     /// Where a quote stands word for word, from the front.
@@ -127,44 +116,93 @@ impl Normal {
     }
 }
 
-/// Runs of blanks become one, and blanks beside punctuation vanish; so a word broken at a hyphen is whole again.
-pub(super) fn normalise(text: &str) -> Normal {
-    let bytes = text.as_bytes();
-    let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
-    let mut places: Vec<u32> = Vec::with_capacity(bytes.len());
-    let mut pending: Option<u32> = None;
-    let mut after_punctuation = true;
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        // Texts are nearly all ASCII: only other letters are decoded.
-        let (length, is_blank) = if byte.is_ascii() {
-            (1, matches!(byte, b' ' | b'\t'..=b'\r'))
-        } else {
-            let letter = text[at..].chars().next().unwrap_or_default();
-            (letter.len_utf8(), letter.is_whitespace())
-        };
-        if is_blank {
-            pending.get_or_insert(at as u32);
-            at += length;
+/// Adds the lines of a section to a text, trimmed and with single blanks between them. Tells of each where it begins, in
+/// what was added and in the specification.
+pub(super) fn join_lines(
+    joined: &mut String,
+    specification: &Specification,
+    section: &Section,
+    mut each: impl FnMut(u32, u32),
+) {
+    let start = joined.len();
+    for line in &section.lines {
+        let raw = specification.line(line);
+        let text = raw.trim_start();
+        let indent = (raw.len() - text.len()) as u32;
+        let text = text.trim_end();
+        if text.is_empty() {
             continue;
         }
-        let is_punctuation = byte.is_ascii_punctuation();
-        if let Some(blank) = pending.take()
-            && !is_punctuation
-            && !after_punctuation
-        {
-            kept.push(b' ');
-            places.push(blank);
+        if joined.len() > start {
+            joined.push(' ');
         }
-        kept.extend_from_slice(&bytes[at..at + length]);
-        places.extend((at..at + length).map(|place| place as u32));
-        after_punctuation = is_punctuation;
-        at += length;
+        each((joined.len() - start) as u32, line.span.start + indent);
+        joined.push_str(text);
     }
+}
+
+/// Runs of blanks become one, and blanks beside punctuation vanish; so a word broken at a hyphen is whole again.
+pub(super) fn normalise(text: &str) -> Normal {
+    let mut kept = String::with_capacity(text.len());
+    let mut places: Vec<u32> = Vec::with_capacity(text.len());
+    each_word(text, |place, word| {
+        kept.push_str(word);
+        places.extend((place..place + word.len()).map(|place| place as u32));
+    });
     Normal {
-        // Whole letters were taken from a text, so it is one.
-        text: String::from_utf8(kept).unwrap_or_default(),
+        text: kept,
         places,
         grams: OnceLock::new(),
+    }
+}
+
+/// The same for who need not find the way back: added to another text.
+pub(super) fn push_normalised(kept: &mut String, text: &str) {
+    each_word(text, |_, word| kept.push_str(word));
+}
+
+/// Hands out what is kept of a text, with its place: words, and the blanks that carry a meaning.
+fn each_word<'t>(text: &'t str, mut each: impl FnMut(usize, &'t str)) {
+    let bytes = text.as_bytes();
+    let is_punctuation = |at: usize| bytes[at].is_ascii_punctuation();
+    let mut after_punctuation = true;
+    let mut at = 0;
+    while at < bytes.len() {
+        let blanks = at;
+        at += blank_bytes(&text[at..]);
+        let word = at;
+        at += word_bytes(&text[at..]);
+        if word == at {
+            break;
+        }
+        if blanks < word && !after_punctuation && !is_punctuation(word) {
+            each(blanks, " ");
+        }
+        each(word, &text[word..at]);
+        after_punctuation = is_punctuation(at - 1);
+    }
+}
+
+/// How many bytes at the front are blanks.
+fn blank_bytes(text: &str) -> usize {
+    match text.as_bytes() {
+        // Nearly every blank stands alone.
+        [b' ', next, ..] if next.is_ascii_graphic() => 1,
+        [first, ..] if first.is_ascii_graphic() => 0,
+        _ => text.len() - text.trim_start().len(),
+    }
+}
+
+/// How many bytes at the front are none. Texts are nearly all ASCII: only other letters are decoded.
+fn word_bytes(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        let plain = bytes[at..].iter().take_while(|byte| byte.is_ascii_graphic());
+        at += plain.count();
+        match text[at..].chars().next() {
+            Some(letter) if !letter.is_whitespace() => at += letter.len_utf8(),
+            _ => return at,
+        }
     }
 }

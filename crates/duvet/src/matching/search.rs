@@ -1,8 +1,9 @@
 //! The three steps, and what to say when all of them fail.
 
 use super::grams::Grams;
-use super::haystack::{Haystack, normalise};
+use super::haystack::{Haystack, join_lines, normalise, push_normalised};
 use super::{Drift, Grade, changes_meaning, fuzzy, word_diff};
+use crate::specification::Specification;
 use crate::text::Spans;
 use memchr::memmem;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,7 +125,8 @@ fn whole_words<'t>(text: &'t str, from: usize, to: usize, quote: &str) -> &'t st
 #[derive(Debug)]
 pub struct Everywhere {
     exact: Joined,
-    normal: Joined,
+    /// Made when a quote is not there word for word.
+    normal: OnceLock<Joined>,
 }
 
 #[derive(Debug, Default)]
@@ -142,32 +144,48 @@ const SEARCHES_BEFORE_INDEX: usize = 16;
 
 impl Everywhere {
     /// The sections of a specification, in their order.
-    pub fn new<'a>(sections: impl Iterator<Item = &'a Haystack>) -> Self {
-        let mut everywhere = Self {
-            exact: Joined::default(),
-            normal: Joined::default(),
-        };
-        for section in sections {
-            everywhere.exact.push(&section.joined);
-            everywhere.normal.push(&section.normal().text);
+    pub fn new(specification: &Specification) -> Self {
+        let mut exact = Joined::default();
+        exact.text.reserve(specification.text.len());
+        for section in &specification.sections {
+            exact.push(|text| join_lines(text, specification, section, |_, _| {}));
         }
-        everywhere
+        Self {
+            exact,
+            normal: OnceLock::new(),
+        }
     }
 
     /// The first section that has a quote word for word, blanks aside.
     pub fn section_of(&self, quote: &str) -> Option<usize> {
-        self.exact
-            .find(quote)
-            .or_else(|| self.normal.find(&normalise(quote).text))
+        let found = self.exact.find(quote);
+        found.or_else(|| self.normal().find(&normalise(quote).text))
+    }
+
+    fn normal(&self) -> &Joined {
+        self.normal.get_or_init(|| {
+            let mut normal = Joined::default();
+            normal.text.reserve(self.exact.text.len());
+            for section in self.exact.sections() {
+                normal.push(|text| push_normalised(text, section));
+            }
+            normal
+        })
     }
 }
 
 impl Joined {
-    fn push(&mut self, section: &str) {
+    fn push(&mut self, section: impl FnOnce(&mut String)) {
         self.starts.push(self.text.len());
-        self.text.push_str(section);
+        section(&mut self.text);
         // No quote holds it, so none is found across two sections.
         self.text.push('\0');
+    }
+
+    fn sections(&self) -> impl Iterator<Item = &str> {
+        let ends = self.starts.iter().skip(1).copied().chain([self.text.len()]);
+        let ranges = self.starts.iter().copied().zip(ends);
+        ranges.map(|(start, end)| &self.text[start..end - 1])
     }
 
     fn find(&self, quote: &str) -> Option<usize> {

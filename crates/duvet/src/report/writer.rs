@@ -80,7 +80,7 @@ pub(super) fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
 
 /// A string, as every JSON writer has it.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
-    escaped(out, text, |byte| byte < 0x20 || matches!(byte, b'"' | b'\\'));
+    escaped(out, text, |byte| (byte < 0x20) | (byte == b'"') | (byte == b'\\'));
 }
 
 //= specs/duvet.md#inside-the-fence
@@ -88,25 +88,30 @@ pub(super) fn string(out: &mut Vec<u8>, text: &str) {
 /// A string inside a script element, where `</script` ends the data and `<!--<script` keeps it from ending.
 pub(super) fn page_string(out: &mut Vec<u8>, text: &str) {
     escaped(out, text, |byte| {
-        byte < 0x20 || matches!(byte, b'"' | b'\\' | b'<')
+        (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == b'<')
     });
 }
 
-fn escaped(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool) {
+fn escaped(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool + Copy) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
     out.push(b'"');
+    if is_plain(bytes, is_special) {
+        out.extend_from_slice(bytes);
+    } else {
+        escape(out, bytes, is_special);
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, bytes: &[u8], is_special: impl Fn(u8) -> bool) {
     let mut done = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        at += plain(&bytes[at..]);
-        let Some(&byte) = bytes.get(at) else { break };
-        at += 1;
+    for (at, &byte) in bytes.iter().enumerate() {
         if !is_special(byte) {
             continue;
         }
-        out.extend_from_slice(&bytes[done..at - 1]);
-        done = at;
+        out.extend_from_slice(&bytes[done..at]);
+        done = at + 1;
         let short = match byte {
             b'"' => b'"',
             b'\\' => b'\\',
@@ -125,29 +130,20 @@ fn escaped(out: &mut Vec<u8>, text: &str, is_special: impl Fn(u8) -> bool) {
         out.extend_from_slice(&[b'\\', short]);
     }
     out.extend_from_slice(&bytes[done..]);
-    out.push(b'"');
 }
 
-/// How many bytes at the front surely need no escape, eight at a time: those that are none of `"`, `<`, `\\` and no
-/// control characters.
-fn plain(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-    let mut skipped = 0;
-    for eight in bytes.as_chunks::<8>().0 {
-        let word = u64::from_le_bytes(*eight);
-        // Bytes above 0x7f are letters of several bytes; their high bit must not look like a borrow.
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let marks = is_zero(word ^ (ONES * u64::from(b'"')))
-            | is_zero(word ^ (ONES * u64::from(b'\\')))
-            | is_zero(word ^ (ONES * u64::from(b'<')));
-        if control | marks != 0 {
-            break;
-        }
-        skipped += 8;
+/// So many bytes are looked at in one step of the machine.
+const LANE_BYTES: usize = 16;
+
+/// Whether no byte needs an escape. Nearly every line of a text is such a one, and the last lane of a line overlaps the one
+/// before it, so that none is looked at byte by byte.
+fn is_plain(bytes: &[u8], is_special: impl Fn(u8) -> bool + Copy) -> bool {
+    // Without a way out in the middle, so that it is compiled to one comparison of all.
+    let is_plain = |lane: &[u8; LANE_BYTES]| !lane.iter().fold(false, |any, byte| any | is_special(*byte));
+    match bytes.last_chunk::<LANE_BYTES>() {
+        Some(last) => bytes.as_chunks::<LANE_BYTES>().0.iter().all(is_plain) && is_plain(last),
+        None => !bytes.iter().any(|byte| is_special(*byte)),
     }
-    skipped
 }
 
 #[cfg(test)]
@@ -174,6 +170,16 @@ mod tests {
             page_string(&mut page, text);
             assert!(!page.contains(&b'<'));
             assert_eq!(serde_json::from_slice::<String>(&page).unwrap(), text);
+        }
+        for at in 0..40 {
+            let mut text = "x".repeat(40);
+            text.insert(at, '"');
+            let mut out = Vec::new();
+            string(&mut out, &text);
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                serde_json::to_string(&text).unwrap()
+            );
         }
         for value in [0_u64, 7, 10, 1_234_567_890, u64::MAX] {
             let mut out = Vec::new();

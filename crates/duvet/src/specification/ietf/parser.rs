@@ -1,6 +1,6 @@
 //! From lines to sections: which candidate headings are headings.
 
-use super::tokenizer::{HeadingKind, Token};
+use super::tokenizer::{Blank, HeadingKind, Token};
 use crate::specification::{Line, Section};
 use crate::text::Span;
 
@@ -8,27 +8,33 @@ pub(super) fn parse<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Section>
     let mut sections = Vec::new();
     let mut open: Option<Section> = None;
     let mut last_number = Vec::new();
-    let mut blank = false;
-    for token in tokens {
+    let mut above = Above::default();
+    let mut tokens = tokens.peekable();
+    while let Some(token) = tokens.next() {
         match token {
-            Token::Blank => blank = true,
+            Token::Blank(blank) => above.blank(blank),
+            Token::Furniture => above.furniture(),
             Token::Heading {
                 line,
                 kind,
                 id,
                 title,
-            } if opens(&last_number, kind, id, title, blank) => {
+            } if opens(&last_number, (kind, id, title), &above, tokens.peek()) => {
                 if kind != HeadingKind::Named {
                     last_number = parts(id);
                 }
                 sections.extend(open.replace(section(kind, id, title, line.span)));
-                blank = false;
+                above = Above::default();
+            }
+            // Whatever stands at the top of a page, but for a heading.
+            Token::Heading { .. } | Token::Text { .. } if above.last == Last::Blank(Blank::Page) => {
+                above.furniture();
             }
             Token::Heading { line, .. } | Token::Text { line } => {
                 if let Some(section) = &mut open {
-                    push(section, line, blank);
+                    push(section, line, above.has_blank);
                 }
-                blank = false;
+                above = Above::default();
             }
         }
     }
@@ -36,13 +42,51 @@ pub(super) fn parse<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Section>
     sections
 }
 
-/// A blank line before it and a title that looks like one are enough. Without them a candidate has to continue the
-/// numbering, because numbered lists and rows of tables at the margin look the same.
-fn opens(last: &[Part], kind: HeadingKind, id: &str, title: &str, after_blank: bool) -> bool {
+/// What stands between a line and the text above it.
+#[derive(Default)]
+struct Above {
+    /// Whether an empty line does. Those around footers and headers belong to the page.
+    has_blank: bool,
+    has_furniture: bool,
+    last: Last,
+}
+
+/// The line just above.
+#[derive(Default, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Text,
+    Blank(Blank),
+    Furniture,
+}
+
+impl Above {
+    fn blank(&mut self, blank: Blank) {
+        self.has_blank |= !self.has_furniture;
+        self.last = Last::Blank(blank);
+    }
+
+    fn furniture(&mut self) {
+        self.has_furniture = true;
+        self.last = Last::Furniture;
+    }
+}
+
+/// A blank line just above it and a title that looks like one are enough. Without them a candidate has to continue the
+/// numbering, because numbered lists and rows of tables at the margin look the same. One without a number stands between
+/// two blank lines.
+fn opens(
+    last: &[Part],
+    (kind, id, title): (HeadingKind, &str, &str),
+    above: &Above,
+    below: Option<&Token<'_>>,
+) -> bool {
     if kind == HeadingKind::Named {
-        return after_blank;
+        let blank = Blank::Line;
+        return above.last == Last::Blank(blank) && below == Some(&Token::Blank(blank));
     }
     let is_row = title.trim_end_matches('|').contains('|');
+    let after_blank = matches!(above.last, Last::Blank(_));
     (after_blank && !is_row) || follows(last, &parts(id))
 }
 

@@ -91,6 +91,62 @@ fn pages_leave_no_trace() {
     );
 }
 
+#[test]
+fn a_page_is_told_from_its_text() {
+    let footer = "Author      Standards Track      [Page 7]";
+    let within = |page: &str, expected: &[&str]| {
+        let text = format!("1.  One\n\n   before\n{page}\n   after\n");
+        let lines: Vec<&str> = ["   before"]
+            .iter()
+            .chain(expected)
+            .chain(&["   after"])
+            .copied()
+            .collect();
+        check(&text, &[("section-1", "One", &lines)]);
+    };
+    // Blank lines around furniture are the page's; one above it is the text's.
+    within(footer, &[]);
+    within(&format!("{footer}\n\n"), &[]);
+    within(&format!("\n{footer}\n"), &[""]);
+    within(&format!("{footer}\n\u{c}\nInternet-Draft    T    May 2021\n"), &[]);
+    // The line below a form feed is a header, whatever it says; only that one.
+    within("\u{c}\nAnything at all\n", &[""]);
+    within("\u{c}\n   Anything at all\nText", &["", "Text"]);
+    within("\u{c}\nAbstract\n", &[""]);
+    within("\u{c}\n9.  a | b", &[""]);
+    within("\u{c}\n\nText", &["", "Text"]);
+    within(" \u{c}\nText", &["", "Text"]);
+    // Elsewhere a header has a number and a wide gap, a footer a number in its brackets.
+    for furniture in ["RFC 919  October", "RFC 919   ", "[Page 7]", "[Page 7]   ", "[Page 7] A"] {
+        within(furniture, &[]);
+    }
+    for text in ["RFC 919 is old", "RFC 919  ", "RFC x  y", "Internet-Draft    T    May 2021"] {
+        within(text, &[text]);
+    }
+    for text in ["A [Page iv]", "A [Page 7] ", " [Page 7] ", "A[Page 7]", "A\t[Page 7]", "[Page ]", "[Page iv]"] {
+        within(text, &[text]);
+    }
+}
+
+#[test]
+fn headings_need_blank_lines_of_their_own() {
+    let footer = "Author      Standards Track      [Page 7]";
+    check(
+        &format!("1.  One\n\n{footer}\n\u{c}\n9.  Nine\n\n{footer}\n8.  Text\n"),
+        &[
+            ("section-1", "One", &[]),
+            ("section-9", "Nine", &["8.  Text"]),
+        ],
+    );
+    check(
+        "1.  One\n\nIndex\n   a\n\nAbstract\n\n   b\n\nReferences",
+        &[
+            ("section-1", "One", &["Index", "   a"]),
+            ("name-abstract", "Abstract", &["   b", "", "References"]),
+        ],
+    );
+}
+
 //= specs/duvet.md#section-ids
 //= type=test
 //# A reader MUST find the section of an IETF text with a missing or wrong `section-` or `appendix-` prefix.

@@ -16,7 +16,18 @@ pub(super) enum Token<'a> {
     /// A line of text, with what it says.
     Text { line: Line },
     /// An empty line.
-    Blank,
+    Blank(Blank),
+    /// What belongs to the page: a footer, a running header.
+    Furniture,
+}
+
+/// What makes a line empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blank {
+    /// Nothing, or blanks.
+    Line,
+    /// A form feed: the next line is a running header.
+    Page,
 }
 
 /// What a heading's id is made of.
@@ -32,17 +43,17 @@ pub(super) enum HeadingKind {
 
 pub(super) fn tokenize(text: &str) -> impl Iterator<Item = Token<'_>> {
     let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    lines(&text[bom..])
-        .enumerate()
-        .filter_map(move |(index, (span, _))| {
-            let span = Span::new(span.start as usize + bom, span.end as usize + bom);
-            token(text, span, index as u32 + 1)
-        })
+    lines(&text[bom..]).enumerate().map(move |(index, (span, _))| {
+        let span = Span::new(span.start as usize + bom, span.end as usize + bom);
+        token(text, span, index as u32 + 1)
+    })
 }
 
-/// `None` for furniture of the page: footers, running headers.
-fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
+fn token(text: &str, span: Span, number: u32) -> Token<'_> {
     let raw = &text[span.range()];
+    if raw == "\u{c}" {
+        return Token::Blank(Blank::Page);
+    }
     let skipped = raw.len() - raw.trim_start_matches('\u{c}').len();
     let span = Span::new(span.start as usize + skipped, span.end as usize);
     let line = &text[span.range()];
@@ -54,13 +65,13 @@ fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
             number,
             break_before: false,
         };
-        return Some(Token::Text { line });
+        return Token::Text { line };
     }
     if line.trim().is_empty() {
-        return Some(Token::Blank);
+        return Token::Blank(Blank::Line);
     }
     if is_page_footer(line) || is_page_header(line) {
-        return None;
+        return Token::Furniture;
     }
     let at = Line {
         span,
@@ -68,7 +79,7 @@ fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
         break_before: false,
     };
     let heading = numbered(line).or_else(|| well_known(line));
-    Some(match heading {
+    match heading {
         Some((kind, id, title)) => Token::Heading {
             line: at,
             kind,
@@ -76,33 +87,32 @@ fn token(text: &str, span: Span, number: u32) -> Option<Token<'_>> {
             title,
         },
         None => Token::Text { line: at },
-    })
+    }
 }
 
-/// `Authors      Standards Track      [Page 7]`, also with roman numerals and, in old texts, at the left margin.
+/// `Authors      Standards Track      [Page 7]`, and in old texts `[Page 7]` at the left margin, whatever follows.
 fn is_page_footer(line: &str) -> bool {
-    // Few lines end so; the others are not searched.
-    if !line.trim_end().ends_with(']') {
-        return false;
+    let digits = |c: char| c.is_ascii_digit();
+    if let Some(rest) = line.strip_prefix("[Page ") {
+        let behind = rest.trim_start_matches(digits);
+        return behind.len() < rest.len() && behind.starts_with(']');
     }
-    let Some(at) = line.rfind("[Page ") else {
+    let Some(line) = line.strip_suffix(']') else {
         return false;
     };
-    let (before, rest) = (&line[..at], line[at + 6..].trim_end());
-    rest.strip_suffix(']')
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric()))
-        && (before.is_empty() || before.ends_with([' ', '\t']))
+    let before = line.trim_end_matches(digits);
+    before.len() < line.len() && before.ends_with(" [Page ")
 }
 
-/// `RFC 919          October 1984`, `Internet-Draft    Title    March 2021`.
+/// `RFC 919          October 1984`. That of a draft has no such mark, but follows a form feed.
 fn is_page_header(line: &str) -> bool {
-    let rest = line
-        .strip_prefix("RFC ")
-        .map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
-    let rest = rest.or_else(|| line.strip_prefix("Internet-Draft"));
-    let Some(rest) = rest else { return false };
-    let year = rest.trim_end().rsplit(' ').next().unwrap_or_default();
-    rest.starts_with("  ") && year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit())
+    let Some(rest) = line.strip_prefix("RFC ") else {
+        return false;
+    };
+    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let has_number = behind.len() < rest.len();
+    let title = behind.strip_prefix("  ").filter(|_| has_number);
+    title.is_some_and(|title| !title.is_empty())
 }
 
 /// `2.1.  Title`, `A.1 Title`, `Appendix A:  Title`, at the margin and not of a table of contents.
