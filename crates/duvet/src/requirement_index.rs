@@ -16,7 +16,7 @@ pub use validate::{About, Validation, validate_citation};
 
 use crate::analysis::{Cited, Requirement};
 use crate::engine::{Lookup, Snapshot};
-use crate::target::{canonical, is_url, rfc_number};
+use crate::target::{canonical, is_url, rfc_number, spoken_rfc};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -451,11 +451,4 @@ fn specification_id(name: &str) -> String {
         None if is_url(name) => slug::slugify(name.split_once("://").map_or(name, |(_, rest)| rest)),
         None => slug::slugify(name),
     }
-}
-
-/// The number in `RFC 8446`, `rfc8446` or `rfc-8446`.
-fn spoken_rfc(name: &str) -> Option<String> {
-    let lower = name.to_ascii_lowercase();
-    let number = lower.strip_prefix("rfc")?.trim_start_matches([' ', '-', '_']);
-    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then(|| number.to_owned())
 }

@@ -487,6 +487,19 @@ fn missing_texts_are_fetched_by_their_own_command() {
 
 //= specs/duvet.md#tolerance
 //= type=test
+//# A citation that calls an RFC by its number MUST be reported with its address.
+#[test]
+fn an_rfc_that_is_cited_as_people_say_it_comes_with_its_address() {
+    for spoken in ["RFC 8446", "rfc8446"] {
+        let scratch = project(&format!("//= {spoken}#section-4.1\n//# q\n"));
+        let words = stderr(&run(&scratch, &["report"], &[]));
+        let address = "did you mean `https://www.rfc-editor.org/rfc/rfc8446`?";
+        assert!(words.contains(address), "{words}");
+    }
+}
+
+//= specs/duvet.md#tolerance
+//= type=test
 //# A citation of a text that is not here MUST be reported with the nearest name of one that is.
 #[test]
 fn a_misspelt_text_comes_with_the_nearest_one() {

@@ -200,6 +200,9 @@ fn strict_compatibility_goes_the_public_tools_way() {
 //= specs/duvet.md#hook
 //= type=test
 //# A hook MUST stop a commit whose citations do not hold, and MUST NOT replace one that is there.
+//= specs/duvet.md#hook
+//= type=test
+//# A commit that is stopped MUST be told why.
 #[cfg(unix)]
 #[test]
 fn a_hook_stops_a_commit_and_replaces_none() {
@@ -225,9 +228,17 @@ fn a_hook_stops_a_commit_and_replaces_none() {
             .unwrap()
     };
     run(&scratch, &["report"], &[("CI", "false")]);
-    assert!(commit().status.success(), "{}", stderr(&commit()));
+    let fine = commit();
+    assert!(fine.status.success(), "{}", stderr(&fine));
+    assert_eq!(stderr(&fine), "", "nothing is said while all is well");
     scratch.write("src/b.rs", "//= specs/x.md#a\n//# The server MUST dance.\n");
-    assert!(!commit().status.success());
+    let stopped = commit();
+    assert!(!stopped.status.success());
+    assert!(
+        stderr(&stopped).contains("src/b.rs:1"),
+        "it is said why: {}",
+        stderr(&stopped)
+    );
     scratch.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
     assert!(run(&scratch, &["init", "--hook"], &[]).status.success());
     let kept = std::fs::read_to_string(scratch.path(".git/hooks/pre-commit")).unwrap();

@@ -26,6 +26,8 @@ pub(crate) fn run(flags: &Init) -> Result<bool, String> {
 
 //= specs/duvet.md#hook
 //# A hook MUST stop a commit whose citations do not hold, and MUST NOT replace one that is there.
+//= specs/duvet.md#hook
+//# A commit that is stopped MUST be told why.
 /// A hook of git that asks for the report before each commit.
 fn hook() -> Result<(), String> {
     let folder = Path::new(".git/hooks");
