@@ -6,7 +6,7 @@ use crate::locator::{MAX_SPECIFICATION_BYTES, SpecificationLocator};
 use crate::matching::{Everywhere, Found, Haystack};
 use crate::nearest::{NameIndex, Sentences};
 use crate::specification::{Format, Specification};
-use crate::target::is_url;
+use crate::target::{is_url, spoken_rfc};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,8 @@ pub struct LoadedSpecification {
     /// What was wrong with the file.
     pub diagnostic: Option<Diagnostic>,
     cited_from: String,
-    hash: Option<[u8; 32]>,
+    /// Of the bytes, where the text is not the same as them; else worked out when it is asked for.
+    hash: OnceLock<Option<[u8; 32]>>,
     names: Names,
     haystacks: Vec<OnceLock<Haystack>>,
     everywhere: OnceLock<Everywhere>,
@@ -87,14 +88,19 @@ impl LoadedSpecification {
             names = fence::read_into(&path, MAX_SPECIFICATION_BYTES, &mut bytes)?;
             Ok(bytes)
         });
-        let hash = bytes.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes()).ok();
-        if let Some(known) = known.filter(|known| known.hash == hash && known.names == names) {
-            return Arc::clone(known);
+        let hash = OnceLock::new();
+        let hash_of = |bytes: &[u8]| *blake3::hash(bytes).as_bytes();
+        if let Some(known) = known {
+            let now = *hash.get_or_init(|| bytes.as_ref().ok().map(|bytes| hash_of(bytes)));
+            if known.hash() == now && known.names == names {
+                return Arc::clone(known);
+            }
         }
         let mut diagnostic = None;
         let text = match bytes {
             Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
                 diagnostic = Some(not_utf8(request, &path));
+                hash.get_or_init(|| Some(hash_of(error.as_bytes())));
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             })),
             Err(refused) => {
@@ -133,7 +139,11 @@ impl LoadedSpecification {
 
     /// BLAKE3 of the very bytes that were read; `None` when there is no text.
     pub fn hash(&self) -> Option<[u8; 32]> {
-        self.hash
+        let of_text = || {
+            let specification = self.specification.as_ref()?;
+            Some(*blake3::hash(specification.text.as_bytes()).as_bytes())
+        };
+        *self.hash.get_or_init(of_text)
     }
 
     /// Whether it has other names, under which it may be changed.
@@ -181,6 +191,8 @@ impl LoadedSpecification {
 
 //= specs/duvet.md#specifications-offline
 //# A specification whose text is missing MUST be reported once, with the command that fetches it.
+//= specs/duvet.md#tolerance
+//# A citation that calls an RFC by its number MUST be reported with its address.
 fn absent(request: &SpecificationRequest<'_>, refused: &Refused) -> Diagnostic {
     let name = request.name;
     let (code, message) = match refused {
@@ -202,7 +214,10 @@ fn absent(request: &SpecificationRequest<'_>, refused: &Refused) -> Diagnostic {
             "copy it into the project, or name its folder with `--allow-read`".to_owned()
         }
         _ if is_url(name) => format!("run `duvet fetch {name}`"),
-        _ => "write the path relative to the project's root".to_owned(),
+        _ => match spoken_rfc(name) {
+            Some(number) => format!("did you mean `https://www.rfc-editor.org/rfc/rfc{number}`?"),
+            None => "write the path relative to the project's root".to_owned(),
+        },
     };
     let start = crate::text::Position {
         line: request.cited.1,

@@ -1,78 +1,58 @@
 //! Files written whole: a reader sees the old text or the new one, never half of one, whenever the writer is stopped.
 
 use crate::fence::{Fence, Refused};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tells apart files that one process writes at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// The bytes of a file in the pieces they were rendered in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chunks(Vec<Vec<u8>>);
+/// Takes the bytes of a file piece by piece.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
-impl From<Vec<Vec<u8>>> for Chunks {
-    fn from(chunks: Vec<Vec<u8>>) -> Self {
-        Self(chunks)
-    }
-}
+/// Hands a file's bytes to a sink, the same ones whenever it is asked.
+pub type Render<'a> = dyn Fn(&mut Sink<'_>) -> io::Result<()> + Sync + 'a;
 
-impl From<Vec<u8>> for Chunks {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(vec![bytes])
-    }
-}
-
-impl Chunks {
-    /// BLAKE3 of all of them together.
-    pub fn hash(&self) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        for chunk in &self.0 {
-            hasher.update(chunk);
-        }
-        hasher.finalize()
-    }
-
-    fn slices(&self) -> Vec<&[u8]> {
-        self.0.iter().map(Vec::as_slice).collect()
-    }
+/// BLAKE3 of a text that is small enough to be had whole.
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
+    *blake3::hash(bytes).as_bytes()
 }
 
 /// Writes a file inside the fence; see [`write()`].
 pub fn write_inside(fence: &Fence, path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
-    write_regular(fence.real(path)?, &[bytes])
+    stream_inside(fence, path, &|sink| sink(bytes))
 }
 
 /// Writes a file to where it really is; see [`write()`].
 pub fn write_at(real: PathBuf, bytes: &[u8]) -> Result<bool, Refused> {
-    write_regular(real, &[bytes])
+    write_regular(real, &|sink| sink(bytes))
 }
 
 /// Writes a file inside the fence; see [`write()`].
-pub fn write_chunks_inside(fence: &Fence, path: &Path, chunks: &Chunks) -> Result<bool, Refused> {
-    write_regular(fence.real(path)?, &chunks.slices())
+pub fn stream_inside(fence: &Fence, path: &Path, render: &Render<'_>) -> Result<bool, Refused> {
+    write_regular(fence.real(path)?, render)
 }
 
 //= specs/duvet.md#inside-the-fence
 //# A device or a pipe MUST NOT be written to unless the person named it.
 /// A pipe that lies where the project says a file is would be waited for.
-fn write_regular(path: PathBuf, chunks: &[&[u8]]) -> Result<bool, Refused> {
+fn write_regular(path: PathBuf, render: &Render<'_>) -> Result<bool, Refused> {
     match std::fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() => Err(Refused::NotAFile),
-        _ => write_real(path, chunks),
+        _ => write_real(path, render),
     }
 }
 
 /// Writes a file, making its folder: beside its place first, then renamed. A file that already says so is not touched;
 /// gives whether it was written. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<bool, Refused> {
-    write_real(real(path), &[bytes])
+    stream(path, &|sink| sink(bytes))
 }
 
 /// The same for what comes in pieces.
-pub fn write_chunks(path: &Path, chunks: &Chunks) -> Result<bool, Refused> {
-    write_real(real(path), &chunks.slices())
+pub fn stream(path: &Path, render: &Render<'_>) -> Result<bool, Refused> {
+    write_real(real(path), render)
 }
 
 /// A link is followed: the file it names is replaced, the link stays.
@@ -82,23 +62,21 @@ fn real(path: &Path) -> PathBuf {
 
 //= specs/duvet.md#freshness
 //# A file MUST be replaced as a whole, so that a run that is stopped leaves the old text or the new one.
-fn write_real(path: PathBuf, chunks: &[&[u8]]) -> Result<bool, Refused> {
+fn write_real(path: PathBuf, render: &Render<'_>) -> Result<bool, Refused> {
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => return Err(Refused::NotAFile),
         Ok(metadata) if !metadata.is_file() => {
             let mut file = std::fs::OpenOptions::new().write(true).open(&path)?;
-            for chunk in chunks {
-                file.write_all(chunk)?;
-            }
+            render(&mut |bytes| file.write_all(bytes))?;
             return Ok(true);
         }
-        Ok(metadata) if holds(&path, metadata.len(), chunks).unwrap_or(false) => return Ok(false),
-        Ok(metadata) => replace(&path, chunks, Some(metadata.permissions()))?,
+        Ok(_) if holds(&path, render).unwrap_or(false) => return Ok(false),
+        Ok(metadata) => replace(&path, render, Some(metadata.permissions()))?,
         Err(_) => {
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
                 std::fs::create_dir_all(folder)?;
             }
-            replace(&path, chunks, None)?;
+            replace(&path, render, None)?;
         }
     }
     Ok(true)
@@ -107,53 +85,50 @@ fn write_real(path: PathBuf, chunks: &[&[u8]]) -> Result<bool, Refused> {
 /// So many bytes of the old file are compared at a time.
 const COMPARED_BYTES: usize = 64 << 10;
 
-/// Whether a file of the given length says the same.
-fn holds(path: &Path, length: u64, chunks: &[&[u8]]) -> std::io::Result<bool> {
-    let wanted: usize = chunks.iter().map(|chunk| chunk.len()).sum();
-    if length != wanted as u64 {
-        return Ok(false);
-    }
+/// Whether a file says the same. Rendering ends at the first difference.
+fn holds(path: &Path, render: &Render<'_>) -> io::Result<bool> {
     let mut file = std::fs::File::open(path)?;
-    let mut buffer = vec![0; COMPARED_BYTES.min(wanted)];
-    for piece in chunks.iter().flat_map(|chunk| chunk.chunks(COMPARED_BYTES)) {
-        let old = &mut buffer[..piece.len()];
-        file.read_exact(old)?;
-        if old != piece {
-            return Ok(false);
+    let mut buffer = Vec::new();
+    render(&mut |bytes| {
+        for piece in bytes.chunks(COMPARED_BYTES) {
+            buffer.resize(piece.len(), 0);
+            file.read_exact(&mut buffer)?;
+            if buffer != piece {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
         }
-    }
-    // It may have grown since.
+        Ok(())
+    })?;
+    // It may be longer.
     Ok(file.read(&mut [0])? == 0)
 }
 
-fn replace(path: &Path, chunks: &[&[u8]], permissions: Option<std::fs::Permissions>) -> Result<(), Refused> {
+fn replace(
+    path: &Path,
+    render: &Render<'_>,
+    permissions: Option<std::fs::Permissions>,
+) -> Result<(), Refused> {
     if permissions.as_ref().is_some_and(std::fs::Permissions::readonly) {
-        return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied).into());
+        return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
     }
     let mut beside = beside(path);
     // A run that was killed may have left a file behind, and its process number may be ours now.
     while beside.symlink_metadata().is_ok() {
         beside = self::beside(path);
     }
-    let written = write_new(&beside, chunks, permissions).and_then(|()| std::fs::rename(&beside, path));
+    let written = write_new(&beside, render, permissions).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     Ok(written?)
 }
 
-fn write_new(
-    path: &Path,
-    chunks: &[&[u8]],
-    permissions: Option<std::fs::Permissions>,
-) -> std::io::Result<()> {
+fn write_new(path: &Path, render: &Render<'_>, permissions: Option<std::fs::Permissions>) -> io::Result<()> {
     let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(path)?;
-    for chunk in chunks {
-        file.write_all(chunk)?;
-    }
+    render(&mut |bytes| file.write_all(bytes))?;
     match permissions {
         Some(permissions) => file.set_permissions(permissions),
         None => Ok(()),

@@ -321,10 +321,8 @@ fn requests<'f>(project: &'f Project, files: &'f [ParsedFile]) -> Vec<Specificat
 /// Texts that are not the locked ones.
 fn check_lock(lock: &str, specifications: &[Arc<LoadedSpecification>]) -> Vec<Diagnostic> {
     let (lock, mut found) = LockFile::parse(lock);
-    let texts = specifications
-        .iter()
-        .filter_map(|loaded| Some((loaded, loaded.hash()?)));
-    found.extend(texts.filter_map(|(loaded, hash)| lock.check(&loaded.name, &hash)));
+    let check = |loaded: &Arc<LoadedSpecification>| lock.check(&loaded.name, || loaded.hash());
+    found.extend(specifications.iter().filter_map(check));
     found
 }
 

@@ -12,7 +12,7 @@
 use crate::fence::{self, Fence};
 use crate::locator::SpecificationLocator;
 use crate::memo::Memo;
-use crate::output::{self, Chunks};
+use crate::output::{self, Render};
 use crate::pipeline::Inputs;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -44,25 +44,41 @@ pub struct Run {
     pub passed: bool,
 }
 
-/// A file that a run writes.
+/// A file that a run wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
     /// Where.
     pub path: PathBuf,
-    /// What.
-    pub bytes: Chunks,
+    /// BLAKE3 of what; `None` where nobody keeps the run.
+    pub hash: Option<[u8; 32]>,
     /// Whether the person named the place; otherwise it has to lie inside the project.
     pub is_asked: bool,
 }
 
 impl OutputFile {
     /// Writes it, where it is allowed to be; whether it was not already there.
-    pub fn write(&self, fence: &Fence) -> Result<bool, fence::Refused> {
+    pub fn write(&self, fence: &Fence, render: &Render<'_>) -> Result<bool, fence::Refused> {
         if self.is_asked {
-            output::write_chunks(&self.path, &self.bytes)
+            output::stream(&self.path, render)
         } else {
-            output::write_chunks_inside(fence, &self.path, &self.bytes)
+            output::stream_inside(fence, &self.path, render)
         }
+    }
+
+    /// The same, with the hash of the very bytes that were written.
+    pub fn write_hashed(&mut self, fence: &Fence, render: &Render<'_>) -> Result<bool, fence::Refused> {
+        let hash = parking_lot::Mutex::new(None);
+        let is_new = self.write(fence, &|sink| {
+            let mut hasher = blake3::Hasher::new();
+            render(&mut |bytes| {
+                hasher.update(bytes);
+                sink(bytes)
+            })?;
+            *hash.lock() = Some(*hasher.finalize().as_bytes());
+            Ok(())
+        });
+        self.hash = hash.into_inner();
+        is_new
     }
 }
 
@@ -136,9 +152,9 @@ impl RunCache {
         }
         let files = record.files.into_iter().map(|written| self.blob(written));
         // All of them are at hand before the first one is written.
-        let files: Vec<OutputFile> = files.collect::<Option<_>>()?;
-        for file in &files {
-            file.write(&locator.fence).ok()?;
+        let files: Vec<(OutputFile, Vec<u8>)> = files.collect::<Option<_>>()?;
+        for (file, bytes) in &files {
+            file.write(&locator.fence, &|sink| sink(bytes)).ok()?;
         }
         Some(Run {
             files: Vec::new(),
@@ -152,8 +168,14 @@ impl RunCache {
     pub fn keep(&self, key: &str, run: &Run, extracted: &Path, memo: &Memo) {
         let files = run.files.iter().filter(|file| !file.path.starts_with(extracted));
         let written = files.map(|file| {
-            let blob = file.bytes.hash().to_hex().to_string();
-            write_own(&self.blob_path(&blob), &file.bytes)?;
+            // Read again and not kept in memory meanwhile; when it is another by now, the run is not kept.
+            let bytes = fence::read(&file.path, MAX_KEPT_BYTES).ok()?;
+            let hash = blake3::hash(&bytes);
+            if file.hash != Some(*hash.as_bytes()) {
+                return None;
+            }
+            let blob = hash.to_hex().to_string();
+            write_own(&self.blob_path(&blob), &bytes)?;
             Some(Written {
                 path: file.path.clone(),
                 blob,
@@ -184,7 +206,7 @@ impl RunCache {
         };
         if let Ok(text) = serde_json::to_string(&record) {
             let sealed = format!("{}\n{text}", self.seal(key, &text));
-            let _ = write_own(&self.run_path(key), &sealed.into_bytes().into());
+            let _ = write_own(&self.run_path(key), sealed.as_bytes());
         }
         self.prune();
     }
@@ -214,14 +236,15 @@ impl RunCache {
     }
 
     /// A kept file, when it still is what it is called.
-    fn blob(&self, written: Written) -> Option<OutputFile> {
+    fn blob(&self, written: Written) -> Option<(OutputFile, Vec<u8>)> {
         let hash = blake3::Hash::from_hex(&written.blob).ok()?;
         let bytes = fence::read(&self.blob_path(hash.to_hex().as_str()), MAX_KEPT_BYTES).ok()?;
-        (blake3::hash(&bytes) == hash).then_some(OutputFile {
+        let file = OutputFile {
             path: written.path,
-            bytes: bytes.into(),
+            hash: Some(*hash.as_bytes()),
             is_asked: written.is_asked,
-        })
+        };
+        (blake3::hash(&bytes) == hash).then_some((file, bytes))
     }
 
     /// Keeps the newest runs and the blobs they name.
@@ -295,11 +318,11 @@ fn is_plain_or_absent(path: &Path, is_expected: fn(&std::fs::FileType) -> bool) 
 }
 
 /// Writes a file of the cache, unless something else has its name.
-fn write_own(path: &Path, bytes: &Chunks) -> Option<()> {
+fn write_own(path: &Path, bytes: &[u8]) -> Option<()> {
     if !is_plain_or_absent(path, std::fs::FileType::is_file) {
         return None;
     }
-    output::write_chunks(path, bytes).map(drop).ok()
+    output::write(path, bytes).map(drop).ok()
 }
 
 /// Regular files with names of ours, and when they were written.

@@ -5,12 +5,13 @@
 
 use super::json_v1::Links;
 use super::segment::Cuts;
-use super::writer::{close, key, list, number, numbers, page_string, push_list};
+use super::writer::{close, gather, hand_on, key, list, number, numbers, page_string};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{CommentStyle, Kind};
 use crate::identity::requirement_id;
-use rayon::prelude::*;
+use crate::output::Sink;
 use std::collections::HashMap;
+use std::io;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
@@ -37,11 +38,11 @@ pub struct Options<'a> {
 //# A link into the HTML report MUST name specification, section and requirement, so that it holds after others came or went.
 /// The page.
 pub fn render(analysis: &Analysis, options: &Options<'_>) -> Vec<u8> {
-    render_chunks(analysis, options).concat()
+    gather(|sink| stream(analysis, options, sink))
 }
 
 /// The same in the pieces it is rendered in.
-pub fn render_chunks(analysis: &Analysis, options: &Options<'_>) -> Vec<Vec<u8>> {
+pub fn stream(analysis: &Analysis, options: &Options<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
     let title = escape(options.title);
     let head = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -52,12 +53,11 @@ pub fn render_chunks(analysis: &Analysis, options: &Options<'_>) -> Vec<Vec<u8>>
          <aside class=\"detail\" aria-label=\"Details\"></aside><noscript>This report needs JavaScript.</noscript>\
          <script id=\"data\" type=\"application/json\">"
     );
-    let mut chunks = vec![head.into_bytes()];
-    data(&mut chunks, analysis, options);
-    chunks.push(b"</script><script>".to_vec());
-    chunks.push(SCRIPT.as_bytes().to_vec());
-    chunks.push(b"</script></body></html>\n".to_vec());
-    chunks
+    sink(head.as_bytes())?;
+    data(sink, analysis, options)?;
+    sink(b"</script><script>")?;
+    sink(SCRIPT.as_bytes())?;
+    sink(b"</script></body></html>\n")
 }
 
 /// The number of a citation or a requirement in the page's lists, by the id of its annotation.
@@ -83,9 +83,9 @@ impl Positions {
 }
 
 /// How many citations or requirements are rendered at a time.
-const ROWS_PER_CHUNK: usize = 1024;
+const ROWS_PER_CHUNK: usize = 512;
 
-fn data(chunks: &mut Vec<Vec<u8>>, analysis: &Analysis, options: &Options<'_>) {
+fn data(sink: &mut Sink<'_>, analysis: &Analysis, options: &Options<'_>) -> io::Result<()> {
     let listed: Vec<(&Requirement, usize)> = analysis
         .requirements
         .iter()
@@ -95,21 +95,22 @@ fn data(chunks: &mut Vec<Vec<u8>>, analysis: &Analysis, options: &Options<'_>) {
     let positions = Positions::new(analysis, &listed, &citations);
     let names = Names::new(analysis, &citations);
     let rows: Vec<(u32, Named)> = citations.iter().copied().zip(names.of.iter().copied()).collect();
-    let specifications = || -> Vec<Vec<u8>> {
-        let all = analysis.specifications.par_iter();
-        all.map(|cited| specification(analysis, cited, &positions))
-            .collect()
-    };
-    let requirements = || rendered(&listed, |out, row| requirement(out, analysis, *row, &positions));
-    let citations = || rendered(&rows, |out, (id, named)| citation(out, analysis, *id, *named));
-    let (specifications, (requirements, annotations)) =
-        rayon::join(specifications, || rayon::join(requirements, citations));
-    chunks.push(header(analysis, options, &rows));
-    push_list(chunks, specifications);
-    chunks.push(b"],\"reqs\":[".to_vec());
-    push_list(chunks, requirements);
-    chunks.push(b"],\"annos\":[".to_vec());
-    push_list(chunks, annotations);
+    sink(&header(analysis, options, &rows))?;
+    hand_on(sink, &analysis.specifications, |out, cited| {
+        specification(out, analysis, cited, &positions);
+    })?;
+    sink(b"],\"reqs\":[")?;
+    hand_on(sink, &chunks(&listed), |out, rows| {
+        list(out, *rows, |out, row| {
+            requirement(out, analysis, *row, &positions)
+        });
+    })?;
+    sink(b"],\"annos\":[")?;
+    hand_on(sink, &chunks(&rows), |out, rows| {
+        list(out, *rows, |out, (id, named)| {
+            citation(out, analysis, *id, *named)
+        });
+    })?;
     let mut out = Vec::new();
     for (name, table) in [("files", names.files), ("blobs", names.blobs)] {
         out.extend_from_slice(b"],");
@@ -118,7 +119,12 @@ fn data(chunks: &mut Vec<Vec<u8>>, analysis: &Analysis, options: &Options<'_>) {
         list(&mut out, table.list, page_string);
     }
     out.extend_from_slice(b"]}");
-    chunks.push(out);
+    sink(&out)
+}
+
+/// Rows of a list, some at a time.
+fn chunks<T>(rows: &[T]) -> Vec<&[T]> {
+    rows.chunks(ROWS_PER_CHUNK).collect()
 }
 
 //= specs/duvet.md#inside-the-fence
@@ -132,16 +138,6 @@ fn is_link(link: &str) -> bool {
         Some((scheme, _)) => scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"),
         None => true,
     }
-}
-
-/// Rows of a list, some at a time.
-fn rendered<T: Sync>(rows: &[T], each: impl Fn(&mut Vec<u8>, &T) + Sync) -> Vec<Vec<u8>> {
-    let chunk = |rows: &[T]| {
-        let mut out = Vec::with_capacity(rows.len() * 128);
-        list(&mut out, rows, &each);
-        out
-    };
-    rows.par_chunks(ROWS_PER_CHUNK).map(chunk).collect()
 }
 
 /// What stands before the lists.
@@ -293,19 +289,19 @@ fn requirement(
     out.push(b'}');
 }
 
-fn specification(analysis: &Analysis, cited: &Cited, positions: &Positions) -> Vec<u8> {
-    let mut out = vec![b'{'];
-    text(&mut out, "n", cited.name());
+fn specification(out: &mut Vec<u8>, analysis: &Analysis, cited: &Cited, positions: &Positions) {
+    out.push(b'{');
+    text(out, "n", cited.name());
     let Some(specification) = cited.specification() else {
-        text(&mut out, "f", "auto");
+        text(out, "f", "auto");
         out.extend_from_slice(b"\"s\":[]}");
-        return out;
+        return;
     };
     out.reserve(specification.text.len() + specification.text.len() / 4);
-    text(&mut out, "f", specification.format.name());
-    text(&mut out, "t", &cited.display_name());
+    text(out, "f", specification.format.name());
+    text(out, "t", &cited.display_name());
     out.extend_from_slice(b"\"s\":[");
-    list(&mut out, 0..specification.sections.len(), |out, index| {
+    list(out, 0..specification.sections.len(), |out, index| {
         let section = &specification.sections[index];
         out.push(b'{');
         text(out, "i", &section.id);
@@ -327,7 +323,6 @@ fn specification(analysis: &Analysis, cited: &Cited, positions: &Positions) -> V
         out.extend_from_slice(b"]}");
     });
     out.extend_from_slice(b"]}");
-    out
 }
 
 /// A segment as text, citations, requirements.

@@ -1,12 +1,13 @@
 //! The version 1 JSON report, byte for byte as the public tool writes it.
 
 use super::segment::{Claims, Cuts};
-use super::writer::{close, field, key, list, number, numbers, push_list, string};
+use super::writer::{close, field, gather, hand_on, key, list, number, numbers, string};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{Annotation, Kind};
+use crate::output::Sink;
 use crate::specification::Specification;
 use crate::specification::keyword::Level;
-use rayon::prelude::*;
+use std::io;
 
 /// Links that the report carries for its readers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,49 +22,38 @@ pub struct Links<'a> {
 //= specs/duvet.md#compatibility
 //# The version 1 JSON report MUST be equal as a value to the one the public tool writes.
 pub fn render(analysis: &Analysis, links: Links<'_>) -> Vec<u8> {
-    render_chunks(analysis, links).concat()
+    gather(|sink| stream(analysis, links, sink))
 }
 
 /// How many annotations are rendered at a time.
-const ANNOTATIONS_PER_CHUNK: usize = 2048;
+const ANNOTATIONS_PER_CHUNK: usize = 512;
 
-/// The same in the pieces it is rendered in: a report may be as large as all specifications together, and nobody needs it
-/// in one piece.
+/// The same in the pieces it is rendered in.
 ///
 /// It is written by hand and not derived, as version 2 is: the order of its objects is that of several lists, and most of
 /// it is section text, which is written straight from the specification.
-pub fn render_chunks(analysis: &Analysis, links: Links<'_>) -> Vec<Vec<u8>> {
+pub fn stream(analysis: &Analysis, links: Links<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
     let mut out = Vec::new();
     out.push(b'{');
     field(&mut out, "blob_link", links.blob);
     field(&mut out, "issue_link", links.issue);
     out.extend_from_slice(b"\"specifications\":{");
+    sink(&out)?;
     let mut cited: Vec<&Cited> = analysis.specifications.iter().collect();
     cited.sort_by_key(|cited| cited.name());
-    let specifications = || cited.par_iter().map(|cited| specification(analysis, cited));
-    let annotations = || {
-        let chunks = analysis.entries.par_chunks(ANNOTATIONS_PER_CHUNK);
-        chunks.map(|entries| {
-            let mut out = Vec::with_capacity(entries.len() * 256);
-            list(&mut out, entries, |out, entry| {
-                annotation(out, entry.annotation())
-            });
-            out
-        })
-    };
-    let (specifications, annotations): (Vec<_>, Vec<_>) =
-        rayon::join(|| specifications().collect(), || annotations().collect());
-    let mut chunks = vec![out];
-    push_list(&mut chunks, specifications);
-    chunks.push(b"},\"annotations\":[".to_vec());
-    push_list(&mut chunks, annotations);
-    let mut out = b"],\"statuses\":{".to_vec();
+    hand_on(sink, &cited, |out, cited| specification(out, analysis, cited))?;
+    sink(b"},\"annotations\":[")?;
+    let chunks: Vec<_> = analysis.entries.chunks(ANNOTATIONS_PER_CHUNK).collect();
+    hand_on(sink, &chunks, |out, entries| {
+        list(out, *entries, |out, entry| annotation(out, entry.annotation()));
+    })?;
+    out.clear();
+    out.extend_from_slice(b"],\"statuses\":{");
     list(&mut out, by_specification(analysis), status);
     out.extend_from_slice(b"},\"refs\":[");
     list(&mut out, 0..256, reference);
     out.extend_from_slice(b"]}");
-    chunks.push(out);
-    chunks
+    sink(&out)
 }
 
 /// Statuses stand in the order of the specifications, not of their ids.
@@ -73,28 +63,24 @@ fn by_specification(analysis: &Analysis) -> Vec<&Requirement> {
     requirements
 }
 
-fn specification(analysis: &Analysis, cited: &Cited) -> Vec<u8> {
-    // Section texts make most of it; escapes and segments add a little.
-    let length = cited
-        .specification()
-        .map_or(0, |specification| specification.text.len());
-    let mut out = Vec::with_capacity(length + length / 4 + 64);
-    string(&mut out, cited.name());
+fn specification(out: &mut Vec<u8>, analysis: &Analysis, cited: &Cited) {
+    string(out, cited.name());
     out.extend_from_slice(b":{");
     let Some(specification) = cited.specification() else {
         out.extend_from_slice(b"\"format\":\"auto\",\"requirements\":[],\"sections\":[]}");
-        return out;
+        return;
     };
-    field(&mut out, "title", specification.title.as_deref());
-    field(&mut out, "format", Some(specification.format.name()));
+    // Section texts make most of it; escapes and segments add a little.
+    out.reserve(specification.text.len() + specification.text.len() / 4);
+    field(out, "title", specification.title.as_deref());
+    field(out, "format", Some(specification.format.name()));
     out.extend_from_slice(b"\"requirements\":[");
-    list(&mut out, &cited.requirements, |out, id| number(out, *id));
+    list(out, &cited.requirements, |out, id| number(out, *id));
     out.extend_from_slice(b"],\"sections\":[");
-    list(&mut out, 0..specification.sections.len(), |out, index| {
+    list(out, 0..specification.sections.len(), |out, index| {
         section(out, analysis, cited, specification, index)
     });
     out.extend_from_slice(b"]}");
-    out
 }
 
 fn section(

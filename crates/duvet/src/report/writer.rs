@@ -1,6 +1,10 @@
 //! JSON written straight into memory. The reports are made of millions of small values; a tree of them would cost more than
 //! the text.
 
+use crate::output::Sink;
+use rayon::prelude::*;
+use std::io;
+
 /// The members of a list, with commas between them.
 pub(super) fn list<T>(
     out: &mut Vec<u8>,
@@ -15,14 +19,41 @@ pub(super) fn list<T>(
     }
 }
 
-/// Members of a list that were rendered each by itself, with commas between them.
-pub(super) fn push_list(chunks: &mut Vec<Vec<u8>>, members: Vec<Vec<u8>>) {
-    for (index, member) in members.into_iter().enumerate() {
-        if index > 0 {
-            chunks.push(vec![b',']);
+/// So many members are rendered beside each other, before they are handed on.
+const MEMBERS_AT_A_TIME: usize = 8;
+
+/// Renders the members of a list side by side and hands them on in their order, with commas between them. Their memory is
+/// used again for the next ones: a report may be as large as all specifications together, and nobody needs it in one piece.
+pub(super) fn hand_on<T: Sync>(
+    sink: &mut Sink<'_>,
+    members: &[T],
+    render: impl Fn(&mut Vec<u8>, &T) + Sync,
+) -> io::Result<()> {
+    let mut buffers = vec![Vec::new(); members.len().min(MEMBERS_AT_A_TIME)];
+    let mut is_first = true;
+    for group in members.chunks(MEMBERS_AT_A_TIME) {
+        let pairs = buffers.par_iter_mut().zip(group).with_max_len(1);
+        pairs.for_each(|(buffer, member)| {
+            buffer.clear();
+            buffer.push(b',');
+            render(buffer, member);
+        });
+        for buffer in &buffers[..group.len()] {
+            sink(&buffer[usize::from(std::mem::take(&mut is_first))..])?;
         }
-        chunks.push(member);
     }
+    Ok(())
+}
+
+/// All that is handed on, in one piece.
+pub(super) fn gather(render: impl FnOnce(&mut Sink<'_>) -> io::Result<()>) -> Vec<u8> {
+    let mut all = Vec::new();
+    let gathered = render(&mut |bytes| {
+        all.extend_from_slice(bytes);
+        Ok(())
+    });
+    debug_assert!(gathered.is_ok(), "memory takes everything");
+    all
 }
 
 /// A list of numbers.

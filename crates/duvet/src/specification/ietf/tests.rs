@@ -108,7 +108,10 @@ fn a_page_is_told_from_its_text() {
     within(footer, &[]);
     within(&format!("{footer}\n\n"), &[]);
     within(&format!("\n{footer}\n"), &[""]);
-    within(&format!("{footer}\n\u{c}\nInternet-Draft    T    May 2021\n"), &[]);
+    within(
+        &format!("{footer}\n\u{c}\nInternet-Draft    T    May 2021\n"),
+        &[],
+    );
     // The line below a form feed is a header, whatever it says; only that one.
     within("\u{c}\nAnything at all\n", &[""]);
     within("\u{c}\n   Anything at all\nText", &["", "Text"]);
@@ -117,13 +120,32 @@ fn a_page_is_told_from_its_text() {
     within("\u{c}\n\nText", &["", "Text"]);
     within(" \u{c}\nText", &["", "Text"]);
     // Elsewhere a header has a number and a wide gap, a footer a number in its brackets.
-    for furniture in ["RFC 919  October", "RFC 919   ", "[Page 7]", "[Page 7]   ", "[Page 7] A"] {
+    for furniture in [
+        "RFC 919  October",
+        "RFC 919   ",
+        "[Page 7]",
+        "[Page 7]   ",
+        "[Page 7] A",
+    ] {
         within(furniture, &[]);
     }
-    for text in ["RFC 919 is old", "RFC 919  ", "RFC x  y", "Internet-Draft    T    May 2021"] {
+    for text in [
+        "RFC 919 is old",
+        "RFC 919  ",
+        "RFC x  y",
+        "Internet-Draft    T    May 2021",
+    ] {
         within(text, &[text]);
     }
-    for text in ["A [Page iv]", "A [Page 7] ", " [Page 7] ", "A[Page 7]", "A\t[Page 7]", "[Page ]", "[Page iv]"] {
+    for text in [
+        "A [Page iv]",
+        "A [Page 7] ",
+        " [Page 7] ",
+        "A[Page 7]",
+        "A\t[Page 7]",
+        "[Page ]",
+        "[Page iv]",
+    ] {
         within(text, &[text]);
     }
 }
@@ -133,10 +155,7 @@ fn headings_need_blank_lines_of_their_own() {
     let footer = "Author      Standards Track      [Page 7]";
     check(
         &format!("1.  One\n\n{footer}\n\u{c}\n9.  Nine\n\n{footer}\n8.  Text\n"),
-        &[
-            ("section-1", "One", &[]),
-            ("section-9", "Nine", &["8.  Text"]),
-        ],
+        &[("section-1", "One", &[]), ("section-9", "Nine", &["8.  Text"])],
     );
     check(
         "1.  One\n\nIndex\n   a\n\nAbstract\n\n   b\n\nReferences",

@@ -92,6 +92,7 @@ fn once(flags: &Report) -> Result<bool, String> {
         analysis: &analysis,
         fence: &locator.fence,
         is_whole: analysis.missing_inputs().next().is_none(),
+        is_kept: cache.is_some(),
     };
     let is_whole = reporter.is_whole;
     let (run, mut problems) = reporter.report(&memo);

@@ -10,7 +10,7 @@ use duvet::config::{Config, Output};
 use duvet::diagnostic::{Code, Diagnostic, Severity, json, sarif, text};
 use duvet::fence::{self, Fence, Refused};
 use duvet::memo::Memo;
-use duvet::output::{self, Chunks};
+use duvet::output::{self, Render, Sink};
 use duvet::policy::Policy;
 use duvet::report::json_v1::Links;
 use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, table};
@@ -28,6 +28,8 @@ pub(super) struct Reporter<'a> {
     pub(super) fence: &'a Fence,
     /// Whether everything was read that should have been.
     pub(super) is_whole: bool,
+    /// Whether the run is kept, so that the bytes of its files have to be known.
+    pub(super) is_kept: bool,
 }
 
 /// A file that was to be written.
@@ -57,9 +59,6 @@ struct Findings {
     problem: Option<String>,
     passed: bool,
 }
-
-/// Makes one output.
-type Render<'a> = dyn Fn() -> Chunks + Sync + 'a;
 
 /// A place to write to, and whether the person named it.
 type Target = (PathBuf, bool);
@@ -170,18 +169,18 @@ impl Reporter<'_> {
             blob: config.blob_link.as_deref(),
             issue: config.issue_link.as_deref(),
         };
-        let page = || {
+        let page = |sink: &mut Sink<'_>| {
             let options = html::Options {
                 title: &title(),
                 links,
                 styles: styles(config),
             };
-            html::render_chunks(analysis, &options).into()
+            html::stream(analysis, &options, sink)
         };
-        let v1 = || json_v1::render_chunks(analysis, links).into();
-        let v2 = || json_v2::render(analysis, links, &project.root).into();
-        let lines = || snapshot::render(analysis).into_bytes().into();
-        let summary = || markdown::render(analysis).into_bytes().into();
+        let v1 = |sink: &mut Sink<'_>| json_v1::stream(analysis, links, sink);
+        let v2 = |sink: &mut Sink<'_>| sink(&json_v2::render(analysis, links, &project.root));
+        let lines = |sink: &mut Sink<'_>| sink(snapshot::render(analysis).as_bytes());
+        let summary = |sink: &mut Sink<'_>| sink(markdown::render(analysis).as_bytes());
         let by_person = |path: Option<PathBuf>| path.map(|path| (path, true)).into_iter().collect();
         let markdown = flags.markdown.clone().filter(|path| path != Path::new("-"));
         let outputs: [(Vec<Target>, &Render<'_>); 6] = [
@@ -204,7 +203,7 @@ impl Reporter<'_> {
         if let Some(folder) = &flags.lcov {
             let files = lcov::render(analysis).into_iter();
             written.extend(files.map(|(name, text)| {
-                self.write_output((folder.join(name), true), &|| text.clone().into_bytes().into())
+                self.write_output((folder.join(name), true), &|sink| sink(text.as_bytes()))
             }));
         }
         written
@@ -213,14 +212,14 @@ impl Reporter<'_> {
     fn write_output(&self, (path, is_asked): Target, render: &Render<'_>) -> Written {
         let mut file = OutputFile {
             path,
-            bytes: Chunks::default(),
+            hash: None,
             is_asked,
         };
         let start = Instant::now();
         let path = file.path.clone();
-        let result = self.write(&path, || {
-            file.bytes = render();
-            file.write(self.fence)
+        let result = self.write(&path, || match self.is_kept {
+            true => file.write_hashed(self.fence, render),
+            false => file.write(self.fence, render),
         });
         Written { file, start, result }
     }
@@ -277,7 +276,7 @@ impl Reporter<'_> {
                 Ok(_) => {
                     findings.file = Some(OutputFile {
                         path: path.clone(),
-                        bytes: text.into_bytes().into(),
+                        hash: Some(output::hash(text.as_bytes())),
                         is_asked: true,
                     });
                 }
