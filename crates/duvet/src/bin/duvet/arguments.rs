@@ -1,6 +1,7 @@
 //! The command line, as a table.
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use duvet::specification::Format;
 use std::path::PathBuf;
 
 /// Traceability of code to specifications.
@@ -91,8 +92,8 @@ pub(crate) struct Extract {
     /// Path or URL of the specification
     pub(crate) target_path: String,
     /// Form of its text: ietf, markdown or auto
-    #[arg(short, long, default_value = "IETF")]
-    pub(crate) format: String,
+    #[arg(short, long, default_value = "IETF", value_parser = format)]
+    pub(crate) format: TextForm,
     /// Language of the files: toml or rs
     #[arg(short, long, default_value = "toml")]
     pub(crate) extension: String,
@@ -251,6 +252,23 @@ pub(crate) enum DiagnosticsForm {
     Sarif,
 }
 
+/// The form of a text; none is the one it most likely has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextForm(pub(crate) Option<Format>);
+
+fn format(name: &str) -> Result<TextForm, String> {
+    let format = match name.to_ascii_lowercase().as_str() {
+        "ietf" => Some(Format::Ietf),
+        "markdown" | "md" => Some(Format::Markdown),
+        "auto" => None,
+        _ => return Err(format!("`{name}` is no format; known: ietf, markdown, auto")),
+    };
+    Ok(TextForm(format))
+}
+
+/// Checks that need coverage reports.
+const COVERAGE_CHECKS: [(&str, &str); 2] = [("check", "coverage"), ("check", "executed-coverage")];
+
 #[derive(Debug, Args)]
 pub(crate) struct Query {
     /// What to check; several with commas
@@ -263,10 +281,10 @@ pub(crate) struct Query {
     #[arg(short, long)]
     pub(crate) quote: Vec<String>,
     /// Coverage reports: globs
-    #[arg(short = 'r', long)]
+    #[arg(short = 'r', long, required_if_eq_any = COVERAGE_CHECKS)]
     pub(crate) coverage_report: Vec<String>,
     /// Form of the coverage reports
-    #[arg(short = 'f', long, value_enum)]
+    #[arg(short = 'f', long, value_enum, required_if_eq_any = COVERAGE_CHECKS)]
     pub(crate) coverage_format: Option<CoverageName>,
     /// Show what passed too
     #[arg(short, long)]

@@ -7,7 +7,6 @@ use duvet::fence::Fence;
 use duvet::loader::{LoadedSpecification, SpecificationRequest};
 use duvet::locator::SpecificationLocator;
 use duvet::output;
-use duvet::specification::Format;
 use duvet::specification::extract::Mode;
 use duvet::target::is_url;
 use std::path::Path;
@@ -42,7 +41,7 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
     let name = flags.target_path.as_str();
     let request = SpecificationRequest {
         name,
-        format: format(&flags.format)?,
+        format: flags.format.0,
         cited: (name, 1),
         excerpt: "",
     };
@@ -72,13 +71,4 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         start,
     );
     Ok(true)
-}
-
-fn format(name: &str) -> Result<Option<Format>, String> {
-    match name.to_ascii_lowercase().as_str() {
-        "ietf" => Ok(Some(Format::Ietf)),
-        "markdown" | "md" => Ok(Some(Format::Markdown)),
-        "auto" => Ok(None),
-        _ => Err(format!("`{name}` is no format; known: ietf, markdown, auto")),
-    }
 }
