@@ -222,7 +222,11 @@ impl<'a> RequirementIndex<'a> {
                 let known = names.chain(self.ids.iter().map(String::as_str));
                 // `RFC 8446` as people say it, with a slip in it.
                 let spoken = url.to_ascii_lowercase().replace([' ', '-', '_'], "");
-                let nearest = crate::nearest::name(url, known)
+                // The end of a path says which file is meant.
+                let mut ends = known.clone().filter(|name| name.ends_with(&format!("/{url}")));
+                let ending = ends.next().filter(|_| ends.next().is_none());
+                let nearest = ending
+                    .or_else(|| crate::nearest::name(url, known))
                     .or_else(|| crate::nearest::name(&spoken, self.ids.iter().map(String::as_str)))
                     .map(|name| format!("; did you mean `{name}`?"));
                 Err(format!(

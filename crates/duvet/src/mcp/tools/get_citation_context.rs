@@ -15,20 +15,24 @@ pub(super) const NAME: &str = "get_citation_context";
 #[derive(Clone, Debug, Deserialize)]
 struct Arguments {
     citation_id: String,
-    #[serde(default)]
+    #[serde(default = "usual_lines")]
     context_lines: usize,
+}
+
+fn usual_lines() -> usize {
+    5
 }
 
 pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
-            "citation_id": { "type": "string", "description": "File and line of the citation, such as `src/main.rs:42`." },
+            "citation_id": { "type": "string", "description": "File and line of the citation, such as `src/main.rs:42`, or its path or URI." },
             "context_lines": {
                 "type": "integer",
                 "minimum": 0,
                 "maximum": MAX_CONTEXT_LINES,
-                "default": 5,
+                "default": usual_lines(),
                 "description": "Lines to show before and after the citation.",
             },
         },
@@ -51,7 +55,7 @@ pub(super) fn tool(holder: &Arc<SnapshotHolder>) -> Tool {
 
 // Fulfils 004 §4.6
 fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
-    let id = &arguments.citation_id;
+    let id = bare_id(&arguments.citation_id);
     view.check_file(id)?;
     let found = crate::requirement_index::get_citation_context(
         &view.requirement_index,
@@ -61,4 +65,15 @@ fn run(view: &View<'_>, arguments: Arguments) -> Result<ToolResult, Refusal> {
     )
     .map_err(|denied| view.denied(&denied, id))?;
     Ok(ToolResult::structured(json!(found)))
+}
+
+//= specs/duvet.md#mcp-server
+//# A path MUST be accepted wherever an address is.
+/// `src/main.rs:42` of `/citations/src/main.rs:42`, whatever stands before it, also as a URI.
+fn bare_id(citation: &str) -> &str {
+    let path = citation.strip_prefix("duvet://").unwrap_or(citation);
+    match path.split_once("/citations/") {
+        Some((_, id)) if path.starts_with('/') => id,
+        _ => citation,
+    }
 }

@@ -282,6 +282,23 @@ fn broken_citations_their_places_and_specifications_are_found() {
         );
     }
 
+    let resolved = client.call("resolve_spec_id", json!({ "url": "pot.md" }));
+    let problem = resolved["error"].as_str().unwrap();
+    assert!(problem.contains("did you mean `specs/pot.md`?"), "{problem}");
+
+    let usual = client.call(
+        "get_citation_context",
+        json!({ "citation_id": "src/main.rs:2", "context_lines": 5 }),
+    );
+    let by_path = [
+        "src/main.rs:2",
+        "/citations/src/main.rs:2",
+        "duvet:///citations/src/main.rs:2",
+    ];
+    for citation in by_path {
+        let context = client.call("get_citation_context", json!({ "citation_id": citation }));
+        assert_eq!(context, usual, "{citation}");
+    }
     let around = json!({ "citation_id": "src/main.rs:2", "context_lines": 1 });
     let context = client.call("get_citation_context", around);
     let expect = [
