@@ -67,8 +67,9 @@ fn main() {
     compare("report --json, mpl", &mpl, &MPL, tools, runs);
     growth::measure(scratch.path(), tools, 3);
     warm(&corpus, &scratch.path().join("warm"), &ours, runs);
-    resident(&corpus, &scratch.path().join("resident"), runs);
-    server::measure(&corpus, &ours, runs);
+    let watched = scratch.path().join("resident");
+    resident(&corpus, &watched, runs);
+    server::measure(&watched, &ours, runs);
 }
 
 /// A project described by flags, as those of before the configuration file are.
