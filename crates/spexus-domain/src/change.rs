@@ -176,8 +176,10 @@ impl NewChange {
 /// A change in its place in the chain.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Change {
-    /// Its place, counting from 1 without gaps; also the cursor of the feed.
+    /// Its place among all changes of the installation, in the order of their arrival; also the cursor of the feed.
     pub seq: i64,
+    /// Its place in the ledger of its project, or of the installation, counting from 1 without gaps.
+    pub number: i64,
     /// When.
     pub at: Timestamp,
     /// Who.
@@ -209,7 +211,7 @@ pub struct Change {
     pub rev: i64,
     /// What changed, field by field.
     pub fields: Vec<FieldChange>,
-    /// The hash that seals this change and all before it.
+    /// The hash that seals this change and all before it in its ledger.
     pub hash: String,
 }
 
@@ -265,21 +267,141 @@ pub struct FieldChange {
     pub after: Option<Value>,
 }
 
-/// A row of the chain as it is stored: exactly what the hash covers.
+/// The ledger of what belongs to no project: accounts, settings, prompts.
+pub const INSTALLATION: Uuid = Uuid::nil();
+
+/// The ledger a change of a project belongs to, or one of none.
+pub fn ledger_of(project_id: Option<Uuid>) -> Uuid {
+    project_id.unwrap_or(INSTALLATION)
+}
+
+/// The project a ledger belongs to.
+pub fn project_of(ledger: Uuid) -> Option<Uuid> {
+    Some(ledger).filter(|ledger| *ledger != INSTALLATION)
+}
+
+/// What a person wrote or is called by. It can be taken out of a ledger, which verifies all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload<'a> {
+    /// Who, by the name of that day.
+    pub username: &'a str,
+    /// With which program.
+    pub client: &'a str,
+    /// What people call the thing.
+    pub label: &'a str,
+    /// The fields before, as the JSON text that is stored.
+    pub before: &'a str,
+    /// The fields after, as the JSON text that is stored.
+    pub after: &'a str,
+}
+
+impl Payload<'_> {
+    /// What stands where a payload was taken out.
+    pub const ERASED: Payload<'static> = Payload {
+        username: "",
+        client: "",
+        label: "",
+        before: "{}",
+        after: "{}",
+    };
+
+    /// The hash that stands for the payload in the ledger. Without the salt nobody can tell whether a guess is right.
+    pub fn hash(&self, salt: &[u8]) -> [u8; 32] {
+        let mut parts = Parts::of(b"spexus payload 1");
+        parts.add(salt);
+        for text in [self.username, self.client, self.label, self.before, self.after] {
+            parts.add(text.as_bytes());
+        }
+        parts.hash()
+    }
+}
+
+/// A row of a ledger as it is stored: exactly what the hash covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed<'a> {
+    /// The ledger.
+    pub ledger: Uuid,
+    /// Its place in it.
+    pub number: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Who, by id.
+    pub user_id: Uuid,
+    /// With which token.
+    pub token_id: Option<Uuid>,
+    /// What it is about.
+    pub entity: &'a str,
+    /// Its id.
+    pub entity_id: Uuid,
+    /// The item whose history it belongs to.
+    pub item_id: Option<Uuid>,
+    /// The other item, for links.
+    pub other_item_id: Option<Uuid>,
+    /// What happened.
+    pub action: &'a str,
+    /// The revision that resulted.
+    pub rev: i64,
+    /// The hash of its payload.
+    pub payload: [u8; 32],
+}
+
+impl Sealed<'_> {
+    /// The hash of this row on top of the one before.
+    pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
+        let mut parts = Parts::of(previous);
+        parts.add(self.ledger.as_bytes());
+        parts.add(&self.number.to_le_bytes());
+        parts.add(&self.at.0.to_le_bytes());
+        parts.add(self.user_id.as_bytes());
+        parts.add_id(self.token_id);
+        parts.add(self.entity.as_bytes());
+        parts.add(self.entity_id.as_bytes());
+        parts.add_id(self.item_id);
+        parts.add_id(self.other_item_id);
+        parts.add(self.action.as_bytes());
+        parts.add(&self.rev.to_le_bytes());
+        parts.add(&self.payload);
+        parts.hash()
+    }
+}
+
+/// The chain that one history for a whole installation ended with, before projects had ledgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormerHead {
+    /// How many changes it had.
+    pub changes: i64,
+    /// The hash of the last.
+    pub hash: [u8; 32],
+}
+
+impl FormerHead {
+    /// Where there was none.
+    pub const NONE: Self = Self {
+        changes: 0,
+        hash: [0; 32],
+    };
+
+    /// The hash before the first change of a ledger: it seals what there was before there were ledgers.
+    pub fn genesis(&self, ledger: Uuid) -> [u8; 32] {
+        let mut parts = Parts::of(b"spexus ledger 1");
+        parts.add(ledger.as_bytes());
+        parts.add(&self.changes.to_le_bytes());
+        parts.add(&self.hash);
+        parts.hash()
+    }
+}
+
+/// A row of the chain that one history for a whole installation was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerRow<'a> {
     /// Its place.
     pub seq: i64,
     /// When.
     pub at: Timestamp,
     /// Who, by id.
     pub user_id: Uuid,
-    /// Who, by the name of that day.
-    pub username: &'a str,
     /// With which token.
     pub token_id: Option<Uuid>,
-    /// With which program.
-    pub client: &'a str,
     /// In which project.
     pub project_id: Option<Uuid>,
     /// What it is about.
@@ -290,49 +412,62 @@ pub struct Sealed<'a> {
     pub item_id: Option<Uuid>,
     /// The other item, for links.
     pub other_item_id: Option<Uuid>,
-    /// What people call the thing.
-    pub label: &'a str,
     /// What happened.
     pub action: &'a str,
     /// The revision that resulted.
     pub rev: i64,
-    /// The fields before, as the JSON text that is stored.
-    pub before: &'a str,
-    /// The fields after, as the JSON text that is stored.
-    pub after: &'a str,
+    /// What a person wrote or is called by.
+    pub payload: Payload<'a>,
 }
 
-/// The hash before the first change.
-pub const GENESIS: [u8; 32] = [0; 32];
-
-impl Sealed<'_> {
-    /// The hash of this row on top of the one before. Every field is written with its length, so no two different
-    /// rows hash the same bytes.
+impl FormerRow<'_> {
+    /// The hash of this row on top of the one before.
     pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
+        let mut parts = Parts::of(previous);
+        parts.add(&self.seq.to_le_bytes());
+        parts.add(&self.at.0.to_le_bytes());
+        parts.add(self.user_id.as_bytes());
+        parts.add(self.payload.username.as_bytes());
+        parts.add_id(self.token_id);
+        parts.add(self.payload.client.as_bytes());
+        parts.add_id(self.project_id);
+        parts.add(self.entity.as_bytes());
+        parts.add(self.entity_id.as_bytes());
+        parts.add_id(self.item_id);
+        parts.add_id(self.other_item_id);
+        parts.add(self.payload.label.as_bytes());
+        parts.add(self.action.as_bytes());
+        parts.add(&self.rev.to_le_bytes());
+        parts.add(self.payload.before.as_bytes());
+        parts.add(self.payload.after.as_bytes());
+        parts.hash()
+    }
+}
+
+/// Parts that are hashed together, each with its length, so that no two different rows hash the same bytes.
+pub(crate) struct Parts(blake3::Hasher);
+
+impl Parts {
+    pub(crate) fn of(first: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(previous);
-        let mut part = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        let id = |id: &Option<Uuid>| id.map(|id| id.as_bytes().to_vec()).unwrap_or_default();
-        part(&self.seq.to_le_bytes());
-        part(&self.at.0.to_le_bytes());
-        part(self.user_id.as_bytes());
-        part(self.username.as_bytes());
-        part(&id(&self.token_id));
-        part(self.client.as_bytes());
-        part(&id(&self.project_id));
-        part(self.entity.as_bytes());
-        part(self.entity_id.as_bytes());
-        part(&id(&self.item_id));
-        part(&id(&self.other_item_id));
-        part(self.label.as_bytes());
-        part(self.action.as_bytes());
-        part(&self.rev.to_le_bytes());
-        part(self.before.as_bytes());
-        part(self.after.as_bytes());
-        *hasher.finalize().as_bytes()
+        hasher.update(first);
+        Self(hasher)
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn add_id(&mut self, id: Option<Uuid>) {
+        match id {
+            Some(id) => self.add(id.as_bytes()),
+            None => self.add(&[]),
+        }
+    }
+
+    pub(crate) fn hash(&self) -> [u8; 32] {
+        *self.0.finalize().as_bytes()
     }
 }
 
@@ -381,6 +516,7 @@ mod tests {
         };
         let mut change = Change {
             seq: 1,
+            number: 1,
             at: Timestamp(0),
             user: "kim".into(),
             token_id: None,
@@ -429,94 +565,88 @@ mod tests {
 
     #[test]
     fn every_part_of_a_row_is_sealed() {
+        let payload = Payload {
+            username: "kim",
+            client: "cli",
+            label: "EP-001",
+            before: "{}",
+            after: "{\"a\":1}",
+        };
+        let of = |payload: Payload<'_>| payload.hash(b"salt");
         let row = Sealed {
-            seq: 1,
+            ledger: Uuid::from_u128(4),
+            number: 1,
             at: Timestamp(2),
             user_id: Uuid::from_u128(3),
-            username: "kim",
             token_id: None,
-            client: "cli",
-            project_id: Some(Uuid::from_u128(4)),
             entity: "item",
             entity_id: Uuid::from_u128(5),
             item_id: None,
             other_item_id: None,
-            label: "EP-001",
             action: "created",
             rev: 1,
-            before: "{}",
-            after: "{\"a\":1}",
+            payload: of(payload.clone()),
         };
-        let hash = row.hash(&GENESIS);
-        let altered = [
-            Sealed {
-                seq: 2,
-                ..row.clone()
-            },
-            Sealed {
-                at: Timestamp(3),
-                ..row.clone()
-            },
-            Sealed {
-                user_id: Uuid::nil(),
-                ..row.clone()
-            },
-            Sealed {
-                username: "kin",
-                ..row.clone()
-            },
-            Sealed {
-                token_id: Some(Uuid::nil()),
-                ..row.clone()
-            },
-            Sealed {
-                client: "",
-                ..row.clone()
-            },
-            Sealed {
-                project_id: None,
-                ..row.clone()
-            },
-            Sealed {
-                entity: "link",
-                ..row.clone()
-            },
-            Sealed {
-                entity_id: Uuid::nil(),
-                ..row.clone()
-            },
-            Sealed {
-                item_id: Some(Uuid::nil()),
-                ..row.clone()
-            },
-            Sealed {
-                other_item_id: Some(Uuid::nil()),
-                ..row.clone()
-            },
-            Sealed {
-                label: "EP-002",
-                ..row.clone()
-            },
-            Sealed {
-                action: "deleted",
-                ..row.clone()
-            },
-            Sealed {
-                rev: 2,
-                ..row.clone()
-            },
-            Sealed {
-                before: "{ }",
-                ..row.clone()
-            },
-            Sealed {
-                after: "{}",
-                ..row.clone()
-            },
+        let genesis = FormerHead::NONE.genesis(row.ledger);
+        let hash = row.hash(&genesis);
+        let alterations: [fn(&mut Sealed<'_>); 11] = [
+            |row| row.ledger = INSTALLATION,
+            |row| row.number = 2,
+            |row| row.at = Timestamp(3),
+            |row| row.user_id = Uuid::nil(),
+            |row| row.token_id = Some(Uuid::nil()),
+            |row| row.entity = "link",
+            |row| row.entity_id = Uuid::nil(),
+            |row| row.item_id = Some(Uuid::nil()),
+            |row| row.other_item_id = Some(Uuid::nil()),
+            |row| row.action = "deleted",
+            |row| row.rev = 2,
         ];
-        for (at, other) in altered.iter().enumerate() {
-            assert_ne!(other.hash(&GENESIS), hash, "alteration {at}");
+        for (at, alter) in alterations.iter().enumerate() {
+            let mut other = row.clone();
+            alter(&mut other);
+            assert_ne!(other.hash(&genesis), hash, "alteration {at}");
         }
+        let payloads: [fn(&mut Payload<'_>); 5] = [
+            |payload| payload.username = "kin",
+            |payload| payload.client = "",
+            |payload| payload.label = "EP-002",
+            |payload| payload.before = "{ }",
+            |payload| payload.after = "{}",
+        ];
+        for (at, alter) in payloads.iter().enumerate() {
+            let mut other = payload.clone();
+            alter(&mut other);
+            assert_ne!(of(other), row.payload, "payload {at}");
+        }
+        assert_ne!(payload.hash(b"tlas"), row.payload, "the salt matters");
+        let other = Sealed {
+            payload: [0; 32],
+            ..row.clone()
+        };
+        assert_ne!(other.hash(&genesis), hash, "the payload matters");
         assert_ne!(row.hash(&hash), hash, "the row before matters");
+    }
+
+    #[test]
+    fn a_ledger_begins_with_what_there_was_before_it() {
+        let (ledger, former) = (
+            Uuid::from_u128(4),
+            FormerHead {
+                changes: 7,
+                hash: [1; 32],
+            },
+        );
+        let genesis = former.genesis(ledger);
+        assert_ne!(genesis, FormerHead { changes: 8, ..former }.genesis(ledger));
+        assert_ne!(
+            genesis,
+            FormerHead {
+                hash: [2; 32],
+                ..former
+            }
+            .genesis(ledger)
+        );
+        assert_ne!(genesis, former.genesis(INSTALLATION));
     }
 }

@@ -19,6 +19,7 @@ pub mod audit;
 pub mod baseline;
 pub mod batch;
 pub mod change;
+pub mod checkpoint;
 pub mod comment;
 pub mod decode;
 pub mod deletion;

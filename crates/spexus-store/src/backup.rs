@@ -39,21 +39,40 @@ pub async fn backup(store: &Store, file: &Path) -> Result<Copied> {
     finished
 }
 
+/// Copies a SQLite file of an older version, whatever its tables are, in place of an earlier copy that was not needed.
+pub(crate) async fn before_upgrade(location: &Location, file: &Path) -> Result<()> {
+    let partial = beside(file, ".partial");
+    clear(&partial);
+    make_private(&partial).map_err(|error| cannot_write(file, &error))?;
+    let finished = match vacuum(location, &partial).await {
+        Ok(()) => finish(&partial, file).await,
+        failed => failed,
+    };
+    if finished.is_err() {
+        clear(&partial);
+    }
+    finished
+}
+
 //= specs/spexus-store.md#copies
 //# A backup MUST be whole while writes go on.
 /// Copies a SQLite database as it stands at one moment, while others read and write.
 async fn vacuum_into(store: &Store, partial: &Path) -> Result<Copied> {
-    // Readers may not write, not even elsewhere, so this takes a connection of its own.
-    let own = Pool::alone(store.location(), &unhurried())?;
-    let target = partial.to_string_lossy().into_owned();
-    let written = async { own.acquire().await?.run("VACUUM INTO $1", params![target]).await };
-    let written = written.await;
-    own.close().await;
-    written?;
+    vacuum(store.location(), partial).await?;
     let copy = Pool::for_reading(&Location::File(partial.to_owned()), &unhurried(), 1)?;
     let verified = verify(&copy).await;
     copy.close().await;
     verified
+}
+
+async fn vacuum(location: &Location, partial: &Path) -> Result<()> {
+    // Readers may not write, not even elsewhere, so this takes a connection of its own.
+    let own = Pool::alone(location, &unhurried())?;
+    let target = partial.to_string_lossy().into_owned();
+    let written = async { own.acquire().await?.run("VACUUM INTO $1", params![target]).await };
+    let written = written.await;
+    own.close().await;
+    written.map(drop)
 }
 
 async fn verify(copy: &Pool) -> Result<Copied> {

@@ -27,11 +27,12 @@ pub async fn by_name(conn: &mut Conn, project_id: Uuid, name: &str) -> Result<Op
         .transpose()
 }
 
-/// Names the present end of the chain.
+/// Names the present end of the project's ledger.
 pub async fn insert(tx: &mut Tx, id: Uuid, project_id: Uuid, name: &str, description: &str) -> Result<()> {
     let sql = "INSERT INTO baseline (id, project_id, name, description, seq, hash, created_by, created_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let (seq, hash, user, now) = (tx.seq(), tx.chain_hash(), tx.actor().user_id, tx.now());
+    let hash = tx.ledger_head(project_id).await?.hash;
+    let (seq, user, now) = (tx.seq(), tx.actor().user_id, tx.now());
     tx.conn
         .run(
             sql,

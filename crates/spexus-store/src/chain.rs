@@ -1,12 +1,15 @@
-//! The chain of changes: where it ends, how it grows, how it is verified.
+//! The ledgers of changes: where they end, how they grow, how they are verified.
 
+use crate::checkpointed_ends::CheckpointedEnds;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use serde::Serialize;
-use spexus_domain::Timestamp;
-use spexus_domain::change::{GENESIS, Sealed};
+use spexus_domain::change::{FormerHead, FormerRow, Payload, Sealed, project_of};
+use spexus_domain::checkpoint::Checkpoint;
+use spexus_domain::{Timestamp, Uuid};
+use std::collections::BTreeMap;
 
-/// The end of the chain.
+/// The last change of all, whatever its ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The number of the last change.
@@ -17,18 +20,57 @@ pub struct Head {
     pub at: Timestamp,
 }
 
-/// What verifying the chain found.
+/// The end of one ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerHead {
+    /// The number of the last change in it; 0 before the first.
+    pub number: i64,
+    /// Its hash; before the first, what the ledger begins with.
+    pub hash: [u8; 32],
+}
+
+/// What verifying the ledgers found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// How many changes were looked at.
     pub changes: i64,
     /// The first place that does not fit, with what is wrong there.
     pub fault: Option<ChainFault>,
-    /// The hash of the last change, to be kept elsewhere.
+    /// One hash over the ends of all ledgers, to be kept elsewhere.
     pub head: String,
+    /// Every ledger, as far as it can be trusted.
+    pub ledgers: Vec<LedgerVerdict>,
     /// Changes whose time is before that of the change in front of them: a clock that went wrong, not a fault of the
-    /// chain.
+    /// ledgers.
     pub earlier: Earlier,
+    /// Changes that somebody's words were taken out of.
+    pub erased: i64,
+    /// The one chain there was before there were ledgers, which every ledger begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub former: Option<Former>,
+}
+
+/// The chain of a whole installation, as it was when it was brought into ledgers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Former {
+    /// How many changes it had.
+    pub changes: i64,
+    /// Its last hash.
+    pub head: String,
+}
+
+/// What verifying one ledger found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LedgerVerdict {
+    /// The project, or the nil UUID for the installation.
+    pub ledger: Uuid,
+    /// The number of the last change that can be trusted.
+    pub trusted: i64,
+    /// Its hash.
+    pub hash: String,
+    /// The first place that does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<ChainFault>,
 }
 
 /// Changes told to have happened before the one in front of them.
@@ -48,10 +90,10 @@ impl Earlier {
     }
 }
 
-/// A place in the chain that was tampered with.
+/// A place in the history that was tampered with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainFault {
-    /// The number of the change.
+    /// The number of the change among all.
     pub seq: i64,
     /// What is wrong.
     pub problem: String,
@@ -60,14 +102,14 @@ pub struct ChainFault {
 impl Head {
     const SELECT: &str = "SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1";
 
-    /// The end of the chain and the version of the tables, which a write must know both.
+    /// The last change and the version of the tables, which a write must know both.
     pub(crate) const SELECT_TO_WRITE: &str = "SELECT v.version, c.seq, c.hash, c.at FROM schema_version v \
          LEFT JOIN (SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1) c ON true";
 
     /// Before the first change.
     pub(crate) const NONE: Self = Self {
         seq: 0,
-        hash: GENESIS,
+        hash: [0; 32],
         at: Timestamp(i64::MIN),
     };
 
@@ -75,131 +117,405 @@ impl Head {
         Self::of(conn.optional(Self::SELECT, params![]).await?.as_ref())
     }
 
-    /// The end of a chain whose last row this is; without one, the beginning.
+    /// The end of a history whose last row this is; without one, the beginning.
     pub(crate) fn of(last: Option<&Row>) -> Result<Self> {
         Ok(match last {
             None => Self::NONE,
             Some(row) => Self {
                 seq: row.int("seq")?,
-                hash: hash(row)?,
+                hash: hash(row, "hash")?,
                 at: row.time("at")?,
             },
         })
     }
 }
 
-/// Reads the whole chain and checks every link of it, then that baselines still name what they were made on.
+impl LedgerHead {
+    /// The end of a ledger up to a place among all changes.
+    pub(crate) async fn read(conn: &mut Conn, ledger: Uuid, until: i64) -> Result<Self> {
+        let sql = "SELECT f.changes, f.head, c.number, c.hash FROM (SELECT 1 AS one) o LEFT JOIN former_history f ON true \
+                   LEFT JOIN (SELECT number, hash FROM change WHERE ledger = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1) c ON true";
+        let row = conn.one(sql, params![ledger, until]).await?;
+        Ok(match row.opt_int("number")? {
+            Some(number) => Self {
+                number,
+                hash: hash(&row, "hash")?,
+            },
+            None => Self::genesis(former(&row)?, ledger),
+        })
+    }
+
+    pub(crate) fn genesis(former: FormerHead, ledger: Uuid) -> Self {
+        Self {
+            number: 0,
+            hash: former.genesis(ledger),
+        }
+    }
+}
+
+/// The chain there was before there were ledgers; nothing where there was none.
+fn former(row: &Row) -> Result<FormerHead> {
+    Ok(match row.opt_int("changes")? {
+        None => FormerHead::NONE,
+        Some(changes) => FormerHead {
+            changes,
+            hash: hash(row, "head")?,
+        },
+    })
+}
+
+/// Rows read in one step.
+const STEP_ROWS: u32 = 1_000;
+
+/// Reads the whole history and checks every ledger of it.
 pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
-    let mut head = Head::NONE;
-    let mut changes = 0;
-    let mut earlier = Earlier::default();
+    verify_against(conn, &[]).await
+}
+
+/// Reads the whole history and checks every ledger of it, also against checkpoints that were kept elsewhere; then that baselines
+/// still name what they were made on.
+pub async fn verify_against(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Result<Verdict> {
+    let mut verifier = Verifier::begin(conn, checkpoints).await?;
     loop {
-        let rows = conn
-            .all(
-                "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT 1000",
-                params![head.seq],
-            )
-            .await?;
+        let sql = "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT $2";
+        let rows = conn.all(sql, params![verifier.last.seq, STEP_ROWS]).await?;
         if rows.is_empty() {
             break;
         }
         for row in &rows {
-            let seq = row.int("seq")?;
-            let fault = |problem: &str| {
-                Some(ChainFault {
-                    seq,
-                    problem: problem.to_owned(),
-                })
-            };
-            changes += 1;
-            //= specs/spexus-store.md#history
-            //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
-            let found = if seq != head.seq + 1 {
-                fault("changes before it are missing")
-            } else if seal(row, &head.hash)? != hash(row)? {
-                fault("its hash does not fit its content and the change before it")
-            } else {
-                None
-            };
-            if found.is_some() {
-                return Ok(Verdict {
-                    changes,
-                    fault: found,
-                    head: hex::encode(head.hash),
-                    earlier,
-                });
+            match verifier.look_at(row) {
+                Err(Error::Broken(_)) => verifier.unreadable(row)?,
+                looked_at => looked_at?,
             }
-            let at = row.time("at")?;
-            //= specs/spexus-store.md#history
-            //# Verification MUST say how many changes are told to have happened before the change in front of them.
-            if at < head.at {
-                earlier.note(seq);
-            }
-            head = Head {
-                seq,
-                hash: hash(row)?,
-                at,
-            };
         }
     }
-    let fault = baseline_fault(conn, head.seq).await?;
-    Ok(Verdict {
-        changes,
-        fault,
-        head: hex::encode(head.hash),
-        earlier,
-    })
+    verifier.look_for_tails();
+    verifier.look_at_baselines(conn).await?;
+    Ok(verifier.verdict())
 }
 
-async fn baseline_fault(conn: &mut Conn, end: i64) -> Result<Option<ChainFault>> {
-    let rows = conn
-        .all(
-            "SELECT b.name, b.seq, b.hash, c.hash AS chained FROM baseline b LEFT JOIN change c ON c.seq = b.seq ORDER BY b.seq",
-            params![],
-        )
-        .await?;
-    for row in &rows {
-        let (seq, name) = (row.int("seq")?, row.text("name")?);
-        let chained = if seq > end {
-            None
-        } else {
-            row.bytes("chained").ok()
+/// What is known while the history is read, oldest change first.
+struct Verifier {
+    former: FormerHead,
+    /// The former chain as far as it could be computed again; `None` once something of it was erased.
+    recomputed: Option<[u8; 32]>,
+    ledgers: BTreeMap<Uuid, Walked>,
+    kept: CheckpointedEnds,
+    /// The last change that was looked at.
+    last: Position,
+    changes: i64,
+    erased: i64,
+    earlier: Earlier,
+    fault: Option<ChainFault>,
+}
+
+/// A change among all.
+struct Position {
+    seq: i64,
+    at: Timestamp,
+}
+
+/// One ledger, as far as it was read.
+struct Walked {
+    head: LedgerHead,
+    /// The last change that a checkpoint agrees with.
+    proven: LedgerHead,
+    fault: Option<ChainFault>,
+}
+
+impl Walked {
+    fn begin(former: FormerHead, ledger: Uuid) -> Self {
+        let head = LedgerHead::genesis(former, ledger);
+        Self {
+            head,
+            proven: head,
+            fault: None,
+        }
+    }
+}
+
+impl Verifier {
+    async fn begin(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Result<Self> {
+        let sql = "SELECT changes, head, fault_seq, fault FROM former_history";
+        let row = conn.optional(sql, params![]).await?;
+        let kept = CheckpointedEnds::of(conn, checkpoints).await?;
+        let mut verifier = Self {
+            former: row.as_ref().map_or(Ok(FormerHead::NONE), former)?,
+            recomputed: Some(FormerHead::NONE.hash),
+            ledgers: BTreeMap::new(),
+            fault: kept.fault.clone(),
+            kept,
+            last: Position {
+                seq: 0,
+                at: Head::NONE.at,
+            },
+            changes: 0,
+            erased: 0,
+            earlier: Earlier::default(),
         };
-        if seq > 0 && chained != Some(row.bytes("hash")?) {
-            let problem = format!("baseline {name:?} was made on another history");
-            return Ok(Some(ChainFault { seq, problem }));
+        //= specs/spexus-store.md#history
+        //# A fault of the former history that was found when it was brought into ledgers MUST be told by every verification.
+        if let Some(row) = row
+            && let Some(seq) = row.opt_int("fault_seq")?
+        {
+            let problem = row.text("fault")?;
+            verifier.fault = Some(ChainFault { seq, problem });
+            verifier.recomputed = None;
+        }
+        Ok(verifier)
+    }
+
+    fn look_at(&mut self, row: &Row) -> Result<()> {
+        let (seq, at) = (row.int("seq")?, row.time("at")?);
+        self.changes += 1;
+        let texts = Texts::of(row)?;
+        let salt = row.bytes("salt")?;
+        self.recompute_former(row, &texts, salt.is_empty())?;
+        let gap = seq != self.last.seq + 1;
+        let problem = self.grow(row, &texts, &salt, gap)?;
+        if let Some(problem) = problem {
+            self.fault.get_or_insert(ChainFault { seq, problem });
+        }
+        //= specs/spexus-store.md#history
+        //# Verification MUST say how many changes are told to have happened before the change in front of them.
+        if at < self.last.at {
+            self.earlier.note(seq);
+        }
+        self.last = Position { seq, at };
+        Ok(())
+    }
+
+    /// A row that is not even of the right form.
+    fn unreadable(&mut self, row: &Row) -> Result<()> {
+        let (seq, at) = (row.int("seq")?, row.time("at")?);
+        let problem = "it cannot be read".to_owned();
+        self.fault.get_or_insert(ChainFault { seq, problem });
+        self.last = Position { seq, at };
+        Ok(())
+    }
+
+    /// Adds a row to its ledger, or tells why it does not fit. What follows a fault in its ledger is not looked at.
+    //= specs/spexus-store.md#history
+    //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
+    fn grow(&mut self, row: &Row, texts: &Texts, salt: &[u8], gap: bool) -> Result<Option<String>> {
+        let ledger = row.id("ledger")?;
+        let former = self.former;
+        let walked = self
+            .ledgers
+            .entry(ledger)
+            .or_insert_with(|| Walked::begin(former, ledger));
+        if walked.fault.is_some() {
+            return Ok(None);
+        }
+        let payload = hash(row, "payload_hash")?;
+        //= specs/spexus-store.md#history
+        //# Where a person's words were taken out of a change, the ledger MUST still verify, and verification MUST say how many
+        //# changes that happened to.
+        let erased = salt.is_empty() && texts.payload() == Payload::ERASED;
+        let number = row.int("number")?;
+        let end = LedgerHead {
+            number,
+            hash: hash(row, "hash")?,
+        };
+        let against = self.kept.agrees(ledger, number, &end.hash);
+        let problem = if gap || number != walked.head.number + 1 {
+            Some("changes before it are missing".to_owned())
+        } else if !erased && texts.payload().hash(salt) != payload {
+            Some("the hash of its words does not fit what they are".to_owned())
+        } else if texts.sealed(row, number, payload)?.hash(&walked.head.hash) != end.hash {
+            Some("its hash does not fit its content and the change before it".to_owned())
+        } else {
+            against.clone().and_then(std::result::Result::err)
+        };
+        match &problem {
+            None => {
+                self.erased += i64::from(erased);
+                walked.head = end;
+                if against.is_some() {
+                    walked.proven = end;
+                }
+            }
+            Some(problem) => {
+                walked.fault = Some(ChainFault {
+                    seq: row.int("seq")?,
+                    problem: problem.clone(),
+                });
+                // A ledger that was written anew fits itself; only what a checkpoint agrees with can be trusted.
+                if against.is_some_and(|agrees| agrees.is_err()) {
+                    walked.head = walked.proven;
+                }
+            }
+        }
+        Ok(problem)
+    }
+
+    /// Computes the former chain again, and compares it at its end.
+    fn recompute_former(&mut self, row: &Row, texts: &Texts, erased: bool) -> Result<()> {
+        let seq = row.int("seq")?;
+        let Some(previous) = self.recomputed.filter(|_| seq <= self.former.changes) else {
+            return Ok(());
+        };
+        if erased {
+            self.recomputed = None;
+            return Ok(());
+        }
+        let hash = texts.former(row, seq)?.hash(&previous);
+        self.recomputed = Some(hash);
+        if seq == self.former.changes && hash != self.former.hash {
+            let problem = "the history up to here is not the one that was brought into ledgers".to_owned();
+            self.fault.get_or_insert(ChainFault { seq, problem });
+        }
+        Ok(())
+    }
+
+    /// Finds ledgers that end before a checkpoint says.
+    fn look_for_tails(&mut self) {
+        let cut_off = {
+            let ledgers = &self.ledgers;
+            let ends = |ledger: Uuid| ledgers.get(&ledger).map_or(0, |walked| walked.head.number);
+            self.kept.cut_off(ends)
+        };
+        let seq = self.last.seq + 1;
+        for (ledger, problem) in cut_off {
+            let walked = self
+                .ledgers
+                .entry(ledger)
+                .or_insert_with(|| Walked::begin(self.former, ledger));
+            let fault = ChainFault { seq, problem };
+            walked.fault.get_or_insert(fault.clone());
+            self.fault.get_or_insert(fault);
         }
     }
-    Ok(None)
+
+    async fn look_at_baselines(&mut self, conn: &mut Conn) -> Result<()> {
+        let sql = "SELECT name, project_id, seq, hash FROM baseline ORDER BY seq, id";
+        for row in &conn.all(sql, params![]).await? {
+            let (seq, name) = (row.int("seq")?, row.text("name")?);
+            let made_on = LedgerHead::read(conn, row.id("project_id")?, seq).await?;
+            if seq > self.last.seq || made_on.hash != hash(row, "hash")? {
+                let problem = format!("baseline {name:?} was made on another history");
+                self.fault.get_or_insert(ChainFault { seq, problem });
+            }
+        }
+        Ok(())
+    }
+
+    fn verdict(self) -> Verdict {
+        let mut all = blake3::Hasher::new();
+        let mut ledgers = Vec::with_capacity(self.ledgers.len());
+        for (ledger, Walked { head, fault, .. }) in self.ledgers {
+            all.update(ledger.as_bytes());
+            all.update(&head.number.to_le_bytes());
+            all.update(&head.hash);
+            ledgers.push(LedgerVerdict {
+                ledger,
+                trusted: head.number,
+                hash: hex::encode(head.hash),
+                fault,
+            });
+        }
+        Verdict {
+            changes: self.changes,
+            fault: self.fault,
+            head: all.finalize().to_hex().to_string(),
+            ledgers,
+            earlier: self.earlier,
+            erased: self.erased,
+            former: (self.former != FormerHead::NONE).then(|| Former {
+                changes: self.former.changes,
+                head: hex::encode(self.former.hash),
+            }),
+        }
+    }
 }
 
-fn seal(row: &Row, previous: &[u8; 32]) -> Result<[u8; 32]> {
-    let (username, client) = (row.text("username")?, row.text("client")?);
-    let (entity, label, action) = (row.text("entity")?, row.text("label")?, row.text("action")?);
-    let (before, after) = (row.text("before")?, row.text("after")?);
-    let sealed = Sealed {
-        seq: row.int("seq")?,
-        at: row.time("at")?,
-        user_id: row.id("user_id")?,
-        username: &username,
-        token_id: row.opt_id("token_id")?,
-        client: &client,
-        project_id: row.opt_id("project_id")?,
-        entity: &entity,
-        entity_id: row.id("entity_id")?,
-        item_id: row.opt_id("item_id")?,
-        other_item_id: row.opt_id("other_item_id")?,
-        label: &label,
-        action: &action,
-        rev: row.int("rev")?,
-        before: &before,
-        after: &after,
-    };
-    Ok(sealed.hash(previous))
+/// The texts of a row.
+pub(crate) struct Texts {
+    username: String,
+    client: String,
+    label: String,
+    before: String,
+    after: String,
+    entity: String,
+    action: String,
 }
 
-pub(crate) fn hash(row: &Row) -> Result<[u8; 32]> {
-    row.bytes("hash")?
+impl Texts {
+    pub(crate) fn of(row: &Row) -> Result<Self> {
+        Ok(Self {
+            username: row.text("username")?,
+            client: row.text("client")?,
+            label: row.text("label")?,
+            before: row.text("before")?,
+            after: row.text("after")?,
+            entity: row.text("entity")?,
+            action: row.text("action")?,
+        })
+    }
+
+    pub(crate) fn payload(&self) -> Payload<'_> {
+        Payload {
+            username: &self.username,
+            client: &self.client,
+            label: &self.label,
+            before: &self.before,
+            after: &self.after,
+        }
+    }
+
+    /// The row as its ledger seals it.
+    fn sealed(&self, row: &Row, number: i64, payload: [u8; 32]) -> Result<Sealed<'_>> {
+        self.sealed_in(row, row.id("ledger")?, number, payload)
+    }
+
+    pub(crate) fn sealed_in(
+        &self,
+        row: &Row,
+        ledger: Uuid,
+        number: i64,
+        payload: [u8; 32],
+    ) -> Result<Sealed<'_>> {
+        Ok(Sealed {
+            ledger,
+            number,
+            at: row.time("at")?,
+            user_id: row.id("user_id")?,
+            token_id: row.opt_id("token_id")?,
+            entity: &self.entity,
+            entity_id: row.id("entity_id")?,
+            item_id: row.opt_id("item_id")?,
+            other_item_id: row.opt_id("other_item_id")?,
+            action: &self.action,
+            rev: row.int("rev")?,
+            payload,
+        })
+    }
+
+    /// The row as the former chain sealed it.
+    fn former(&self, row: &Row, seq: i64) -> Result<FormerRow<'_>> {
+        self.former_in(row, project_of(row.id("ledger")?), seq)
+    }
+
+    pub(crate) fn former_in(&self, row: &Row, project_id: Option<Uuid>, seq: i64) -> Result<FormerRow<'_>> {
+        Ok(FormerRow {
+            seq,
+            at: row.time("at")?,
+            user_id: row.id("user_id")?,
+            token_id: row.opt_id("token_id")?,
+            project_id,
+            entity: &self.entity,
+            entity_id: row.id("entity_id")?,
+            item_id: row.opt_id("item_id")?,
+            other_item_id: row.opt_id("other_item_id")?,
+            action: &self.action,
+            rev: row.int("rev")?,
+            payload: self.payload(),
+        })
+    }
+}
+
+pub(crate) fn hash(row: &Row, column: &str) -> Result<[u8; 32]> {
+    row.bytes(column)?
         .try_into()
-        .map_err(|_| Error::Broken("a hash of the chain has another length".into()))
+        .map_err(|_| Error::Broken("a hash of the history has another length".into()))
 }

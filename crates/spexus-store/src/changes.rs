@@ -3,7 +3,7 @@
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
-use spexus_domain::change::{Action, Change, Entity, field_changes};
+use spexus_domain::change::{Action, Change, Entity, field_changes, project_of};
 use spexus_domain::limits::MAX_PAGE_BYTES;
 use spexus_domain::{Uuid, nearest};
 
@@ -88,7 +88,7 @@ pub async fn since_within(
     max_bytes: usize,
 ) -> Result<Vec<Change>> {
     const OF_PROJECT: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
-                              WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+                              WHERE ledger = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     const OF_ALL: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
                           WHERE seq > $1 ORDER BY seq LIMIT $2";
     let rows = match project_id {
@@ -102,7 +102,7 @@ pub async fn since_within(
     };
     let rows = match project_id {
         Some(project) => {
-            let sql = "SELECT * FROM change WHERE project_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq";
+            let sql = "SELECT * FROM change WHERE ledger = $1 AND seq > $2 AND seq <= $3 ORDER BY seq";
             conn.all(sql, params![project, after, *last]).await?
         }
         None => {
@@ -117,6 +117,7 @@ fn change(row: &Row) -> Result<Change> {
     let entity = row.text("entity")?;
     Ok(Change {
         seq: row.int("seq")?,
+        number: row.int("number")?,
         at: row.time("at")?,
         user: row.text("username")?,
         token_id: row.opt_id("token_id")?,
@@ -124,7 +125,7 @@ fn change(row: &Row) -> Result<Change> {
         entity: *nearest::find(&Entity::ALL, |known| known.name(), &entity)
             .ok_or_else(|| Error::Broken(format!("a change is about the unknown entity {entity:?}")))?,
         entity_id: row.id("entity_id")?,
-        project_id: row.opt_id("project_id")?,
+        project_id: project_of(row.id("ledger")?),
         item_id: row.opt_id("item_id")?,
         other_item_id: row.opt_id("other_item_id")?,
         label: row.text("label")?,

@@ -118,8 +118,13 @@ const TABLES: &[Table] = &[
     Table {
         name: "change",
         order: "seq",
-        columns: "seq:i at:i user_id:u username:t token_id:u client:t project_id:u entity:t entity_id:u item_id:u other_item_id:u \
-                  label:t action:t rev:i before:t after:t hash:b",
+        columns: "seq:i ledger:u number:i at:i user_id:u username:t token_id:u client:t entity:t entity_id:u item_id:u \
+                  other_item_id:u label:t action:t rev:i before:t after:t salt:b payload_hash:b hash:b",
+    },
+    Table {
+        name: "former_history",
+        order: "changes",
+        columns: "changes:i head:b fault_seq:i fault:t",
     },
     Table {
         name: "baseline",

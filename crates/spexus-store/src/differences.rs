@@ -164,9 +164,9 @@ impl Walk<'_> {
     /// Items something happened to, behind an id.
     async fn touched(&mut self, behind: Uuid) -> Result<Vec<Uuid>> {
         // Written so that neither engine looks through the project's whole history and sorts it for each page.
-        const LONG: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.item_id > $4 AND CASE WHEN c.project_id = $1 \
+        const LONG: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.item_id > $4 AND CASE WHEN c.ledger = $1 \
                             AND c.entity = 'item' AND c.seq > $2 AND c.seq <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
-        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.project_id = $1 AND c.seq > $2 AND c.seq <= $3 \
+        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.seq > $2 AND c.seq <= $3 \
                              AND c.entity = 'item' AND c.item_id > $4 ORDER BY c.item_id LIMIT $5";
         let sql = match self.range.until - self.range.after <= self.limits.max_short_steps {
             true => SHORT,

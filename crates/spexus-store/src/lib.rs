@@ -1,7 +1,7 @@
 //! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
 //!
 //! The decision that shaped this crate: all writes of a process go through one writer (`writer.rs`) that runs jobs which
-//! wait together in one transaction (group commit), and every change and its row in the hash-chained `change` table commit together.
+//! wait together in one transaction (group commit), and every change and its row in its project's hash-chained ledger commit together.
 //! That gives one order of things to history, feeds and subscriptions, and makes many writers cheaper than one instead
 //! of slower. Reads use their own connections and never wait for writes.
 //!
@@ -17,6 +17,8 @@ pub mod baselines;
 pub mod chain;
 mod change_broadcast;
 pub mod changes;
+mod checkpointed_ends;
+pub mod checkpoints;
 pub mod comments;
 mod connect;
 pub mod copy;
@@ -177,7 +179,7 @@ impl Store {
     pub async fn open(location: &Location, options: &StoreOptions, clock: Clock) -> Result<(Self, bool)> {
         let writing = Pool::for_writing(location, options).await?;
         let mut conn = writing.acquire().await?;
-        let fresh = schema::prepare(&mut conn, options.may_prepare).await?;
+        let fresh = schema::prepare(&mut conn, Some(location), options.may_prepare).await?;
         let head = chain::Head::read(&mut conn).await?;
         drop(conn);
         let readers = Pool::for_reading(location, options, options.max_read_connections)?;

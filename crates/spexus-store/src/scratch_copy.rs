@@ -35,7 +35,7 @@ const STEP_ROWS: u32 = 1_000;
 const LIGHTEN: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; \
      DROP INDEX item_created; DROP INDEX item_updated; DROP INDEX item_priority; DROP INDEX item_status; \
      DROP INDEX item_assignee; DROP INDEX item_deletion; DROP INDEX item_deleted; DROP INDEX item_reference; \
-     DROP INDEX change_project; DROP INDEX change_item; DROP INDEX change_other; DROP INDEX comment_item; \
+     DROP INDEX change_ledger; DROP INDEX change_item; DROP INDEX change_other; DROP INDEX comment_item; \
      DROP INDEX comment_depth; DROP INDEX link_project; DROP INDEX link_deletion; DROP INDEX link_target; \
      PRAGMA foreign_keys = OFF; BEGIN";
 
@@ -163,7 +163,7 @@ impl ScratchCopy {
 async fn copy_all(source: &mut Conn, extent: CopyExtent, now: Timestamp) -> Result<(Conn, Base)> {
     source.without_limit();
     let mut conn = Pool::private().acquire().await?;
-    schema::prepare(&mut conn, true).await?;
+    schema::prepare(&mut conn, None, true).await?;
     conn.script(LIGHTEN).await?;
     let mut base = Base {
         seq: Head::read(source).await?.seq,

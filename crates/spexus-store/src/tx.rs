@@ -1,12 +1,14 @@
-//! A transaction as a job of the writer sees it: a connection, a time, who acts, and the end of the chain.
+//! A transaction as a job of the writer sees it: a connection, a time, who acts, and the ends of the ledgers.
 
-use crate::chain::Head;
+use crate::chain::{Head, LedgerHead};
 use crate::engine::{Conn, Param, params};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::search::KnownWords;
+use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
-use spexus_domain::change::{Entity, NewChange, Sealed};
+use spexus_domain::change::{Entity, NewChange, Payload, Sealed, ledger_of};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -44,8 +46,11 @@ pub struct Tx {
     state: Mark,
     /// The number of the last change when the transaction began.
     base: i64,
-    /// The end of the chain as this connection last left it.
+    /// The last change of all as this connection last left it.
     left: Option<Head>,
+    /// The ends of ledgers that were added to, as far as they are known.
+    ledgers: HashMap<Uuid, LedgerHead>,
+    salts: Salts,
     discarded: bool,
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
@@ -56,7 +61,42 @@ pub struct Tx {
     step_limit: Option<Duration>,
 }
 
-/// A change as it will be stored, without what its position in the chain decides.
+/// Random bytes, fetched for many salts at once.
+pub(crate) struct Salts {
+    // On the heap: futures that hold a transaction are large enough.
+    bytes: Box<[u8; Self::FETCHED]>,
+    used: usize,
+}
+
+impl Salts {
+    const FETCHED: usize = 1_024;
+    const LENGTH: usize = 16;
+
+    pub(crate) fn next(&mut self) -> Result<[u8; Self::LENGTH]> {
+        if self.used == Self::FETCHED {
+            getrandom::fill(&mut self.bytes[..])
+                .map_err(|error| Error::Unavailable(format!("there is no randomness: {error}")))?;
+            self.used = 0;
+        }
+        let mut salt = [0; Self::LENGTH];
+        let taken = &mut self.bytes[self.used..self.used + Self::LENGTH];
+        salt.copy_from_slice(taken);
+        taken.fill(0);
+        self.used += Self::LENGTH;
+        Ok(salt)
+    }
+}
+
+impl Default for Salts {
+    fn default() -> Self {
+        Self {
+            bytes: Box::new([0; Self::FETCHED]),
+            used: Self::FETCHED,
+        }
+    }
+}
+
+/// A change as it will be stored, without what its place in the ledger decides.
 #[derive(Clone, Debug)]
 pub(crate) struct ToSeal<'a> {
     pub(crate) project_id: Option<Uuid>,
@@ -98,6 +138,8 @@ impl Tx {
             },
             base: 0,
             left: None,
+            ledgers: HashMap::new(),
+            salts: Salts::default(),
             discarded: false,
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
@@ -158,22 +200,29 @@ impl Tx {
         self.state.head.seq
     }
 
-    /// The hash of the last change, this job's included.
-    pub fn chain_hash(&self) -> [u8; 32] {
-        self.state.head.hash
+    /// The end of a ledger, this job's changes included.
+    pub(crate) async fn ledger_head(&mut self, ledger: Uuid) -> Result<LedgerHead> {
+        if let Some(head) = self.ledgers.get(&ledger) {
+            return Ok(*head);
+        }
+        let head = LedgerHead::read(&mut self.conn, ledger, i64::MAX).await?;
+        self.ledgers.insert(ledger, head);
+        Ok(head)
     }
 
-    /// Adds a change to the chain, in this transaction.
+    /// Adds a change to its ledger, in this transaction.
     pub async fn record(&mut self, change: NewChange) -> Result<i64> {
-        let row = self.seal_new(change);
+        let row = self.seal_new(change).await?;
         //= specs/spexus-store.md#history
-        //# A change and its row in the chain MUST be committed in one transaction.
+        //# A change and its row in the ledger MUST be committed in one transaction.
         self.conn.run(INSERT_CHANGE, row).await?;
         Ok(self.state.head.seq)
     }
 
-    /// The row of a new change at the end of the chain.
-    pub(crate) fn seal_new(&mut self, change: NewChange) -> Vec<Param> {
+    /// The row of a new change at the end of its ledger.
+    pub(crate) async fn seal_new(&mut self, change: NewChange) -> Result<Vec<Param>> {
+        let (before, after) = (Value::Object(change.before), Value::Object(change.after));
+        let (before, after) = (before.to_string(), after.to_string());
         self.seal(&ToSeal {
             project_id: change.project_id,
             entity: change.entity.name(),
@@ -183,55 +232,52 @@ impl Tx {
             label: &change.label,
             action: change.action.name(),
             rev: change.rev,
-            before: &serde_json::Value::Object(change.before).to_string(),
-            after: &serde_json::Value::Object(change.after).to_string(),
+            before: &before,
+            after: &after,
         })
+        .await
     }
 
-    /// Moves the end of the chain on by one change, and gives the row that must be written for it, column by column.
-    pub(crate) fn seal(&mut self, change: &ToSeal<'_>) -> Vec<Param> {
+    /// Moves the end of a ledger on by one change, and gives the row that must be written for it, column by column.
+    //= specs/spexus-store.md#history
+    //# Each project MUST have a ledger of its own, numbered from 1 without gaps, and what belongs to no project one of the
+    //# installation.
+    pub(crate) async fn seal(&mut self, change: &ToSeal<'_>) -> Result<Vec<Param>> {
+        let ledger = ledger_of(change.project_id);
+        let end = self.ledger_head(ledger).await?;
+        let salt = self.salts.next()?;
+        let payload = Payload {
+            username: &self.actor.username,
+            client: &self.actor.client,
+            label: change.label,
+            before: change.before,
+            after: change.after,
+        };
         let sealed = Sealed {
-            seq: self.state.head.seq + 1,
+            ledger,
+            number: end.number + 1,
             at: self.now,
             user_id: self.actor.user_id,
-            username: &self.actor.username,
             token_id: self.actor.token_id,
-            client: &self.actor.client,
-            project_id: change.project_id,
             entity: change.entity,
             entity_id: change.entity_id,
             item_id: change.item_id,
             other_item_id: change.other_item_id,
-            label: change.label,
             action: change.action,
             rev: change.rev,
-            before: change.before,
-            after: change.after,
+            payload: payload.hash(&salt),
         };
         let head = Head {
-            seq: sealed.seq,
-            hash: sealed.hash(&self.state.head.hash),
+            seq: self.state.head.seq + 1,
+            hash: sealed.hash(&end.hash),
             at: sealed.at,
         };
-        let row = params![
-            sealed.seq,
-            sealed.at,
-            sealed.user_id,
-            sealed.username,
-            sealed.token_id,
-            sealed.client,
-            sealed.project_id,
-            sealed.entity,
-            sealed.entity_id,
-            sealed.item_id,
-            sealed.other_item_id,
-            sealed.label,
-            sealed.action,
-            sealed.rev,
-            sealed.before,
-            sealed.after,
-            head.hash,
-        ];
+        let row = row(head, &sealed, &payload, &salt);
+        let end = LedgerHead {
+            number: sealed.number,
+            hash: head.hash,
+        };
+        self.ledgers.insert(ledger, end);
         let accounts = [
             Entity::User,
             Entity::Token,
@@ -241,7 +287,7 @@ impl Tx {
         ];
         self.state.accounts |= accounts.iter().any(|entity| entity.name() == change.entity);
         self.state.head = head;
-        row
+        Ok(row)
     }
 
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
@@ -259,11 +305,12 @@ impl Tx {
     pub(crate) fn set_head(&mut self, head: Head) {
         //= specs/spexus-store.md#several-processes
         //# A write MUST see settings and projects as they are, whichever process changed them last.
-        // Every change of a setting or a project is in the chain, so what was read is true until somebody else adds to it.
+        // Every change of a setting or a project is in the history, so what was read is true until somebody else adds to it.
         if self.left != Some(head) {
             self.conn.clear_settings_cache();
-            // They may have forgotten words as well.
+            // They may have forgotten words and added to ledgers as well.
             self.words.forget();
+            self.ledgers.clear();
         }
         self.base = head.seq;
         self.words.begin();
@@ -296,6 +343,7 @@ impl Tx {
 
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.state = mark;
+        self.ledgers.clear();
         self.conn.clear_settings_cache();
         self.words.begin();
     }
@@ -312,9 +360,35 @@ fn ordered_id(micros: u64, count: u32, random: Uuid) -> Uuid {
     Uuid::from_u64_pair(high, low)
 }
 
-const INSERT_CHANGE: &str = "INSERT INTO change (seq, at, user_id, username, token_id, client, project_id, entity, entity_id, \
-     item_id, other_item_id, label, action, rev, before, after, hash) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+const INSERT_CHANGE: &str = "INSERT INTO change (seq, ledger, number, at, user_id, username, token_id, client, entity, entity_id, \
+     item_id, other_item_id, label, action, rev, before, after, salt, payload_hash, hash) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+
+/// A row of the table `change`, in the order of its columns.
+pub(crate) fn row(head: Head, sealed: &Sealed<'_>, payload: &Payload<'_>, salt: &[u8]) -> Vec<Param> {
+    params![
+        head.seq,
+        sealed.ledger,
+        sealed.number,
+        sealed.at,
+        sealed.user_id,
+        payload.username,
+        sealed.token_id,
+        payload.client,
+        sealed.entity,
+        sealed.entity_id,
+        sealed.item_id,
+        sealed.other_item_id,
+        payload.label,
+        sealed.action,
+        sealed.rev,
+        payload.before,
+        payload.after,
+        salt.to_vec(),
+        sealed.payload,
+        head.hash,
+    ]
+}
 
 #[cfg(test)]
 mod tests {

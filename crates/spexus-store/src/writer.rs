@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
-/// Taken at the start of every PostgreSQL write, so that the chain has one end whatever the number of nodes.
+/// Taken at the start of every PostgreSQL write, so that each ledger has one end whatever the number of nodes.
 pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
 
 /// Jobs that share one group commit at most.
@@ -431,16 +431,16 @@ impl<'t> GroupCommit<'t> {
     }
 }
 
-/// Begins, takes the lock and reads the end of the chain, in one trip to a server.
+/// Begins, takes the lock and reads where the history ends, in one trip to a server.
 async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass) -> Result<()> {
     //= specs/spexus-store.md#several-processes
-    //# Writers of several processes on one database MUST keep one chain and one series of numbers.
+    //# Writers of several processes on one database MUST keep every ledger whole and one series of numbers.
     let rows = match tx.conn.engine() {
         Engine::Sqlite => {
             tx.conn.run("BEGIN IMMEDIATE", vec![]).await?;
             tx.conn.all(Head::SELECT_TO_WRITE, vec![]).await?
         }
-        // The isolation is said because a server may have another default, under which the end of the chain would be
+        // The isolation is said because a server may have another default, under which the end of the history would be
         // read as it was before the lock was ours.
         Engine::Postgres => {
             let sql = format!(

@@ -1,10 +1,13 @@
 //! The tables, and how a database of an older version gets them: numbered steps, each in one transaction, embedded in
 //! the program.
 
+mod ledgers;
+
 use crate::engine::{Conn, Engine, params};
 use crate::error::{Error, Result};
-use crate::search;
+use crate::pool::Location;
 use crate::tx::Tx;
+use crate::{backup, search};
 use refusal::{Code, Refusal};
 
 /// One step of the schema: the shared text and each engine's own.
@@ -68,16 +71,26 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    //= specs/spexus-store.md#history
+    //# Nothing of the history MUST be changed or removed by a statement, but for the words of a person, which can be taken out.
+    Step {
+        shared: include_str!("011_ledgers.sql"),
+        sqlite: include_str!("011_sqlite.sql"),
+        postgres: include_str!("011_postgres.sql"),
+    },
 ];
 
 /// The version since which words are stemmed as they are now.
 const STEMS_SINCE: i64 = 8;
 
+/// The version since which each project has a ledger.
+const LEDGERS_SINCE: i64 = 11;
+
 /// The version this program works with.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
 
 /// Brings a database to this program's version; several processes may try at once. Tells whether it was empty.
-pub(crate) async fn prepare(conn: &mut Conn, may_prepare: bool) -> Result<bool> {
+pub(crate) async fn prepare(conn: &mut Conn, location: Option<&Location>, may_prepare: bool) -> Result<bool> {
     let found = known_version(conn).await?;
     if found == VERSION {
         return Ok(false);
@@ -92,10 +105,16 @@ pub(crate) async fn prepare(conn: &mut Conn, may_prepare: bool) -> Result<bool> 
     //# it at once.
     // A step may have to write a large table anew.
     conn.without_limit();
+    //= specs/spexus-store.md#schema
+    //# An upgrade that is interrupted at any point MUST leave the database as it was.
+    // All steps are one transaction, and the copy has its name only once it is whole.
     begin(conn).await?;
     //= specs/spexus-store.md#schema
     //# A database of an older version MUST keep all it holds when it is brought to this program's version.
     let found = known_version(conn).await?;
+    if let (1..LEDGERS_SINCE, Some(location)) = (found, location) {
+        back_up(conn, location).await?;
+    }
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
         apply(conn, step, at as i64 + 1).await?;
     }
@@ -104,6 +123,36 @@ pub(crate) async fn prepare(conn: &mut Conn, may_prepare: bool) -> Result<bool> 
     }
     conn.script("COMMIT").await?;
     Ok(found == 0)
+}
+
+/// Copies everything as it is, before it is written anew. Nobody writes meanwhile.
+//= specs/spexus-store.md#schema
+//# Before the history of a database is brought into ledgers, a copy of the whole database MUST be made beside it.
+async fn back_up(conn: &mut Conn, location: &Location) -> Result<()> {
+    match location {
+        Location::File(path) => {
+            let mut name = path.clone().into_os_string();
+            name.push(format!(".before-v{LEDGERS_SINCE}"));
+            backup::before_upgrade(location, name.as_ref()).await
+        }
+        Location::Server(_) => {
+            let schema = format!("spexus_before_v{LEDGERS_SINCE}");
+            let sql = include_str!("backup_postgres.sql").replace("{backup}", &schema);
+            conn.script(sql).await.map_err(|error| no_backup(&schema, &error))
+        }
+    }
+}
+
+fn no_backup(schema: &str, error: &Error) -> Error {
+    tracing::error!(%error, schema, "the database cannot be copied before the upgrade");
+    let problem =
+        format!("the database cannot be copied into the schema {schema} before it is brought up to date");
+    let hint = format!(
+        "Let the user of the database make schemas, or make this one: CREATE SCHEMA {schema} AUTHORIZATION that_user."
+    );
+    Refusal::field(Code::ServiceUnavailable, "database", problem, "")
+        .hint(hint)
+        .into()
 }
 
 //= specs/spexus-store.md#search
@@ -168,6 +217,10 @@ async fn apply(conn: &mut Conn, step: &Step, version: i64) -> Result<()> {
         .iter()
         .fold(step.shared.to_owned(), |text, (from, to)| text.replace(from, to));
     conn.script(shared).await?;
+    if version == LEDGERS_SINCE {
+        ledgers::carry_over(conn).await?;
+        conn.script(include_str!("011_after.sql")).await?;
+    }
     if !own.is_empty() {
         conn.script(own).await?;
     }
@@ -252,40 +305,124 @@ mod tests {
     use super::*;
     use crate::pool::Pool;
     use crate::{Location, Store, StoreOptions};
+    use spexus_domain::change::{FormerHead, FormerRow, Payload};
     use std::sync::Arc;
     use uuid::Uuid;
 
-    /// A database as an older program left it, with something in it.
-    async fn left_by(version: usize, location: &Location) {
+    const PROJECT: Uuid = Uuid::from_u128(11);
+
+    /// A connection on which tables of an older version are being made.
+    async fn making(version: usize, location: &Location) -> (Pool, Conn) {
         let pool = Pool::for_writing(location, &StoreOptions::default())
             .await
             .unwrap();
         let mut conn = pool.acquire().await.unwrap();
         begin(&mut conn).await.unwrap();
-        for (at, step) in STEPS.iter().enumerate().take(version) {
+        let found = super::version(&mut conn).await.unwrap();
+        for (at, step) in STEPS.iter().enumerate().take(version).skip(found as usize) {
             apply(&mut conn, step, at as i64 + 1).await.unwrap();
         }
+        (pool, conn)
+    }
+
+    /// A database as an older program left it, with something in it.
+    async fn left_by(version: usize, location: &Location) {
+        let (pool, mut conn) = making(version, location).await;
         let sql = "INSERT INTO account (id, username, username_folded, role, active, password_hash, rev, created_at, updated_at) \
                    VALUES ($1, 'kim', 'kim', 'Administrator', 1, 'x', 1, 7, 7)";
         conn.run(sql, params![Uuid::from_u128(9)]).await.unwrap();
+        let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
+                   VALUES ($1, 'web', 'web', '', '[]', 1, 7, 7)";
+        conn.run(sql, params![PROJECT]).await.unwrap();
+        let mut head = FormerHead::NONE;
+        for project in [None, Some(PROJECT), Some(PROJECT)] {
+            head = former_change(&mut conn, head, project).await;
+        }
+        let sql = "INSERT INTO baseline (id, project_id, name, description, seq, hash, created_by, created_at) \
+                   VALUES ($1, $2, 'first', '', 3, $3, $4, 7)";
+        let (id, user) = (Uuid::from_u128(12), Uuid::from_u128(9));
+        conn.run(sql, params![id, PROJECT, head.hash, user])
+            .await
+            .unwrap();
+        former_change(&mut conn, head, None).await;
         conn.script("COMMIT").await.unwrap();
         drop(conn);
         pool.close().await;
     }
 
-    async fn is_kept(version: usize, location: &Location) {
-        left_by(version, location).await;
+    /// Adds a change as older programs did.
+    async fn former_change(conn: &mut Conn, head: FormerHead, project_id: Option<Uuid>) -> FormerHead {
+        let payload = Payload {
+            username: "kim",
+            client: "cli",
+            label: "a thing",
+            before: "{}",
+            after: r#"{"name":"thing"}"#,
+        };
+        let row = FormerRow {
+            seq: head.changes + 1,
+            at: spexus_domain::Timestamp(7),
+            user_id: Uuid::from_u128(9),
+            token_id: None,
+            project_id,
+            entity: "setting",
+            entity_id: Uuid::from_u128(10),
+            item_id: None,
+            other_item_id: None,
+            action: "created",
+            rev: 1,
+            payload,
+        };
+        let hash = row.hash(&head.hash);
+        let sql = "INSERT INTO change (seq, at, user_id, username, client, project_id, entity, entity_id, label, action, rev, \
+                   before, after, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+        let FormerRow { payload, .. } = &row;
+        let values = params![
+            row.seq,
+            row.at,
+            row.user_id,
+            payload.username,
+            payload.client,
+            row.project_id,
+            row.entity,
+            row.entity_id,
+            payload.label,
+            row.action,
+            row.rev,
+            payload.before,
+            payload.after,
+            hash,
+        ];
+        conn.run(sql, values).await.unwrap();
+        FormerHead {
+            changes: row.seq,
+            hash,
+        }
+    }
+
+    async fn open(location: &Location) -> Store {
         let clock: crate::Clock = Arc::new(|| spexus_domain::Timestamp(8));
         let (store, fresh) = Store::open(location, &StoreOptions::default(), clock)
             .await
             .unwrap();
         assert!(!fresh, "it was not empty");
+        store
+    }
+
+    async fn is_kept(version: usize, location: &Location) {
+        let store = open(location).await;
         let mut conn = store.read().await.unwrap();
         assert_eq!(super::version(&mut conn).await.unwrap(), VERSION);
         let kim = crate::accounts::by_name(&mut conn, "kim").await.unwrap();
         assert_eq!(kim.unwrap().user.id, Uuid::from_u128(9), "from version {version}");
         // Every table of today is there.
         crate::copy::fingerprint(&mut conn).await.unwrap();
+        let verdict = crate::chain::verify(&mut conn).await.unwrap();
+        assert_eq!((verdict.fault, verdict.changes), (None, 4));
+        let all = crate::changes::since(&mut conn, None, 0, 9).await.unwrap();
+        let places: Vec<_> = all.iter().map(|change| (change.seq, change.number)).collect();
+        assert_eq!(places, [(1, 1), (2, 1), (3, 2), (4, 2)]);
+        assert_eq!((all[1].project_id, all[1].fields.len()), (Some(PROJECT), 1));
         drop(conn);
         store.close().await;
     }
@@ -299,12 +436,11 @@ mod tests {
             .await
             .unwrap();
         let mut conn = pool.acquire().await.unwrap();
-        for (id, key) in [(1, "default"), (2, "web")] {
-            let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
-                       VALUES ($1, $2, 'x', '', '[]', 1, 7, 7)";
-            conn.run(sql, params![Uuid::from_u128(id), key]).await.unwrap();
-        }
-        for (id, name, role) in [(11, "sam", "User"), (12, "carl", "Commenter")] {
+        let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at) \
+                   VALUES ($1, 'default', 'x', '', '[]', 1, 7, 7)";
+        let default = Uuid::from_u128(1);
+        conn.run(sql, params![default]).await.unwrap();
+        for (id, name, role) in [(13, "sam", "User"), (14, "carl", "Commenter")] {
             let sql = "INSERT INTO account (id, username, username_folded, role, active, password_hash, rev, created_at, \
                        updated_at) VALUES ($1, $2, $2, $3, 1, 'x', 1, 7, 7)";
             conn.run(sql, params![Uuid::from_u128(id), name, role])
@@ -317,8 +453,8 @@ mod tests {
         let opened = Store::open(location, &StoreOptions::default(), clock).await;
         let (store, _) = opened.unwrap();
         let mut conn = store.read().await.unwrap();
-        for project in [1, 2] {
-            let members = crate::members::of_project(&mut conn, Uuid::from_u128(project)).await;
+        for project in [default, PROJECT] {
+            let members = crate::members::of_project(&mut conn, project).await;
             let roles: Vec<(String, &str)> = members
                 .unwrap()
                 .into_iter()
@@ -353,16 +489,164 @@ mod tests {
         }
     }
 
+    fn some_file() -> (tempfile::TempDir, Location) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Location::File(folder.path().join("old.db"));
+        (folder, file)
+    }
+
+    /// A place on each engine.
+    fn places() -> (tempfile::TempDir, Vec<Location>) {
+        let (folder, file) = some_file();
+        let server = test_support::fresh_database().map(Location::Server);
+        (folder, std::iter::once(file).chain(server).collect())
+    }
+
     //= specs/spexus-store.md#schema
     //= type=test
     //# A database of an older version MUST keep all it holds when it is brought to this program's version.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_database_of_every_older_version_is_brought_up_to_date_with_what_it_holds() {
-        for version in 1..STEPS.len() {
-            let folder = tempfile::tempdir().unwrap();
-            is_kept(version, &Location::File(folder.path().join("old.db"))).await;
-            if let Some(url) = test_support::fresh_database() {
-                is_kept(version, &Location::Server(url)).await;
+        for version in 1..LEDGERS_SINCE as usize {
+            let (_folder, places) = places();
+            for place in places {
+                left_by(version, &place).await;
+                is_kept(version, &place).await;
+            }
+        }
+    }
+
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# An upgrade that is interrupted at any point MUST leave the database as it was.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_interrupted_upgrade_leaves_the_database_as_it_was() {
+        let (_folder, places) = places();
+        for place in places {
+            left_by(4, &place).await;
+            for interrupted_behind in 5..=STEPS.len() {
+                let (pool, conn) = making(interrupted_behind, &place).await;
+                // The process is gone in the middle of it.
+                conn.abandon();
+                pool.close().await;
+                let (pool, mut conn) = making(4, &place).await;
+                assert_eq!(super::version(&mut conn).await.unwrap(), 4);
+                let rows = conn
+                    .all("SELECT project_id FROM change", params![])
+                    .await
+                    .unwrap();
+                assert_eq!(rows.len(), 4, "behind step {interrupted_behind}");
+                conn.script("ROLLBACK").await.unwrap();
+                drop(conn);
+                pool.close().await;
+            }
+            is_kept(4, &place).await;
+        }
+    }
+
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# The former history MUST be verified before it is brought into ledgers, and every ledger MUST begin with its last hash.
+    //= specs/spexus-store.md#history
+    //= type=test
+    //# A fault of the former history that was found when it was brought into ledgers MUST be told by every verification.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_fault_of_the_former_history_is_told_for_good() {
+        let (_folder, places) = places();
+        for place in places {
+            left_by(9, &place).await;
+            let (pool, mut conn) = making(9, &place).await;
+            conn.script("UPDATE change SET label = 'forged' WHERE seq = 2; COMMIT")
+                .await
+                .unwrap();
+            drop(conn);
+            pool.close().await;
+            for _ in 0..2 {
+                let store = open(&place).await;
+                let mut conn = store.read().await.unwrap();
+                let fault = crate::chain::verify(&mut conn).await.unwrap().fault.unwrap();
+                assert_eq!(fault.seq, 2, "{fault:?}");
+                drop(conn);
+                store.close().await;
+            }
+        }
+    }
+
+    /// What is forged after the upgrade is found by the former chain even where all ledgers were computed anew.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_former_chain_is_still_evidence() {
+        let (_folder, places) = places();
+        for place in places {
+            left_by(9, &place).await;
+            let store = open(&place).await;
+            let mut conn = store.read().await.unwrap();
+            let row = conn
+                .one("SELECT changes, head FROM former_history", params![])
+                .await
+                .unwrap();
+            let former = FormerHead {
+                changes: row.int("changes").unwrap(),
+                hash: row.bytes("head").unwrap().try_into().unwrap(),
+            };
+            assert_eq!(former.changes, 4);
+            let first = crate::chain::LedgerHead::read(&mut conn, PROJECT, 1)
+                .await
+                .unwrap();
+            assert_eq!((first.number, first.hash), (0, former.genesis(PROJECT)));
+            drop(conn);
+            store.close().await;
+        }
+    }
+
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# Before the history of a database is brought into ledgers, a copy of the whole database MUST be made beside it.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn several_nodes_upgrade_once_and_the_copy_is_the_way_back() {
+        let (_folder, places) = places();
+        for place in places {
+            left_by(9, &place).await;
+            let nodes = (0..4).map(|_| {
+                let place = place.clone();
+                tokio::spawn(async move { open(&place).await })
+            });
+            for node in futures_util::future::join_all(nodes).await {
+                node.unwrap().close().await;
+            }
+            is_kept(9, &place).await;
+            restore(&place).await;
+            let (pool, mut conn) = making(9, &place).await;
+            assert_eq!(
+                super::version(&mut conn).await.unwrap(),
+                9,
+                "as the older program left it"
+            );
+            conn.script("ROLLBACK").await.unwrap();
+            drop(conn);
+            pool.close().await;
+            is_kept(9, &place).await;
+        }
+    }
+
+    /// Puts the copy in the place of the database, as `docs/operate.md` has it.
+    async fn restore(place: &Location) {
+        match place {
+            Location::File(path) => {
+                for suffix in ["-wal", "-shm"] {
+                    let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+                }
+                std::fs::rename(format!("{}.before-v11", path.display()), path).unwrap();
+            }
+            Location::Server(_) => {
+                let pool = Pool::for_writing(place, &StoreOptions::default()).await.unwrap();
+                let mut conn = pool.acquire().await.unwrap();
+                conn.script(
+                    "ALTER SCHEMA public RENAME TO spexus_after; ALTER SCHEMA spexus_before_v11 RENAME TO public",
+                )
+                .await
+                .unwrap();
+                drop(conn);
+                pool.close().await;
             }
         }
     }

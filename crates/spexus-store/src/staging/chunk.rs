@@ -27,7 +27,7 @@ const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.project_id, i.kind FROM 
                         JOIN item i ON i.id = m.item_id WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN link l ON l.id = t.entity_id \
                      WHERE t.entity = 'link' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
-const CHANGES: &str = "SELECT seq AS ordinal, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+const CHANGES: &str = "SELECT seq AS ordinal, nullif(ledger, zeroblob(16)) AS project_id, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
 
 impl Chunk {
     /// The changes of the scratch copy behind one of them; `None` behind the end. Documents are numbered from `next_doc` on.

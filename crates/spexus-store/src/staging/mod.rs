@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
 use spexus_domain::Uuid;
+use spexus_domain::change::project_of;
 
 /// Changes that are staged in one step. Each brings at most one row beside itself, so a step writes at most twice as many
 /// rows.
@@ -151,14 +152,14 @@ pub async fn give_up(tx: &mut Tx, import: Uuid) -> Result<()> {
 
 /// What was changed behind a place in the history, in order; up to so many.
 pub async fn changes_since(conn: &mut Conn, seq: i64, limit: u32) -> Result<Vec<OtherChange>> {
-    let sql = "SELECT seq, username, project_id, entity, entity_id, item_id, label, action FROM change WHERE seq > $1 \
+    let sql = "SELECT seq, username, ledger, entity, entity_id, item_id, label, action FROM change WHERE seq > $1 \
                ORDER BY seq LIMIT $2";
     let rows = conn.all(sql, params![seq, limit]).await?;
     let change = |row: &crate::engine::Row| {
         Ok(OtherChange {
             seq: row.int("seq")?,
             user: row.text("username")?,
-            project_id: row.opt_id("project_id")?,
+            project_id: project_of(row.id("ledger")?),
             entity: row.text("entity")?,
             entity_id: row.id("entity_id")?,
             item_id: row.opt_id("item_id")?,

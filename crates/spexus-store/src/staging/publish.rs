@@ -172,7 +172,7 @@ fn without(all: &[Vec<Param>], but: &[Vec<Param>]) -> Vec<Vec<Param>> {
 /// Shows everything that was staged, all at once, and tells by how much its numbers moved. Whoever calls it has made sure that
 /// nothing it relies on was changed meanwhile.
 //= specs/spexus-store.md#large-writes
-//# Everything that was staged MUST be shown by one transaction, with its changes in the chain in their order.
+//# Everything that was staged MUST be shown by one transaction, with its changes in their ledgers in their order.
 pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> Result<Shift> {
     let Publication { staged, tried_at, .. } = publication;
     keep_alive(tx, staged.id).await?;
@@ -198,7 +198,7 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
                    ON CONFLICT (project_id, kind, status) DO UPDATE SET n = item_count.n + excluded.n";
         tx.conn.run(sql, params![*project, kind, status, *n]).await?;
     }
-    chain(tx, publication, &shift).await?;
+    add_to_ledgers(tx, publication, &shift).await?;
     // From here on its documents are found, and the rest may be swept.
     let sql = "UPDATE staged_import SET first_doc = NULL, last_doc = NULL, alive_at = 0 WHERE id = $1";
     tx.conn.run(sql, params![staged.id]).await?;
@@ -313,8 +313,8 @@ async fn copy_rows(conn: &mut Conn, table: &Table, import: Uuid) -> Result<()> {
     conn.run(sql, params![import]).await.map(drop)
 }
 
-/// Adds the changes to the chain, in the order in which they were made.
-async fn chain(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<()> {
+/// Adds the changes to their ledgers, in the order in which they were made.
+async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<()> {
     let table = copy::table("change")?;
     let columns = copy::columns(table);
     let (mut after, mut written) = (0, 0);
@@ -329,7 +329,7 @@ async fn chain(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<
         after = last.int("ordinal")?;
         let mut sealed = Vec::with_capacity(rows.len());
         for row in &rows {
-            sealed.push(seal(tx, row, shift)?);
+            sealed.push(seal(tx, row, shift).await?);
         }
         written += rows.len() as i64;
         copy::insert(&mut tx.conn, table, &columns, &sealed).await?;
@@ -343,7 +343,7 @@ async fn chain(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<
     }
 }
 
-fn seal(tx: &mut Tx, row: &Row, shift: &Shift) -> Result<Vec<Param>> {
+async fn seal(tx: &mut Tx, row: &Row, shift: &Shift) -> Result<Vec<Param>> {
     let (entity, action) = (row.text("entity")?, row.text("action")?);
     let (mut label, mut before, mut after) = (row.text("label")?, row.text("before")?, row.text("after")?);
     let project_id = row.opt_id("project_id")?;
@@ -355,7 +355,7 @@ fn seal(tx: &mut Tx, row: &Row, shift: &Shift) -> Result<Vec<Param>> {
         (before, after) = (shift.fields(&before, root), shift.fields(&after, root));
         label = shift.words(&label);
     }
-    Ok(tx.seal(&ToSeal {
+    let to_seal = ToSeal {
         project_id,
         entity: &entity,
         entity_id: row.id("entity_id")?,
@@ -366,5 +366,6 @@ fn seal(tx: &mut Tx, row: &Row, shift: &Shift) -> Result<Vec<Param>> {
         rev: row.int("rev")?,
         before: &before,
         after: &after,
-    }))
+    };
+    tx.seal(&to_seal).await
 }

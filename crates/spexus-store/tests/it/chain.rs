@@ -1,13 +1,17 @@
-//! The chain of changes: whole after any work, and every kind of tampering shows.
+//! The ledgers of changes: whole after any work, and every kind of tampering shows.
 
 use crate::world::{World, both, create_in};
 use spexus_domain::Kind;
-use spexus_domain::change::Action;
-use spexus_store::chain::{ChainFault, verify};
-use spexus_store::{Store, StoreOptions, baselines, changes};
+use spexus_domain::change::{Action, Change, Entity, FormerHead, NewChange, Payload, Sealed};
+use spexus_domain::checkpoint::Checkpoint;
+use spexus_store::chain::{ChainFault, verify, verify_against};
+use spexus_store::{Store, StoreOptions, baselines, changes, checkpoints};
 
 both![
     an_honest_chain_verifies,
+    each_project_has_a_ledger_of_its_own,
+    a_statement_can_only_add_to_the_history,
+    words_that_were_taken_out_leave_a_ledger_that_verifies,
     an_altered_field_is_found_in_every_column,
     a_removed_change_is_found,
     swapped_changes_are_found,
@@ -19,6 +23,10 @@ both![
     what_a_stale_copy_missed_is_told,
     a_clock_that_lags_does_not_turn_the_history_back,
     times_that_go_back_are_told,
+    a_checkpoint_holds_where_every_ledger_ends,
+    a_ledger_computed_anew_is_found_by_a_checkpoint,
+    a_tail_that_was_cut_off_is_found_by_a_checkpoint,
+    a_checkpoint_of_another_installation_is_told_from_tampering,
 ];
 
 async fn five_changes(world: &World) {
@@ -40,7 +48,120 @@ async fn an_honest_chain_verifies(world: World) {
     let last = changes::since(&mut world.read().await, None, 4, 10)
         .await
         .unwrap();
-    assert_eq!(verdict.head, last[0].hash);
+    let ledger = &verdict.ledgers[0];
+    assert_eq!((verdict.ledgers.len(), ledger.ledger), (1, world.project.id));
+    assert_eq!((ledger.trusted, &ledger.hash), (5, &last[0].hash));
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Each project MUST have a ledger of its own, numbered from 1 without gaps, and what belongs to no project one of the
+//# installation.
+async fn each_project_has_a_ledger_of_its_own(world: World) {
+    let other = world.another_project("web").await;
+    for title in ["one", "two"] {
+        world.epic(title).await;
+        world.epic_in(&other, title).await;
+        record_setting(&world).await;
+    }
+    let all = changes::since(&mut world.read().await, None, 0, 100)
+        .await
+        .unwrap();
+    let places: Vec<_> = all
+        .iter()
+        .map(|change| (change.project_id, change.number))
+        .collect();
+    let (own, other) = (Some(world.project.id), Some(other.id));
+    assert_eq!(
+        places,
+        [(own, 1), (other, 1), (None, 1), (own, 2), (other, 2), (None, 2)]
+    );
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!((verdict.fault, verdict.ledgers.len()), (None, 3));
+    // What happens to one ledger says nothing about the others.
+    world.place.drop_triggers().await;
+    let alter = "UPDATE change SET rev = rev + 1 WHERE seq = 2";
+    world.place.meddle(alter).await;
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!(verdict.fault.unwrap().seq, 2);
+    for ledger in verdict.ledgers {
+        let expected = if Some(ledger.ledger) == other { 0 } else { 2 };
+        assert_eq!(ledger.trusted, expected, "{ledger:?}");
+        assert_eq!(ledger.fault.is_some(), Some(ledger.ledger) == other);
+    }
+}
+
+/// A change of something that belongs to no project.
+async fn record_setting(world: &World) {
+    let job = world.store.write(world.actor(), |tx| {
+        Box::pin(async move {
+            let id = tx.new_id();
+            tx.record(NewChange::new(
+                Entity::Setting,
+                id,
+                "workflow",
+                Action::Updated,
+                1,
+            ))
+            .await
+        })
+    });
+    job.await.unwrap();
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Nothing of the history MUST be changed or removed by a statement, but for the words of a person, which can be taken out.
+async fn a_statement_can_only_add_to_the_history(world: World) {
+    five_changes(&world).await;
+    let mut refused = vec![
+        "UPDATE change SET label = 'EP-009' WHERE seq = 2",
+        "UPDATE change SET hash = payload_hash WHERE seq = 2",
+        "DELETE FROM change WHERE seq = 5",
+        "DELETE FROM change",
+    ];
+    let rest = format!("{}, rev = 9 WHERE seq = 2", erase(&world));
+    refused.push(&rest);
+    if !world.is_sqlite() {
+        refused.push("TRUNCATE change");
+    }
+    for sql in refused {
+        let told = world.place.try_to_meddle(sql).await.unwrap_err();
+        assert!(told.contains("the history is only added to"), "{sql}: {told}");
+    }
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!((verdict.changes, verdict.fault), (5, None));
+}
+
+/// How the words of a person are taken out, as `docs/operate.md` has it.
+fn erase(world: &World) -> String {
+    let salt = if world.is_sqlite() { "x''" } else { "''" };
+    format!(
+        "UPDATE change SET salt = {salt}, username = '', client = '', label = '', before = '{{}}', after = '{{}}'"
+    )
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Where a person's words were taken out of a change, the ledger MUST still verify, and verification MUST say how many
+//# changes that happened to.
+async fn words_that_were_taken_out_leave_a_ledger_that_verifies(world: World) {
+    five_changes(&world).await;
+    let erase = format!("{} WHERE seq IN (2, 4)", erase(&world));
+    world.place.meddle(&erase).await;
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!((verdict.fault, verdict.erased), (None, 2));
+    world.epic("six").await;
+    let all = changes::since(&mut world.read().await, None, 0, 100)
+        .await
+        .unwrap();
+    assert_eq!((all[1].user.as_str(), all[1].fields.len()), ("", 0));
+    assert_eq!(fault(&world).await, None, "and it goes on");
+    // What was taken out cannot be made up again.
+    world.place.drop_triggers().await;
+    let forge = "UPDATE change SET username = 'lee' WHERE seq = 2";
+    world.place.meddle(forge).await;
+    assert_eq!(fault(&world).await.unwrap().seq, 2);
 }
 
 //= specs/spexus-store.md#history
@@ -53,13 +174,15 @@ async fn an_altered_field_is_found_in_every_column(world: World) {
     } else {
         "gen_random_uuid()"
     };
+    world.place.drop_triggers().await;
     let columns = [
+        ("number", "number + 1"),
         ("at", "at + 1"),
         ("user_id", id),
         ("username", "'lee'"),
         ("token_id", id),
         ("client", "'another'"),
-        ("project_id", id),
+        ("ledger", id),
         ("entity", "'link'"),
         ("entity_id", id),
         ("item_id", id),
@@ -69,6 +192,10 @@ async fn an_altered_field_is_found_in_every_column(world: World) {
         ("rev", "rev + 1"),
         ("before", "'{\"title\":\"x\"}'"),
         ("after", "'{}'"),
+        ("salt", "payload_hash"),
+        ("payload_hash", "hash"),
+        ("hash", "payload_hash"),
+        ("hash", "salt"),
     ];
     world
         .place
@@ -86,12 +213,14 @@ async fn an_altered_field_is_found_in_every_column(world: World) {
 
 async fn a_removed_change_is_found(world: World) {
     five_changes(&world).await;
+    world.place.drop_triggers().await;
     world.place.meddle("DELETE FROM change WHERE seq = 2").await;
     assert_eq!(fault(&world).await.unwrap().seq, 3);
 }
 
 async fn swapped_changes_are_found(world: World) {
     five_changes(&world).await;
+    world.place.drop_triggers().await;
     world
         .place
         .meddle(
@@ -104,12 +233,14 @@ async fn swapped_changes_are_found(world: World) {
 
 async fn an_appended_change_is_found(world: World) {
     five_changes(&world).await;
+    world.place.drop_triggers().await;
     world
         .place
         .meddle(
-            "INSERT INTO change (seq, at, user_id, username, client, entity, entity_id, label, action, rev, before, after, hash) \
-             SELECT 6, at, user_id, username, client, entity, entity_id, label, 'deleted', rev, before, after, hash \
-             FROM change WHERE seq = 5",
+            "INSERT INTO change (seq, ledger, number, at, user_id, username, client, entity, entity_id, label, action, rev, \
+             before, after, salt, payload_hash, hash) \
+             SELECT 6, ledger, 6, at, user_id, username, client, entity, entity_id, label, 'deleted', rev, \
+             before, after, salt, payload_hash, hash FROM change WHERE seq = 5",
         )
         .await;
     assert_eq!(fault(&world).await.unwrap().seq, 6);
@@ -133,6 +264,7 @@ async fn a_tail_cut_off_is_found_by_its_baseline(world: World) {
     five_changes(&world).await;
     baseline(&world, "release").await;
     assert_eq!(fault(&world).await, None);
+    world.place.drop_triggers().await;
     world.place.meddle("DELETE FROM change WHERE seq >= 4").await;
     assert_eq!(fault(&world).await.unwrap().seq, 5);
 }
@@ -242,54 +374,171 @@ async fn a_clock_that_lags_does_not_turn_the_history_back(world: World) {
 /// Programs before this one wrote down whatever their clocks said; their chains are whole all the same.
 async fn times_that_go_back_are_told(world: World) {
     five_changes(&world).await;
-    let mut previous = spexus_domain::change::GENESIS;
-    let all = changes::since(&mut world.read().await, None, 0, 100)
+    write_anew(&world, |change| {
+        if [2, 4].contains(&change.seq) {
+            change.at.0 -= 1_000_000;
+        }
+    })
+    .await;
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!(verdict.fault, None, "the ledger itself is whole");
+    assert_eq!((verdict.earlier.count, verdict.earlier.first_seq), (2, Some(2)));
+}
+
+/// Alters the project's ledger and computes all its hashes anew, as whoever owns the database can.
+async fn write_anew(world: &World, alter: impl Fn(&mut Change)) {
+    world.place.drop_triggers().await;
+    let ledger = world.project.id;
+    let mut previous = FormerHead::NONE.genesis(ledger);
+    let all = changes::since(&mut world.read().await, Some(ledger), 0, 100)
         .await
         .unwrap();
-    for change in &all {
-        let at = match change.seq {
-            2 | 4 => spexus_domain::Timestamp(change.at.0 - 1_000_000),
-            _ => change.at,
-        };
+    let bytes = |bytes: &[u8]| match world.is_sqlite() {
+        true => format!("x'{}'", hex::encode(bytes)),
+        false => format!("'\\x{}'", hex::encode(bytes)),
+    };
+    for mut change in all {
+        alter(&mut change);
+        let seq = change.seq;
         let column = async |name: &str| {
-            let sql = format!("SELECT {name} FROM change WHERE seq = {}", change.seq);
+            let sql = format!("SELECT {name} FROM change WHERE seq = {seq}");
             world.place.texts(&sql).await.remove(0)
         };
-        let (before, after) = (column("before").await, column("after").await);
-        let sealed = spexus_domain::change::Sealed {
-            seq: change.seq,
-            at,
-            user_id: world.user.id,
+        let payload = Payload {
             username: &change.user,
-            token_id: change.token_id,
             client: &change.client,
-            project_id: change.project_id,
+            label: &change.label,
+            before: &column("before").await,
+            after: &column("after").await,
+        };
+        let salt = [7; 16];
+        let sealed = Sealed {
+            ledger,
+            number: change.number,
+            at: change.at,
+            user_id: world.user.id,
+            token_id: change.token_id,
             entity: change.entity.name(),
             entity_id: change.entity_id,
             item_id: change.item_id,
             other_item_id: change.other_item_id,
-            label: &change.label,
             action: change.action.name(),
             rev: change.rev,
-            before: &before,
-            after: &after,
+            payload: payload.hash(&salt),
         };
         previous = sealed.hash(&previous);
-        let hex = hex::encode(previous);
-        let bytes = match world.is_sqlite() {
-            true => format!("x'{hex}'"),
-            false => format!("'\\x{hex}'"),
-        };
-        let seq = change.seq;
-        world
-            .place
-            .meddle(&format!(
-                "UPDATE change SET at = {}, hash = {bytes} WHERE seq = {seq}",
-                at.0
-            ))
-            .await;
+        let alter = format!(
+            "UPDATE change SET at = {}, label = '{}', salt = {}, payload_hash = {}, hash = {} WHERE seq = {seq}",
+            change.at.0,
+            change.label,
+            bytes(&salt),
+            bytes(&sealed.payload),
+            bytes(&previous)
+        );
+        world.place.meddle(&alter).await;
     }
-    let verdict = verify(&mut world.read().await).await.unwrap();
-    assert_eq!(verdict.fault, None, "the chain itself is whole");
-    assert_eq!((verdict.earlier.count, verdict.earlier.first_seq), (2, Some(2)));
+}
+
+async fn checkpoint(world: &World) -> Checkpoint {
+    let job = world.store.write(world.actor(), |tx| {
+        Box::pin(async move { checkpoints::take(tx, "a key").await })
+    });
+    job.await.unwrap()
+}
+
+//= specs/spexus-store.md#checkpoints
+//= type=test
+//# A checkpoint MUST hold the number and the hash of the last change of every ledger, and MUST itself be in the ledger of the
+//# installation.
+async fn a_checkpoint_holds_where_every_ledger_ends(world: World) {
+    five_changes(&world).await;
+    let web = world.another_project("web").await;
+    world.epic_in(&web, "there").await;
+    let taken = checkpoint(&world).await;
+    let verdict = verify_against(&mut world.read().await, std::slice::from_ref(&taken))
+        .await
+        .unwrap();
+    assert_eq!(verdict.fault, None);
+    let ends: Vec<_> = taken
+        .ledgers
+        .iter()
+        .map(|end| (end.ledger, end.number, end.hash.clone()))
+        .collect();
+    let found: Vec<_> = verdict
+        .ledgers
+        .iter()
+        .map(|found| (found.ledger, found.trusted, found.hash.clone()))
+        .collect();
+    assert_eq!(
+        ends, found,
+        "by ledger: the installation's with the checkpoint in it"
+    );
+    let last = changes::since(&mut world.read().await, None, 6, 9).await.unwrap();
+    assert_eq!((last.len(), last[0].label.as_str()), (1, "checkpoint"));
+    let told = last[0].fields.iter().map(|field| field.field.as_str());
+    assert!(told.clone().any(|field| field == web.id.to_string()), "{last:?}");
+    let mut conn = world.read().await;
+    let known = checkpoints::last(&mut conn).await.unwrap();
+    assert_eq!(known, Some(("a key".to_owned(), true)));
+    world.epic("after").await;
+    let known = checkpoints::last(&mut conn).await.unwrap();
+    assert_eq!(known, Some(("a key".to_owned(), false)));
+}
+
+//= specs/spexus-store.md#checkpoints
+//= type=test
+//# Held against a checkpoint, verification MUST find a tail that was cut off and a ledger that was computed anew, and MUST
+//# say that an older backup may have been restored.
+async fn a_ledger_computed_anew_is_found_by_a_checkpoint(world: World) {
+    five_changes(&world).await;
+    let early = checkpoint(&world).await;
+    five_changes(&world).await;
+    let late = checkpoint(&world).await;
+    five_changes(&world).await;
+    let kept = [early, late];
+    let verdict = verify_against(&mut world.read().await, &kept).await.unwrap();
+    assert_eq!(verdict.fault, None, "an honest one fits");
+    write_anew(&world, |change| {
+        if change.number == 8 {
+            change.label = "EP-999".into();
+        }
+    })
+    .await;
+    let mut conn = world.read().await;
+    assert_eq!(verify(&mut conn).await.unwrap().fault, None, "it fits itself");
+    let verdict = verify_against(&mut conn, &kept).await.unwrap();
+    let ledger = &verdict.ledgers[1];
+    // The salts are all others, so even the early checkpoint disagrees.
+    assert_eq!((ledger.ledger, ledger.trusted), (world.project.id, 0));
+    assert!(verdict.fault.unwrap().problem.contains("written anew"));
+}
+
+async fn a_tail_that_was_cut_off_is_found_by_a_checkpoint(world: World) {
+    five_changes(&world).await;
+    let early = checkpoint(&world).await;
+    five_changes(&world).await;
+    let late = checkpoint(&world).await;
+    world.place.drop_triggers().await;
+    world.place.meddle("DELETE FROM change WHERE seq > 8").await;
+    let mut conn = world.read().await;
+    assert_eq!(verify(&mut conn).await.unwrap().fault, None, "it fits itself");
+    let verdict = verify_against(&mut conn, &[early.clone(), late.clone()])
+        .await
+        .unwrap();
+    let problem = verdict.fault.unwrap().problem;
+    assert!(problem.contains("older backup"), "{problem}");
+    let verdict = verify_against(&mut conn, &[early]).await.unwrap();
+    assert_eq!(verdict.fault, None, "the early one knows nothing of it");
+    world.place.meddle("DELETE FROM change").await;
+    let verdict = verify_against(&mut conn, &[late]).await.unwrap();
+    assert!(verdict.fault.is_some());
+}
+
+async fn a_checkpoint_of_another_installation_is_told_from_tampering(world: World) {
+    five_changes(&world).await;
+    let mut other = checkpoint(&world).await;
+    other.installation = "00".repeat(32);
+    let verdict = verify_against(&mut world.read().await, &[other]).await.unwrap();
+    let problem = verdict.fault.unwrap().problem;
+    assert!(problem.contains("another installation"), "{problem}");
 }

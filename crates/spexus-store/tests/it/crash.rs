@@ -113,7 +113,7 @@ async fn everything_is_there(world: &World, acknowledged: &[String]) {
 
 //= specs/spexus-store.md#history
 //= type=test
-//# A change and its row in the chain MUST be committed in one transaction.
+//# A change and its row in the ledger MUST be committed in one transaction.
 async fn nothing_is_half_written(place: &Place) {
     let half = [
         "(SELECT count(*) FROM item WHERE NOT EXISTS (SELECT 1 FROM change WHERE change.item_id = item.id))",

@@ -117,15 +117,7 @@ async fn reserved_numbers_are_not_given_out(world: World) {
 }
 
 async fn each_project_and_kind_counts_for_itself(world: World) {
-    let other = crate::world::project("other");
-    let room = other.clone();
-    world
-        .store
-        .write(world.actor(), move |tx| {
-            Box::pin(async move { spexus_store::projects::insert(tx, &room).await })
-        })
-        .await
-        .unwrap();
+    let other = world.another_project("other").await;
     world.epic("here").await;
     let mut draft = world.draft(Kind::Epic, "there");
     draft.project = other;

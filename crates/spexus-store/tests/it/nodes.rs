@@ -72,7 +72,7 @@ async fn an_own_change_of_accounts_is_noticed_at_once(world: World) {
 
 //= specs/spexus-store.md#several-processes
 //= type=test
-//# Writers of several processes on one database MUST keep one chain and one series of numbers.
+//# Writers of several processes on one database MUST keep every ledger whole and one series of numbers.
 async fn writers_of_two_stores_interleave(world: World) {
     let (other, _) = world.place.open().await.unwrap();
     let mut writers = tokio::task::JoinSet::new();

@@ -1,11 +1,10 @@
 //! The report of gaps: its totals are what plain counts say, its pages show everything once, and what belongs to another
 //! project is told only to those who may see it.
 
-use crate::world::{World, both, project};
+use crate::world::{World, both};
 use spexus_domain::item::Item;
 use spexus_domain::query::PageRequest;
 use spexus_domain::report::Section;
-use spexus_store::projects;
 use spexus_store::report::{self, ReportScope};
 use std::collections::BTreeSet;
 
@@ -51,7 +50,7 @@ async fn the_totals_of_gaps_are_what_plain_counts_say(world: World) {
     let other = World {
         store: world.store.clone(),
         user: world.user.clone(),
-        project: second_project(&world).await,
+        project: world.another_project("web").await,
         place: crate::world::Place::of(world.place.location.clone()),
     };
     let root = furnish(&world, 7).await;
@@ -115,19 +114,6 @@ fn whole(world: &World) -> ReportScope {
     }
 }
 
-async fn second_project(world: &World) -> spexus_domain::project::Project {
-    let web = project("web");
-    let made = web.clone();
-    world
-        .store
-        .write(world.actor(), move |tx| {
-            Box::pin(async move { projects::insert(tx, &made).await })
-        })
-        .await
-        .unwrap();
-    web
-}
-
 /// Items with every sort of gap, twice as often in bigger worlds; returns an epic with some of them below it.
 async fn furnish(world: &World, many: usize) -> Item {
     let mut epics = Vec::new();
@@ -163,7 +149,7 @@ async fn a_circle_is_told_by_items_and_not_by_their_names(world: World) {
     let other = World {
         store: world.store.clone(),
         user: world.user.clone(),
-        project: second_project(&world).await,
+        project: world.another_project("web").await,
         place: crate::world::Place::of(world.place.location.clone()),
     };
     let mut here = Vec::new();
@@ -203,7 +189,7 @@ async fn links_into_another_project_are_out_of_sight_where_they_must_be(world: W
     let other = World {
         store: world.store.clone(),
         user: world.user.clone(),
-        project: second_project(&world).await,
+        project: world.another_project("web").await,
         place: crate::world::Place::of(world.place.location.clone()),
     };
     let story = world.story(&world.epic("e").await, "s").await;
