@@ -65,11 +65,14 @@ pub(crate) struct Verification {
     intact: bool,
     /// How many changes were looked at.
     changes: i64,
-    /// The hash of the last good change, to be kept elsewhere.
+    /// One hash over the ends of all ledgers, to be kept elsewhere.
     head: String,
     /// The first change that does not fit, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
+    /// The last hash of the one chain there was before there were ledgers; every ledger begins with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former_head: Option<String>,
 }
 
 /// Verify the whole history.
@@ -81,7 +84,7 @@ pub(crate) async fn verify(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
 ) -> Answer<Json<Verification>> {
-    let verdict = audit::verify(&app.service, &caller).await?;
+    let verdict = audit::verify(&app.service, &caller, &[]).await?;
     let fault = verdict
         .fault
         .map(|fault| format!("change {}: {}", fault.seq, fault.problem));
@@ -90,5 +93,6 @@ pub(crate) async fn verify(
         changes: verdict.changes,
         head: verdict.head,
         fault,
+        former_head: verdict.former.map(|former| former.head),
     }))
 }

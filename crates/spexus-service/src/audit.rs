@@ -14,11 +14,12 @@ use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::checkpoint::Checkpoint;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Refusal, Ruled, Timestamp, Uuid, network, text};
+use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, network, text};
 use spexus_store::chain::{self, Verdict};
-use spexus_store::{Actor, Result, Tx, audit};
+use spexus_store::{Actor, Result, Tx, audit, checkpoints};
 
 /// Rows removed by one transaction, so that nobody waits for a long one.
 const PRUNED_ROWS: u32 = 1_000;
@@ -112,11 +113,66 @@ pub async fn list(
     audit::page(&mut conn, filter, &page).await.map_err(Refusal::from)
 }
 
-/// Whether the history is whole.
+/// Whether the history is whole, and what checkpoints say that were kept elsewhere.
 #[boxed]
-pub async fn verify(service: &Service, caller: &Caller) -> Ruled<Verdict> {
+pub async fn verify(service: &Service, caller: &Caller, checkpoints: &[Checkpoint]) -> Ruled<Verdict> {
     let mut conn = reading(service, caller, Operation::Audit).await?;
-    chain::verify(&mut conn).await.map_err(Refusal::from)
+    chain::verify_against(&mut conn, checkpoints)
+        .await
+        .map_err(Refusal::from)
+}
+
+/// Takes down where every ledger ends, to be signed with this key. Another key than that of the last checkpoint is taken only
+/// where it is meant.
+#[boxed]
+pub async fn checkpoint(
+    service: &Service,
+    caller: &Caller,
+    key: &str,
+    is_new_key: bool,
+) -> Ruled<Checkpoint> {
+    let key = key.to_owned();
+    let job = service.change_anywhere(caller, Operation::Audit, move |tx, _| {
+        Box::pin(async move {
+            let last = checkpoints::last(&mut tx.conn).await?;
+            if !is_new_key {
+                refuse_other_key(last.map(|(key, _)| key), &key)?;
+            }
+            checkpoints::take(tx, &key).await
+        })
+    });
+    job.await
+}
+
+/// The same for a server that does it by itself; nothing where nothing happened since the last one.
+pub async fn scheduled_checkpoint(service: &Service, key: &str) -> Ruled<Option<Checkpoint>> {
+    let key = key.to_owned();
+    let job = service.write_as(system(), move |tx| {
+        Box::pin(async move {
+            let last = checkpoints::last(&mut tx.conn).await?;
+            if last.as_ref().is_some_and(|(_, is_last)| *is_last) {
+                return Ok(None);
+            }
+            refuse_other_key(last.map(|(key, _)| key), &key)?;
+            checkpoints::take(tx, &key).await.map(Some)
+        })
+    });
+    job.await.map_err(Refusal::from)
+}
+
+//= specs/spexus-service.md#audit
+//# A checkpoint MUST be refused where the one before it was signed with another key, unless a new key is meant.
+fn refuse_other_key(last: Option<String>, key: &str) -> Ruled<()> {
+    match last {
+        Some(last) if last != key => Err(Refusal::field(
+            Code::RuleViolated,
+            "key",
+            format!("the last checkpoint was signed with another key, {last}"),
+            "the key of this installation",
+        )
+        .hint("Name the right key file; or say --new-key, and keep the old public key with the old checkpoints.")),
+        _ => Ok(()),
+    }
 }
 
 /// Removes the events from before a time; that it was done, and by whom, stays in the trail and in the history.

@@ -13,6 +13,7 @@
 
 mod apps;
 mod arguments;
+mod checkpoint;
 mod commands;
 mod config;
 mod failure;

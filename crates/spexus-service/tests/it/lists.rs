@@ -92,7 +92,7 @@ async fn baselines_compare(world: &World) {
         .difference(json!({"from": "v2", "cursor": next}))
         .await
         .refused(1021);
-    let verdict = spexus_service::audit::verify(&world.service, &admin.caller)
+    let verdict = spexus_service::audit::verify(&world.service, &admin.caller, &[])
         .await
         .unwrap();
     assert!(verdict.fault.is_none(), "{verdict:?}");

@@ -1,23 +1,54 @@
 //! `spexus audit …`
 
+use super::CommandContext;
 use super::filters::footer;
+use crate::checkpoint::{self, SigningKey};
+use crate::config::AuditSettings;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
 use crate::session::{Session, clock};
 use clap::Subcommand;
+use serde::Serialize;
 use serde_json::json;
 use spexus_domain::Timestamp;
 use spexus_domain::account::length_seconds;
 use spexus_domain::audit::{AuditEvent, EventFilter};
+use spexus_domain::checkpoint::SignedCheckpoint;
 use spexus_domain::query::PageRequest;
 use spexus_service::audit;
 use spexus_store::chain::Verdict;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// What can be audited.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Checks every link of the history; exit code 1 when it was tampered with
-    Verify,
+    /// Checks every ledger of the history; exit code 1 when it was tampered with
+    Verify {
+        /// A file of checkpoints that was kept elsewhere, to hold the history against
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Option<PathBuf>,
+        /// The public key the checkpoints must be signed with; else that of `audit.key_file`, else any
+        #[arg(long, value_name = "HEX", requires = "checkpoint")]
+        public_key: Option<String>,
+    },
+    /// Makes a key to sign checkpoints with, and says its public half
+    Key {
+        /// A file that is not there yet, not beside the database
+        file: PathBuf,
+    },
+    /// Signs what the history has come to; keep it where the database is not
+    Checkpoint {
+        /// The file with the key; `audit.key_file` when left out
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+        /// The file it is added to; written to standard output when left out
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        /// Take this key from now on, though the last checkpoint was signed with another
+        #[arg(long)]
+        new_key: bool,
+    },
     /// Shows logins, failures and token use, newest first
     Log {
         /// Rows of the page, 1 to 200
@@ -47,9 +78,48 @@ pub(crate) enum Command {
     },
 }
 
-pub(super) async fn run(session: &Session, output: Output, command: &Command) -> Outcome {
+pub(super) async fn run(context: &CommandContext, command: &Command) -> Outcome {
+    if let Command::Key { file } = command {
+        return make_key(context.output, file);
+    }
+    let session = context.open().await?;
+    let done = in_session(&session, &context.config.settings.audit, context.output, command).await;
+    session.close().await;
+    done
+}
+
+fn make_key(output: Output, file: &Path) -> Outcome {
+    let public = SigningKey::create(file)?.public();
+    let file = file.display().to_string();
+    output.show(&json!({"file": file, "public_key": public}), |_| {
+        format!("{file} holds a new key. Its public half, to be kept with the checkpoints: {public}")
+    })
+}
+
+async fn in_session(
+    session: &Session,
+    settings: &AuditSettings,
+    output: Output,
+    command: &Command,
+) -> Outcome {
     match command {
-        Command::Verify => verify(session, output).await,
+        // Made without a database.
+        Command::Key { .. } => Ok(()),
+        Command::Verify {
+            checkpoint,
+            public_key,
+        } => {
+            let kept = match checkpoint {
+                None => vec![],
+                Some(file) => read_kept(settings, file, public_key.as_deref())?,
+            };
+            verify(session, output, kept).await
+        }
+        Command::Checkpoint { key, to, new_key } => {
+            let key = key.as_deref().unwrap_or(settings.key_file.as_ref());
+            let key = SigningKey::read(key)?;
+            make(session, output, &key, to.as_deref(), *new_key).await
+        }
         Command::Log {
             limit,
             cursor,
@@ -87,26 +157,103 @@ async fn prune(session: &Session, output: Output, before: Timestamp) -> Outcome 
     })
 }
 
-async fn verify(session: &Session, output: Output) -> Outcome {
-    let verdict = audit::verify(&session.service, &session.caller).await?;
-    output.show(&verdict, |verdict| match &verdict.fault {
-        None => format!(
-            "The history is whole: {} changes, head {}.{}",
-            verdict.changes,
-            verdict.head,
-            earlier(verdict)
-        ),
-        Some(fault) => format!(
-            "The history was tampered with at change {}: {}.",
-            fault.seq, fault.problem
-        ),
-    })?;
+/// The checkpoints of a file, of the key that is expected.
+fn read_kept(
+    settings: &AuditSettings,
+    file: &Path,
+    public_key: Option<&str>,
+) -> Outcome<Vec<SignedCheckpoint>> {
+    let own = match (public_key, settings.key_file.as_str()) {
+        (None, key_file) if !key_file.is_empty() => Some(SigningKey::read(key_file.as_ref())?.public()),
+        _ => None,
+    };
+    checkpoint::read(file, public_key.or(own.as_deref()))
+}
+
+/// Makes a checkpoint by hand.
+async fn make(
+    session: &Session,
+    output: Output,
+    key: &SigningKey,
+    to: Option<&Path>,
+    is_new_key: bool,
+) -> Outcome {
+    let made = audit::checkpoint(&session.service, &session.caller, &key.public(), is_new_key).await?;
+    let signed = key.sign(made);
+    let Some(file) = to else {
+        return output.show(&signed, |signed| {
+            serde_json::to_string(signed).unwrap_or_default()
+        });
+    };
+    checkpoint::append(file, &signed)?;
+    output.show(&signed, |signed| {
+        let ledgers = signed.checkpoint.ledgers.len();
+        format!("Added a checkpoint of {ledgers} ledgers to {}.", file.display())
+    })
+}
+
+/// What verifying found, and whose signatures were relied on.
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    verdict: Verdict,
+    /// The checkpoints that were held against the history.
+    checkpoints: usize,
+    /// The keys they were signed with.
+    signed_by: BTreeSet<String>,
+}
+
+//= specs/spexus.md#checkpoints
+//# `audit verify` MUST hold the history against the checkpoints of a file it is given, and say from where on it cannot be
+//# trusted.
+async fn verify(session: &Session, output: Output, kept: Vec<SignedCheckpoint>) -> Outcome {
+    let signed_by = kept.iter().map(|signed| signed.key.clone()).collect();
+    let kept: Vec<_> = kept.into_iter().map(|signed| signed.checkpoint).collect();
+    let verified = Verified {
+        verdict: audit::verify(&session.service, &session.caller, &kept).await?,
+        checkpoints: kept.len(),
+        signed_by,
+    };
+    output.show(&verified, shown)?;
+    let verdict = &verified.verdict;
     //= specs/spexus.md#exit-codes
     //# `audit verify` MUST end with 1 when the history was tampered with.
     match verdict.fault {
         None => Ok(()),
         Some(_) => Err(Failure::already_shown(1)),
     }
+}
+
+fn shown(verified: &Verified) -> String {
+    let Verified {
+        verdict,
+        checkpoints,
+        signed_by,
+    } = verified;
+    let mut text = match &verdict.fault {
+        None => format!(
+            "The history is whole: {} changes in {} ledgers, head {}.",
+            verdict.changes,
+            verdict.ledgers.len(),
+            verdict.head,
+        ),
+        Some(fault) => format!(
+            "The history was tampered with at change {}: {}.",
+            fault.seq, fault.problem
+        ),
+    };
+    for ledger in verdict.ledgers.iter().filter(|ledger| ledger.fault.is_some()) {
+        let (id, trusted) = (ledger.ledger, ledger.trusted);
+        text += &format!("\nThe ledger {id} can be trusted up to its change {trusted}.");
+    }
+    if *checkpoints > 0 {
+        let keys = signed_by.iter().cloned().collect::<Vec<_>>().join(", ");
+        text += &format!("\nHeld against {checkpoints} checkpoints, signed with {keys}.");
+    }
+    if verdict.erased > 0 {
+        text += &format!("\nWords were taken out of {} changes.", verdict.erased);
+    }
+    text + &earlier(verdict)
 }
 
 /// What is to be said of times that go back.

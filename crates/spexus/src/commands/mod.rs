@@ -111,6 +111,7 @@ impl CommandContext {
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
             Command::App(command) => app::run(&self, command).await,
+            Command::Audit(command) => audit::run(&self, &command).await,
             Command::Mcp(_) | Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
                 let session = self.open().await?;
@@ -142,8 +143,8 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Changes(wanted) => changes::run(session, output, &wanted).await,
         Command::Baseline(command) => baseline::run(session, output, command).await,
         Command::Report(command) => report::run(session, output, &command).await,
-        Command::Audit(command) => audit::run(session, output, &command).await,
-        Command::Serve(_)
+        Command::Audit(_)
+        | Command::Serve(_)
         | Command::Init
         | Command::Mcp(_)
         | Command::Config(_)

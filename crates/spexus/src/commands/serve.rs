@@ -2,6 +2,7 @@
 
 use super::CommandContext;
 use crate::apps;
+use crate::checkpoint::Schedule;
 use crate::config::{redacted_url, refused};
 use crate::failure::{Failure, Outcome};
 use crate::output::write;
@@ -39,7 +40,9 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     };
     let mcp = spexus_http::mcp(&service, &options, settings.mcp.clone())?;
     let apps = apps::start(&mcp, &context.config, &context.sources).await?;
+    let checkpoints = Schedule::of(&settings.audit)?;
     let stop = stop_signals()?;
+    let checkpoints = checkpoints.map(|schedule| tokio::spawn(schedule.run(service.clone())));
     let flushing = tokio::spawn(flush_often(service.clone()));
     let tidying = tokio::spawn(tidy_often(metrics, mcp.server().clone()));
     announce(context, listener.local_addr()?, first.as_ref())?;
@@ -49,6 +52,9 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     apps::stop(apps).await;
     flushing.abort();
     tidying.abort();
+    if let Some(checkpoints) = checkpoints {
+        checkpoints.abort();
+    }
     service.close().await;
     tracing::info!("stopped");
     Ok(served?)

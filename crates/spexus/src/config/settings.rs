@@ -19,12 +19,35 @@ pub(crate) struct Settings {
     pub(crate) service: ServiceOptions,
     /// How apps work.
     pub(crate) apps: AppSettings,
+    /// How checkpoints are made.
+    pub(crate) audit: AuditSettings,
     /// Which log lines are written.
     pub(crate) log_level: String,
     /// How they are written.
     pub(crate) log_format: LogFormat,
     /// Where spans are sent; nowhere when empty.
     pub(crate) otlp_endpoint: String,
+}
+
+/// What can be configured of checkpoints.
+#[derive(Clone, Debug)]
+pub(crate) struct AuditSettings {
+    /// The file with the key they are signed with; none are made when empty.
+    pub(crate) key_file: String,
+    /// The file they are added to.
+    pub(crate) checkpoint_file: String,
+    /// How often one is made.
+    pub(crate) checkpoint_minutes: u32,
+}
+
+impl Default for AuditSettings {
+    fn default() -> Self {
+        Self {
+            key_file: String::new(),
+            checkpoint_file: String::new(),
+            checkpoint_minutes: 60,
+        }
+    }
 }
 
 /// What can be configured of apps.
@@ -89,6 +112,7 @@ impl Settings {
             mcp: McpOptions::default(),
             service: ServiceOptions::default(),
             apps: AppSettings::default(),
+            audit: AuditSettings::default(),
             log_level: "info".into(),
             log_format: LogFormat::Auto,
             otlp_endpoint: String::new(),

@@ -90,6 +90,28 @@ pub(crate) const TABLE: &[Setting] = &[
         service.audit_retention_days
     ),
     Setting {
+        name: "audit.key_file",
+        doc: "The file with the key that checkpoints of the history are signed with; none are made while a server runs when empty.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.audit.key_file, text, !text.contains('\0')),
+        get: |settings| settings.audit.key_file.clone(),
+    },
+    Setting {
+        name: "audit.checkpoint_file",
+        doc: "The file that checkpoints are added to, best on another machine.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.audit.checkpoint_file, text, !text.contains('\0')),
+        get: |settings| settings.audit.checkpoint_file.clone(),
+    },
+    number!(
+        "audit.checkpoint_minutes",
+        "How often a checkpoint is made while there are changes; one more is made at every baseline.",
+        1..=10_080,
+        audit.checkpoint_minutes
+    ),
+    Setting {
         name: "store.durability",
         doc: "What an acknowledged write survives: `full` a power loss, `normal` a crash of the program. SQLite only.",
         allowed: "full or normal",
@@ -631,66 +653,4 @@ pub(crate) const TABLE: &[Setting] = &[
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::super::settings::Settings;
-    use super::*;
-
-    fn settings() -> Settings {
-        Settings::new("sqlite:x.db".into())
-    }
-
-    #[test]
-    fn every_default_is_a_value_the_table_allows() {
-        for setting in TABLE.iter().filter(|setting| !setting.secret) {
-            let text = (setting.get)(&settings());
-            assert!(
-                (setting.put)(&mut settings(), &text),
-                "{} = {text:?}",
-                setting.name
-            );
-        }
-    }
-
-    #[test]
-    fn values_that_are_not_allowed_are_refused() {
-        let bad = [
-            ("database", "mysql://x"),
-            ("listen", "8080"),
-            ("listen", "::1:8080"),
-            ("listen", "localhost:99999"),
-            ("admin_password", "short"),
-            ("token_key", "abc"),
-            ("token_key", &"é".repeat(32)),
-            ("store.durability", "none"),
-            ("http.max_body_bytes", "-1"),
-            ("http.max_body_bytes", "1e9"),
-            ("http.secure_cookies", "yes"),
-            ("http.trusted_proxies", "10.0.0.0/33"),
-            ("http.trusted_proxies", "proxy.example.org"),
-            ("http.public_hosts", "https://spexus.example.org"),
-            ("http.public_hosts", "a b"),
-            ("admin_password", "password1"),
-            ("mcp.roots", "/srv/specs,docs"),
-            ("mcp.version", "one"),
-            ("mcp.version", "1.0"),
-            ("mcp.protocol_versions", ""),
-            ("mcp.protocol_versions", "2025-06-18,1999-01-01"),
-            ("log.level", "loud"),
-            ("log.format", "xml"),
-            ("otlp.endpoint", "collector:4318"),
-        ];
-        for (name, text) in bad {
-            let setting = TABLE.iter().find(|setting| setting.name == name).unwrap();
-            assert!(!(setting.put)(&mut settings(), text), "{name} = {text:?}");
-        }
-    }
-
-    #[test]
-    fn names_are_unique_in_every_form() {
-        for (at, setting) in TABLE.iter().enumerate() {
-            let same =
-                |other: &Setting| other.variable() == setting.variable() || other.flag() == setting.flag();
-            assert!(!TABLE[..at].iter().any(same), "{}", setting.name);
-        }
-    }
-}
+mod tests;

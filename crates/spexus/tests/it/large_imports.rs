@@ -146,7 +146,7 @@ impl Node {
     }
 
     async fn is_whole(&self) {
-        let verdict = audit::verify(&self.service, &self.admin).await.unwrap();
+        let verdict = audit::verify(&self.service, &self.admin, &[]).await.unwrap();
         assert_eq!(verdict.fault, None);
         assert_eq!(verdict.earlier.count, 0);
     }
@@ -177,7 +177,7 @@ fn sheet_of(epics: usize, stories: usize) -> String {
 //# What is staged MUST NOT be seen by anyone, be it by id, in a list, in a search, in a total or in the history.
 //= specs/spexus-store.md#large-writes
 //= type=test
-//# Everything that was staged MUST be shown by one transaction, with its changes in the chain in their order.
+//# Everything that was staged MUST be shown by one transaction, with its changes in their ledgers in their order.
 async fn others_write_while_a_large_import_runs_and_see_all_of_it_or_nothing(world: World) {
     const EPICS: usize = 20;
     const STORIES: usize = 119;

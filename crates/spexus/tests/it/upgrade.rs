@@ -33,8 +33,11 @@ fn sqlite() -> World {
 fn lost(old: &Value, new: &Value, place: &str, into: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
-            // A score only ranks what one index holds; after the index was written anew the order says all of it.
-            for (name, value) in old.iter().filter(|(name, _)| *name != "score") {
+            // A score only ranks what one index holds; after the index was written anew the order says all of it. The
+            // hashes of changes and baselines are those of their ledgers now, which begin with the last of the former ones.
+            let is_sealed_anew = old.contains_key("seq");
+            let is_kept = |name: &str| name != "score" && !(name == "hash" && is_sealed_anew);
+            for (name, value) in old.iter().filter(|(name, _)| is_kept(name)) {
                 let place = format!("{place}.{name}");
                 match new.get(name) {
                     Some(now) => lost(value, now, &place, into),
@@ -59,11 +62,22 @@ fn answer(server: &Server, path: &str, token: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|why| panic!("{path}: {why}: {body}"))
 }
 
+/// The end of the chain as the old program told it.
+fn last_hash(expected: &Value) -> &Value {
+    let all = expected["answers"]["/api/v1/changes?limit=200"]["data"].as_array();
+    let last = all.unwrap().iter().max_by_key(|change| change["seq"].as_i64());
+    &last.unwrap()["hash"]
+}
+
 fn reads_the_same(world: &World, expected: &Value) {
     let server = Server::start(world.command(&["serve", "--listen", "127.0.0.1:0"]));
     let token = |name: &str| expected["tokens"][name].as_str().unwrap().to_owned();
     let verdict = answer(&server, "/api/v1/audit/verify", &token("unbound"));
     assert_eq!(verdict["intact"], true, "{verdict}");
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# The former history MUST be verified before it is brought into ledgers, and every ledger MUST begin with its last hash.
+    assert_eq!(verdict["former_head"], *last_hash(expected), "{verdict}");
     let mut missing = Vec::new();
     for (path, old) in expected["answers"].as_object().unwrap() {
         let new = answer(&server, path, &token("unbound"));
