@@ -210,9 +210,11 @@ async fn free_requirements(tx: &mut Tx, falling: &[(Uuid, Kind)]) -> Result<()> 
     Ok(())
 }
 
-/// Brings back everything that one deletion took.
+/// Brings back everything that one deletion took. It cannot be done in parts, and words are indexed anew, so it may take longer
+/// than the deletion did: as long as any one change.
+//= specs/spexus-service.md#rules
+//# What could be deleted MUST be able to come back, although that takes longer.
 async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Result<()> {
-    tx.takes_many_steps();
     //= specs/spexus-service.md#rules
     //# What was deleted together MUST come back together.
     let fallen = items::deleted_by(&mut tx.conn, deletion_id).await?;
