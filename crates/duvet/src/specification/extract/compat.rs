@@ -1,7 +1,7 @@
 //! Sentences as the public tool cuts them: a full stop before a blank ends one, whatever the word before it is.
 
 use super::Requirement;
-use crate::specification::keyword::{Level, keywords};
+use crate::specification::keyword::{Level, keywords, may_hold};
 use crate::specification::{Line, Specification};
 use crate::text::Span;
 use std::collections::HashMap;
@@ -9,7 +9,9 @@ use std::collections::HashMap;
 pub(super) fn extract(specification: &Specification, section: usize) -> Vec<Requirement> {
     let lines = &specification.sections[section].lines;
     let units = lines.chunk_by(|_, next| !next.break_before);
+    let may_demand = |unit: &&[Line]| unit.iter().any(|line| may_hold(specification.line(line)));
     units
+        .filter(may_demand)
         .flat_map(|unit| of_unit(specification, section, unit))
         .collect()
 }
@@ -45,7 +47,7 @@ pub(super) struct Unit {
 impl Unit {
     pub(super) fn new(specification: &Specification, lines: &[Line]) -> Self {
         let mut unit = Self {
-            text: String::new(),
+            text: String::with_capacity(lines.iter().map(|line| line.span.len() + 1).sum()),
             lines: Vec::with_capacity(lines.len()),
         };
         for line in lines {
