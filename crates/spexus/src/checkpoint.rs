@@ -48,6 +48,12 @@ impl SigningKey {
     //= specs/spexus.md#checkpoints
     //# A key file that is not there, that others can read or that holds no key MUST be refused before anything is written.
     pub(crate) fn read(file: &Path) -> Outcome<Self> {
+        if file.as_os_str().is_empty() {
+            return Err(bad_key(
+                "no file".as_ref(),
+                "is named, by `--key` or `audit.key_file`",
+            ));
+        }
         let unreadable = |error: std::io::Error| bad_key(file, &format!("cannot be read: {}", error.kind()));
         let opened = File::open(file).map_err(unreadable)?;
         #[cfg(unix)]

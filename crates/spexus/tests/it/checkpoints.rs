@@ -80,6 +80,8 @@ fn a_bad_key_is_refused_before_anything_is_written() {
         assert!(told.to_string().contains(why), "{told}");
     };
     refused("nowhere.key", "cannot be read");
+    let told = world.refused(78, &["audit", "checkpoint", "--to", &file]);
+    assert!(told.to_string().contains("no file is named"), "{told}");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
     refused(&key, "by others");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
