@@ -67,7 +67,7 @@ pub(crate) struct Verification {
     changes: i64,
     /// One hash over the ends of all ledgers, to be kept elsewhere.
     head: String,
-    /// The first change that does not fit, and why.
+    /// The first change that does not fit, or the first item, comment or link that is not what the history made of it, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
     /// The last hash of the one chain there was before there were ledgers; every ledger begins with it.
@@ -85,11 +85,18 @@ pub(crate) async fn verify(
     Authenticated(caller): Authenticated,
 ) -> Answer<Json<Verification>> {
     let verdict = audit::verify(&app.service, &caller, &[]).await?;
+    let intact = verdict.is_whole();
+    let states = verdict.state.into_iter().flat_map(|state| state.differences);
     let fault = verdict
         .fault
-        .map(|fault| format!("change {}: {}", fault.seq, fault.problem));
+        .map(|fault| format!("change {}: {}", fault.seq, fault.problem))
+        .or_else(|| {
+            states
+                .map(|one| format!("{} {} {}: {}", one.entity, one.label, one.id, one.problem))
+                .next()
+        });
     Ok(Json(Verification {
-        intact: fault.is_none(),
+        intact,
         changes: verdict.changes,
         head: verdict.head,
         fault,

@@ -18,8 +18,10 @@ use spexus_domain::checkpoint::Checkpoint;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, network, text};
-use spexus_store::chain::{self, Verdict};
-use spexus_store::{Actor, Result, Tx, audit, checkpoints};
+use spexus_store::chain::Verdict;
+use spexus_store::verification::{self, OnProgress};
+use spexus_store::{Actor, Result, Tx, audit, changes, checkpoints};
+use std::sync::Arc;
 
 /// Rows removed by one transaction, so that nobody waits for a long one.
 const PRUNED_ROWS: u32 = 1_000;
@@ -116,10 +118,28 @@ pub async fn list(
 /// Whether the history is whole, and what checkpoints say that were kept elsewhere.
 #[boxed]
 pub async fn verify(service: &Service, caller: &Caller, checkpoints: &[Checkpoint]) -> Ruled<Verdict> {
-    let mut conn = reading(service, caller, Operation::Audit).await?;
-    chain::verify_against(&mut conn, checkpoints)
+    verify_watched(service, caller, checkpoints, Arc::new(|_| {})).await
+}
+
+/// The same, and somebody hears how far it has come.
+#[boxed]
+pub async fn verify_watched(
+    service: &Service,
+    caller: &Caller,
+    checkpoints: &[Checkpoint],
+    progress: OnProgress,
+) -> Ruled<Verdict> {
+    caller.may(Operation::Audit)?;
+    verification::verify(&service.store, caller.user_id, checkpoints.to_vec(), progress)
         .await
         .map_err(Refusal::from)
+}
+
+/// How many changes there are, roughly: enough for somebody who waits.
+#[boxed]
+pub async fn changes(service: &Service, caller: &Caller) -> Ruled<i64> {
+    let mut conn = reading(service, caller, Operation::Audit).await?;
+    changes::head(&mut conn).await.map_err(Refusal::from)
 }
 
 /// Takes down where every ledger ends, to be signed with this key. Another key than that of the last checkpoint is taken only

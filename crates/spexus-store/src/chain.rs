@@ -3,6 +3,7 @@
 use crate::checkpointed_ends::CheckpointedEnds;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::state_verdict::StateVerdict;
 use serde::Serialize;
 use spexus_domain::change::{FormerHead, FormerRow, Payload, Sealed, project_of};
 use spexus_domain::checkpoint::Checkpoint;
@@ -48,6 +49,16 @@ pub struct Verdict {
     /// The one chain there was before there were ledgers, which every ledger begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former: Option<Former>,
+    /// Items, comments and links held against what the history made of them, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateVerdict>,
+}
+
+impl Verdict {
+    /// Whether nothing was found that was tampered with.
+    pub fn is_whole(&self) -> bool {
+        self.fault.is_none() && self.state.as_ref().is_none_or(|state| state.differing == 0)
+    }
 }
 
 /// The chain of a whole installation, as it was when it was brought into ledgers.
@@ -175,6 +186,14 @@ pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
 /// Reads the whole history and checks every ledger of it, also against checkpoints that were kept elsewhere; then that baselines
 /// still name what they were made on.
 pub async fn verify_against(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Result<Verdict> {
+    verify_watched(conn, checkpoints, &|_| {}).await
+}
+
+pub(crate) async fn verify_watched(
+    conn: &mut Conn,
+    checkpoints: &[Checkpoint],
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Verdict> {
     let mut verifier = Verifier::begin(conn, checkpoints).await?;
     loop {
         let sql = "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT $2";
@@ -182,6 +201,7 @@ pub async fn verify_against(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Resu
         if rows.is_empty() {
             break;
         }
+        progress(rows.len() as u64);
         for row in &rows {
             match verifier.look_at(row) {
                 Err(Error::Broken(_)) => verifier.unreadable(row)?,
@@ -425,6 +445,7 @@ impl Verifier {
                 changes: self.former.changes,
                 head: hex::encode(self.former.hash),
             }),
+            state: None,
         }
     }
 }

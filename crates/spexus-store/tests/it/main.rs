@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's failure is a panic")]
 
 mod accounts;
+mod auditor;
 mod chain;
 mod comments;
 mod copy;

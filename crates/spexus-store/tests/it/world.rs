@@ -346,7 +346,9 @@ impl World {
                         let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
                         links::soft_delete(tx, &ids, Some(deletion_id)).await?;
                         items::soft_delete(tx, std::slice::from_ref(item), deletion_id).await?;
-                        tx.record(of_item(item, Action::Deleted)).await?;
+                        let mut fallen = item.clone();
+                        fallen.rev += 1;
+                        tx.record(of_item(&fallen, Action::Deleted)).await?;
                     }
                     Ok(deletion_id)
                 })
@@ -364,8 +366,9 @@ impl World {
                     let ids: Vec<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
                     let fallen = items::by_ids(&mut tx.conn, &ids).await?;
                     items::undelete(tx, &fallen).await?;
-                    for item in &fallen {
-                        tx.record(of_item(item, Action::Restored)).await?;
+                    for mut item in fallen {
+                        item.rev += 1;
+                        tx.record(of_item(&item, Action::Restored)).await?;
                     }
                     links::undelete_by(tx, deletion).await.map(drop)
                 })

@@ -6,6 +6,7 @@ use crate::checkpoint::{self, SigningKey};
 use crate::config::AuditSettings;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
+use crate::progress;
 use crate::session::{Session, clock};
 use clap::Subcommand;
 use serde::Serialize;
@@ -19,6 +20,7 @@ use spexus_service::audit;
 use spexus_store::chain::Verdict;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What can be audited.
 #[derive(Debug, Subcommand)]
@@ -209,8 +211,15 @@ struct Verified {
 async fn verify(session: &Session, output: Output, kept: Vec<SignedCheckpoint>) -> Outcome {
     let signed_by = kept.iter().map(|signed| signed.key.clone()).collect();
     let kept: Vec<_> = kept.into_iter().map(|signed| signed.checkpoint).collect();
+    let (service, caller) = (&session.service, &session.caller);
+    // Each change is looked at in its ledger and for what it made.
+    let total = 2 * audit::changes(service, caller).await?.unsigned_abs();
+    let bar = progress::bar("changes", Some(total));
+    let seen = bar.clone();
+    let verdict = audit::verify_watched(service, caller, &kept, Arc::new(move |count| seen.inc(count))).await;
+    bar.finish_and_clear();
     let verified = Verified {
-        verdict: audit::verify(&session.service, &session.caller, &kept).await?,
+        verdict: verdict?,
         checkpoints: kept.len(),
         signed_by,
     };
@@ -218,9 +227,9 @@ async fn verify(session: &Session, output: Output, kept: Vec<SignedCheckpoint>) 
     let verdict = &verified.verdict;
     //= specs/spexus.md#exit-codes
     //# `audit verify` MUST end with 1 when the history was tampered with.
-    match verdict.fault {
-        None => Ok(()),
-        Some(_) => Err(Failure::already_shown(1)),
+    match verdict.is_whole() {
+        true => Ok(()),
+        false => Err(Failure::already_shown(1)),
     }
 }
 
@@ -250,10 +259,32 @@ fn shown(verified: &Verified) -> String {
         let keys = signed_by.iter().cloned().collect::<Vec<_>>().join(", ");
         text += &format!("\nHeld against {checkpoints} checkpoints, signed with {keys}.");
     }
+    text += &state(verdict);
     if verdict.erased > 0 {
         text += &format!("\nWords were taken out of {} changes.", verdict.erased);
     }
     text + &earlier(verdict)
+}
+
+/// What is to be said of things that are not what the history made of them.
+fn state(verdict: &Verdict) -> String {
+    let Some(state) = &verdict.state else {
+        return String::new();
+    };
+    let mut text = match state.differing {
+        0 => format!(
+            "\n{} items, comments and links are what the history made of them.",
+            state.compared
+        ),
+        differing => format!(
+            "\n{differing} of {} items, comments and links are not what the history made of them:",
+            state.compared
+        ),
+    };
+    for one in &state.differences {
+        text += &format!("\n  {} {} ({}): {}", one.entity, one.label, one.id, one.problem);
+    }
+    text
 }
 
 /// What is to be said of times that go back.

@@ -1,0 +1,322 @@
+//! The present state held against a replay of the ledgers: whatever was altered, removed or added behind the history shows.
+//!
+//! Items, comments and links are compared, each with what the history made of it. Positions are not: siblings are numbered anew
+//! without a change of their own. Nor is what the history does not tell: who a comment answers, when and by whom a row was made.
+
+use crate::engine::{Conn, Param, Row, params};
+use crate::error::Result;
+use crate::items::{self, select_items};
+use crate::listing::Conditions;
+use crate::state_verdict::StateVerdict;
+use serde_json::{Map, Value};
+use spexus_domain::Uuid;
+use spexus_domain::change::Action;
+use spexus_domain::item::Item;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Changes read in one step.
+const STEP_ROWS: u32 = 2_000;
+
+/// Items compared at once.
+const BATCH_ITEMS: usize = 200;
+
+/// Compares everything with the history. The connection must see one moment.
+//= specs/spexus-store.md#history
+//# Verification MUST find an item, a comment or a link that is not what the history made of it.
+pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
+    let mut replay = Replay {
+        names: names(conn).await?,
+        verdict: StateVerdict::default(),
+    };
+    let mut folds: BTreeMap<Uuid, ItemFolds> = BTreeMap::new();
+    let mut after = (Uuid::nil(), i64::MIN);
+    loop {
+        let rows = changes_behind(conn, after).await?;
+        for row in &rows {
+            after = (row.id("item_id")?, row.int("seq")?);
+            folds.entry(after.0).or_default().push(row)?;
+        }
+        progress(rows.len() as u64);
+        let is_last = rows.len() < STEP_ROWS as usize;
+        // The last item may go on in the next step.
+        let open = match is_last {
+            true => BTreeMap::new(),
+            false => folds.split_off(&after.0),
+        };
+        if folds.len() >= BATCH_ITEMS || is_last {
+            replay.compare_items(conn, std::mem::take(&mut folds)).await?;
+        }
+        folds.extend(open);
+        if is_last {
+            break;
+        }
+    }
+    replay.look_for_strangers(conn).await?;
+    Ok(replay.verdict)
+}
+
+async fn changes_behind(conn: &mut Conn, (item, seq): (Uuid, i64)) -> Result<Vec<Row>> {
+    let sql = "SELECT item_id, other_item_id, seq, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
+               WHERE item_id IS NOT NULL AND (item_id, seq) > ($1, $2) ORDER BY item_id, seq LIMIT $3";
+    conn.all(sql, params![item, seq, STEP_ROWS]).await
+}
+
+/// Every name each account ever had: the history tells people by the name of that day.
+async fn names(conn: &mut Conn) -> Result<HashMap<Uuid, HashSet<String>>> {
+    let mut names: HashMap<Uuid, HashSet<String>> = HashMap::new();
+    let sql = "SELECT DISTINCT entity_id AS id, label AS name FROM change WHERE entity = 'user' \
+               UNION SELECT id, username AS name FROM account";
+    for row in &conn.all(sql, params![]).await? {
+        names.entry(row.id("id")?).or_default().insert(row.text("name")?);
+    }
+    Ok(names)
+}
+
+/// What the history made of an item, its comments and the links that begin at it.
+#[derive(Default)]
+struct ItemFolds(HashMap<Uuid, Fold>);
+
+/// What the history made of one thing.
+struct Fold {
+    entity: String,
+    label: String,
+    /// The item itself, the one that is commented on, or the one a link begins at.
+    item: Uuid,
+    ledger: Uuid,
+    target: Option<Uuid>,
+    rev: i64,
+    fields: Map<String, Value>,
+    is_deleted: bool,
+    /// Whether words were taken out of its history, so that nothing can be said of its fields.
+    is_erased: bool,
+}
+
+impl ItemFolds {
+    fn push(&mut self, row: &Row) -> Result<()> {
+        let entity = row.text("entity")?;
+        let fold = self.0.entry(row.id("entity_id")?).or_insert_with(|| Fold {
+            entity,
+            label: String::new(),
+            item: Uuid::nil(),
+            ledger: Uuid::nil(),
+            target: None,
+            rev: 0,
+            fields: Map::new(),
+            is_deleted: false,
+            is_erased: false,
+        });
+        fold.item = row.id("item_id")?;
+        fold.ledger = row.id("ledger")?;
+        fold.target = row.opt_id("other_item_id")?;
+        fold.rev = row.int("rev")?;
+        fold.is_erased |= row.bytes("salt")?.is_empty();
+        fold.label = row.text("label")?;
+        let action = crate::changes::action(row)?;
+        fold.is_deleted = action == Action::Deleted;
+        if action == Action::Deleted {
+            // The row keeps what it was.
+            return Ok(());
+        }
+        for gone in row.object("before")?.keys() {
+            fold.fields.remove(gone);
+        }
+        fold.fields.extend(row.object("after")?);
+        Ok(())
+    }
+}
+
+struct Replay {
+    names: HashMap<Uuid, HashSet<String>>,
+    verdict: StateVerdict,
+}
+
+/// Something as it is at present.
+struct Present {
+    id: Uuid,
+    item: Uuid,
+    /// What an item is called, and whether the hash of its content is right.
+    label: Option<String>,
+    is_hashed: bool,
+    ledger: Option<Uuid>,
+    /// The other end of a link.
+    target: Option<Uuid>,
+    rev: Option<i64>,
+    fields: Map<String, Value>,
+    is_deleted: bool,
+    assignee: Option<Uuid>,
+}
+
+impl Replay {
+    async fn compare_items(&mut self, conn: &mut Conn, folds: BTreeMap<Uuid, ItemFolds>) -> Result<()> {
+        let items: Vec<Uuid> = folds.keys().copied().collect();
+        let mut folds: HashMap<Uuid, Fold> = folds.into_values().flat_map(|folds| folds.0).collect();
+        for some in items.chunks(BATCH_ITEMS) {
+            let mut present = present_items(conn, some).await?;
+            present.extend(present_comments(conn, some).await?);
+            present.extend(present_links(conn, some).await?);
+            for one in present {
+                if let Some(fold) = folds.remove(&one.id) {
+                    self.verdict.compared += 1;
+                    if let Some(problem) = self.difference(&fold, &one) {
+                        self.verdict.note(&fold.entity, one.id, &fold.label, problem);
+                    }
+                }
+            }
+        }
+        for (id, fold) in folds {
+            self.verdict.compared += 1;
+            let problem = "the history has it, and it is gone";
+            self.verdict.note(&fold.entity, id, &fold.label, problem);
+        }
+        Ok(())
+    }
+
+    /// What is not as the history made it.
+    fn difference(&self, fold: &Fold, present: &Present) -> Option<String> {
+        if fold.is_deleted != present.is_deleted {
+            return Some("its deletion is not as the history has it".into());
+        }
+        if present.ledger.is_some_and(|ledger| ledger != fold.ledger) {
+            return Some("it is in another project than its history".into());
+        }
+        if present.item != fold.item || present.target != fold.target {
+            return Some("it belongs to another item than its history".into());
+        }
+        if present.label.as_ref().is_some_and(|label| *label != fold.label) {
+            return Some(format!("it is not called {} as the history has it", fold.label));
+        }
+        if present.rev.is_some_and(|rev| rev != fold.rev) {
+            return Some(format!("its revision is not {} as the history has it", fold.rev));
+        }
+        if !present.is_hashed {
+            return Some("the hash of its content does not fit its content".into());
+        }
+        if fold.is_erased {
+            return None;
+        }
+        let all: HashSet<&String> = fold.fields.keys().chain(present.fields.keys()).collect();
+        let differs = |name: &&String| match name.as_str() {
+            // The ends of a link are compared by their ids, not by their names.
+            "position" | "suspect" | "source" | "target" => false,
+            "assignee" => !self.is_called(present.assignee, fold.fields.get("assignee")),
+            name => fold.fields.get(name) != present.fields.get(name),
+        };
+        let mut names: Vec<&str> = all.into_iter().filter(differs).map(String::as_str).collect();
+        names.sort_unstable();
+        let names = names.join(", ");
+        (!names.is_empty()).then(|| format!("not as the history has it: {names}"))
+    }
+
+    fn is_called(&self, person: Option<Uuid>, name: Option<&Value>) -> bool {
+        match (person, name.and_then(Value::as_str)) {
+            (None, None) => true,
+            (Some(id), Some(name)) => self.names.get(&id).is_some_and(|names| names.contains(name)),
+            _ => false,
+        }
+    }
+
+    /// What is there without a history.
+    async fn look_for_strangers(&mut self, conn: &mut Conn) -> Result<()> {
+        const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
+        const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
+        const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.item_id = l.source_id AND c.entity_id = l.id) ORDER BY l.id";
+        for (entity, sql) in [("item", ITEMS), ("comment", COMMENTS), ("link", LINKS)] {
+            for row in &conn.all(sql, params![]).await? {
+                self.verdict.compared += 1;
+                self.verdict
+                    .note(entity, row.id("id")?, "", "it is not in the history");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn among(column: &str, ids: &[Uuid]) -> Conditions {
+    let mut query = Conditions::default();
+    query.any_of(column, ids.iter().map(|id| Param::from(*id)));
+    query
+}
+
+async fn present_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Present>> {
+    let query = among("i.id", ids);
+    let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
+    let rows = conn.all(sql, query.params).await?;
+    let present = |row: &Row| {
+        let item = items::item(row)?;
+        let hash = Item::hash(
+            &item.title,
+            &item.description,
+            item.requirement_type.as_deref(),
+            &item.attributes,
+        );
+        Ok(Present {
+            id: item.id,
+            item: item.id,
+            label: Some(item.reference_id.to_string()),
+            is_hashed: hash == item.content_hash,
+            ledger: Some(item.project_id),
+            target: None,
+            rev: Some(item.rev),
+            fields: item.fields(),
+            is_deleted: item.deleted_at.is_some(),
+            assignee: item.assignee.map(|person| person.id),
+        })
+    };
+    rows.iter().map(present).collect()
+}
+
+async fn present_comments(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present>> {
+    let query = among("item_id", items);
+    let sql = format!(
+        "SELECT id, item_id, content, resolved, rev, deleted_at FROM comment WHERE {}",
+        query.text()
+    );
+    let rows = conn.all(sql, query.params).await?;
+    let present = |row: &Row| {
+        let fields = [
+            ("content".to_owned(), row.text("content")?.into()),
+            ("resolved".to_owned(), row.flag("resolved")?.into()),
+        ];
+        Ok(Present {
+            id: row.id("id")?,
+            item: row.id("item_id")?,
+            label: None,
+            is_hashed: true,
+            ledger: None,
+            target: None,
+            rev: Some(row.int("rev")?),
+            fields: fields.into_iter().collect(),
+            is_deleted: row.opt_int("deleted_at")?.is_some(),
+            assignee: None,
+        })
+    };
+    rows.iter().map(present).collect()
+}
+
+async fn present_links(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present>> {
+    let query = among("source_id", items);
+    let sql = format!(
+        "SELECT id, project_id, type, source_id, target_id, deleted_at FROM link WHERE {}",
+        query.text()
+    );
+    let rows = conn.all(sql, query.params).await?;
+    let present = |row: &Row| {
+        let fields = [("type".to_owned(), row.text("type")?.into())];
+        Ok(Present {
+            id: row.id("id")?,
+            item: row.id("source_id")?,
+            label: None,
+            is_hashed: true,
+            ledger: Some(row.id("project_id")?),
+            target: Some(row.id("target_id")?),
+            rev: None,
+            fields: fields.into_iter().collect(),
+            is_deleted: row.opt_int("deleted_at")?.is_some(),
+            assignee: None,
+        })
+    };
+    rows.iter().map(present).collect()
+}
