@@ -23,7 +23,8 @@ fn check(text: &str) {
         Ok(Message::Notification(_)) => None,
         Err(Malformed::Shape { id, .. }) => id,
         Err(Malformed::Syntax(_)) => {
-            assert!(serde_json::from_str::<&serde_json::value::RawValue>(text).is_err());
+            // As a value, not raw: half a surrogate is not looked at in a raw text, and is no text all the same.
+            assert!(serde_json::from_str::<serde_json::Value>(text).is_err());
             None
         }
     };
