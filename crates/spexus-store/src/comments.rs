@@ -1,6 +1,7 @@
 //! Comments on items.
 
 use crate::cursor;
+use crate::directory::{self, project_of};
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::kind;
@@ -16,7 +17,7 @@ macro_rules! select_comments {
         concat!(
             "SELECT m.id, m.item_id, i.kind, i.number, m.parent_id, m.depth, a.username AS author, m.author_id, m.content, ",
             "m.resolved, m.anchor, m.rev, m.created_at, m.updated_at, i.project_id ",
-            "FROM comment m JOIN item i ON i.id = m.item_id JOIN account a ON a.id = m.author_id ",
+            "FROM comment m JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id JOIN account a ON a.id = m.author_id ",
             $rest
         )
     };
@@ -24,8 +25,11 @@ macro_rules! select_comments {
 
 /// A comment by its id, and its project; comments of deleted items are hidden with them.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<(Comment, Uuid)>> {
-    let sql = select_comments!("WHERE m.id = $1 AND m.deleted_at IS NULL AND i.deleted_at IS NULL");
-    let row = conn.optional(sql, params![id]).await?;
+    const SQL: &str = concat!(
+        select_comments!("WHERE m.id = $1 AND m.deleted_at IS NULL AND i.deleted_at IS NULL AND m.project_id = "),
+        project_of!("$1")
+    );
+    let row = conn.optional(SQL, params![id]).await?;
     row.map(|row| Ok((comment(&row)?, row.id("project_id")?)))
         .transpose()
 }
@@ -37,21 +41,27 @@ pub async fn of_item(
     resolved: Option<bool>,
     page: &PageRequest,
 ) -> Result<Page<Comment>> {
-    let count = "SELECT count(*) AS n FROM comment WHERE item_id = $1 AND deleted_at IS NULL AND ($2 < 0 OR resolved = $2)";
+    const COUNT: &str = concat!(
+        "SELECT count(*) AS n FROM comment WHERE project_id = ",
+        project_of!("$1"),
+        " AND item_id = $1 AND deleted_at IS NULL AND ($2 < 0 OR resolved = $2)"
+    );
+    const PAGE: &str = concat!(
+        select_comments!("WHERE m.project_id = "),
+        project_of!("$1"),
+        " AND m.item_id = $1 AND m.deleted_at IS NULL AND ($2 < 0 OR m.resolved = $2) \
+         AND (m.created_at, m.id) > ($3, $4) ORDER BY m.created_at, m.id LIMIT $5"
+    );
     let wanted = resolved.map_or(-1, i64::from);
-    let total_count = conn.one(count, params![item_id, wanted]).await?.int("n")?;
+    let total_count = conn.one(COUNT, params![item_id, wanted]).await?.int("n")?;
     let (at, id): (i64, Uuid) = page
         .cursor
         .as_deref()
         .map(cursor::read)
         .transpose()?
         .unwrap_or((i64::MIN, Uuid::nil()));
-    let sql = select_comments!(
-        "WHERE m.item_id = $1 AND m.deleted_at IS NULL AND ($2 < 0 OR m.resolved = $2) \
-         AND (m.created_at, m.id) > ($3, $4) ORDER BY m.created_at, m.id LIMIT $5"
-    );
     let rows = conn
-        .all(sql, params![item_id, wanted, at, id, page.limit + 1])
+        .all(PAGE, params![item_id, wanted, at, id, page.limit + 1])
         .await?;
     let (data, next_cursor) = page_of(&rows, page.limit, comment, |last| {
         cursor::write(&(last.created_at.0, last.id))
@@ -61,24 +71,31 @@ pub async fn of_item(
 
 /// How many living answers a comment has.
 pub async fn count_replies(conn: &mut Conn, id: Uuid) -> Result<i64> {
-    let sql = "SELECT count(*) AS n FROM comment WHERE parent_id = $1 AND deleted_at IS NULL";
-    conn.one(sql, params![id]).await?.int("n")
+    const SQL: &str = concat!(
+        "SELECT count(*) AS n FROM comment WHERE project_id = ",
+        project_of!("$1"),
+        " AND parent_id = $1 AND deleted_at IS NULL"
+    );
+    conn.one(SQL, params![id]).await?.int("n")
 }
 
 /// The anchored comments of an item.
 pub async fn anchored(conn: &mut Conn, item_id: Uuid) -> Result<Vec<(Uuid, Anchor)>> {
-    let sql =
-        "SELECT id, anchor FROM comment WHERE item_id = $1 AND anchor IS NOT NULL AND deleted_at IS NULL";
-    let rows = conn.all(sql, params![item_id]).await?;
+    const SQL: &str = concat!(
+        "SELECT id, anchor FROM comment WHERE project_id = ",
+        project_of!("$1"),
+        " AND item_id = $1 AND anchor IS NOT NULL AND deleted_at IS NULL"
+    );
+    let rows = conn.all(SQL, params![item_id]).await?;
     rows.iter()
         .map(|row| Ok((row.id("id")?, row.json("anchor")?)))
         .collect()
 }
 
 /// Writes a new comment.
-pub async fn insert(tx: &mut Tx, comment: &Comment) -> Result<()> {
-    let sql = "INSERT INTO comment (id, item_id, parent_id, depth, author_id, content, resolved, anchor, rev, created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+pub async fn insert(tx: &mut Tx, project_id: Uuid, comment: &Comment) -> Result<()> {
+    let sql = "INSERT INTO comment (id, item_id, parent_id, depth, author_id, content, resolved, anchor, rev, created_at, updated_at, \
+               project_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let depth = i64::try_from(comment.depth).unwrap_or(i64::MAX);
     let values = params![
         comment.id,
@@ -92,14 +109,19 @@ pub async fn insert(tx: &mut Tx, comment: &Comment) -> Result<()> {
         comment.rev,
         comment.created_at,
         comment.updated_at,
+        project_id,
     ];
     tx.conn.run(sql, values).await?;
+    directory::list(tx, comment.id, project_id).await?;
     crate::search::index_comment(tx, comment).await
 }
 
 /// Writes a changed comment over the one before.
 pub async fn update(tx: &mut Tx, comment: &Comment) -> Result<()> {
-    let sql = "UPDATE comment SET content = $2, resolved = $3, rev = $4, updated_at = $5 WHERE id = $1";
+    const SQL: &str = concat!(
+        "UPDATE comment SET content = $2, resolved = $3, rev = $4, updated_at = $5 WHERE id = $1 AND project_id = ",
+        project_of!("$1")
+    );
     let values = params![
         comment.id,
         &comment.content,
@@ -107,30 +129,27 @@ pub async fn update(tx: &mut Tx, comment: &Comment) -> Result<()> {
         comment.rev,
         comment.updated_at
     ];
-    tx.conn.run(sql, values).await?;
+    tx.conn.run(SQL, values).await?;
     crate::search::index_comment(tx, comment).await
 }
 
 /// Moves an anchor after its text was edited.
 pub async fn move_anchor(tx: &mut Tx, id: Uuid, moved: &Anchor) -> Result<()> {
-    tx.conn
-        .run(
-            "UPDATE comment SET anchor = $2 WHERE id = $1",
-            params![id, anchor(moved)],
-        )
-        .await
-        .map(drop)
+    const SQL: &str = concat!(
+        "UPDATE comment SET anchor = $2 WHERE id = $1 AND project_id = ",
+        project_of!("$1")
+    );
+    tx.conn.run(SQL, params![id, anchor(moved)]).await.map(drop)
 }
 
 /// Soft delete: makes a comment a tombstone.
 pub async fn soft_delete(tx: &mut Tx, id: Uuid) -> Result<()> {
+    const SQL: &str = concat!(
+        "UPDATE comment SET deleted_at = $2, rev = rev + 1 WHERE id = $1 AND project_id = ",
+        project_of!("$1")
+    );
     let now = tx.now();
-    tx.conn
-        .run(
-            "UPDATE comment SET deleted_at = $2, rev = rev + 1 WHERE id = $1",
-            params![id, now],
-        )
-        .await?;
+    tx.conn.run(SQL, params![id, now]).await?;
     crate::search::remove_comment(tx, id).await
 }
 
@@ -141,9 +160,14 @@ pub(crate) struct Said {
     pub(crate) content: String,
 }
 
-/// The living comments of items, for bringing them back into search with them.
-pub(crate) async fn of_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Said>> {
+/// The living comments of items of one project, for bringing them back into search with them.
+pub(crate) async fn of_items(
+    conn: &mut Conn,
+    project_id: Option<Uuid>,
+    ids: &[Uuid],
+) -> Result<Vec<Said>> {
     let mut query = Conditions::default();
+    query.among("project_id", project_id);
     query.among("item_id", ids.iter().copied());
     let sql = format!(
         "SELECT id, item_id, content FROM comment WHERE {} AND deleted_at IS NULL",

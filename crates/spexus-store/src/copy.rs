@@ -88,8 +88,13 @@ const TABLES: &[Table] = &[
         columns: "kind:t definition:t rev:i",
     },
     Table {
-        name: "item",
+        name: "directory",
         order: "id",
+        columns: "id:u project_id:u",
+    },
+    Table {
+        name: "item",
+        order: "project_id, id",
         columns: "id:u project_id:u kind:t number:i parent_id:u position:i title:t description:t status:t priority:i type:t \
                   criterion_id:u assignee_id:u creator_id:u attributes:t rev:i content_hash:t created_at:i updated_at:i \
                   deleted_at:i deletion_id:u",
@@ -101,14 +106,14 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "link",
-        order: "id",
-        columns: "id:u project_id:u type:t source_id:u target_id:u source_hash:t target_hash:t rev:i created_by:u created_at:i \
+        order: "project_id, id",
+        columns: "id:u project_id:u type:t source_project_id:u source_id:u target_project_id:u target_id:u source_hash:t target_hash:t rev:i created_by:u created_at:i \
                   deleted_at:i deletion_id:u",
     },
     Table {
         name: "comment",
-        order: "id",
-        columns: "id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i created_at:i updated_at:i deleted_at:i",
+        order: "project_id, id",
+        columns: "id:u project_id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i created_at:i updated_at:i deleted_at:i",
     },
     Table {
         name: "prompt",
@@ -117,7 +122,7 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "change",
-        order: "seq",
+        order: "ledger, number",
         columns: "seq:i ledger:u number:i at:i user_id:u username:t token_id:u client:t entity:t entity_id:u item_id:u \
                   other_item_id:u label:t action:t rev:i before:t after:t salt:b payload_hash:b hash:b",
     },
@@ -128,8 +133,8 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "baseline",
-        order: "id",
-        columns: "id:u project_id:u name:t description:t seq:i hash:b created_by:u created_at:i",
+        order: "project_id, id",
+        columns: "id:u project_id:u name:t description:t number:i hash:b created_by:u created_at:i",
     },
     Table {
         name: "idempotency",
@@ -216,6 +221,7 @@ pub async fn copy(
                 let mut source = reading.lock().await;
                 refuse_unless_empty(&mut tx.conn).await?;
                 let copied = copy_tables(&mut source, tx, &progress).await?;
+                count_on(&mut tx.conn).await?;
                 crate::search::rebuild(tx).await?;
                 compare(&copied, fingerprint(&mut tx.conn).await?)
             })
@@ -298,6 +304,19 @@ async fn point_ahead(conn: &mut Conn) -> Result<()> {
     match conn.engine() {
         Engine::Sqlite => conn.script("PRAGMA defer_foreign_keys = ON").await,
         Engine::Postgres => conn.script("SET CONSTRAINTS ALL DEFERRED").await,
+    }
+}
+
+/// Lets the next change be counted behind those that were copied.
+async fn count_on(conn: &mut Conn) -> Result<()> {
+    match conn.engine() {
+        Engine::Sqlite => Ok(()),
+        Engine::Postgres => {
+            conn.script(
+                "SELECT setval(pg_get_serial_sequence('change', 'seq'), max(seq)) FROM change HAVING count(*) > 0",
+            )
+            .await
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What falls with an item, as far as a preview tells it: names and numbers, in as many statements as there are questions,
 //! whatever the size of the tree and of its texts.
 
+use crate::directory::project_of;
 use crate::engine::{Conn, params};
 use crate::error::Result;
 use crate::items::kind;
@@ -15,9 +16,11 @@ use spexus_domain::{Reference, Uuid};
 macro_rules! with_tree {
     ($rest:literal) => {
         concat!(
-            "WITH RECURSIVE down (node, depth) AS (",
-            "SELECT id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
-            "SELECT o.id, d.depth + 1 FROM item o JOIN down d ON o.parent_id = d.node WHERE o.deleted_at IS NULL)",
+            "WITH RECURSIVE down (project, node, depth) AS (",
+            "SELECT project_id, id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ",
+            project_of!("$1"),
+            " UNION ALL SELECT o.project_id, o.id, d.depth + 1 FROM item o JOIN down d ON o.project_id = d.project ",
+            "AND o.parent_id = d.node WHERE o.deleted_at IS NULL)",
             $rest
         )
     };
@@ -31,7 +34,7 @@ pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Fa
     const SQL: &str = with_tree!(
         " SELECT i.id, i.kind, i.number, i.title, \
          CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS beginning \
-         FROM down d CROSS JOIN item i WHERE i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $2"
+         FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $2"
     );
     let rows = conn.all(SQL, params![root, max_items]).await?;
     rows.iter()
@@ -50,12 +53,14 @@ pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Fa
 /// How many living links the tree is an end of, and how many of them lead to what may not be seen.
 pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility<'_>) -> Result<(i64, i64)> {
     const SQL: &str = with_tree!(
-        ", ends (id) AS (\
-         SELECT l.id FROM down d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL UNION \
-         SELECT l.id FROM down d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) \
-         SELECT s.project_id AS source, e.project_id AS target, count(*) AS n \
-         FROM ends n CROSS JOIN link l JOIN item s ON s.id = l.source_id JOIN item e ON e.id = l.target_id WHERE l.id = n.id \
-         GROUP BY s.project_id, e.project_id"
+        ", ends (project, id) AS (\
+         SELECT l.project_id, l.id FROM down d CROSS JOIN link l WHERE l.project_id = d.project AND l.source_id = d.node \
+         AND l.deleted_at IS NULL UNION \
+         SELECT l.project_id, l.id FROM down d CROSS JOIN link l WHERE l.project_id = d.project AND l.target_id = d.node \
+         AND l.deleted_at IS NULL) \
+         SELECT l.source_project_id AS source, l.target_project_id AS target, count(*) AS n \
+         FROM ends n CROSS JOIN link l WHERE l.project_id = n.project AND l.id = n.id \
+         GROUP BY l.source_project_id, l.target_project_id"
     );
     let (mut all, mut hidden) = (0, 0);
     for row in conn.all(SQL, params![root]).await? {
@@ -71,11 +76,13 @@ pub async fn count_links(conn: &mut Conn, root: Uuid, seen: Visibility<'_>) -> R
 /// Some of the living links the tree is an end of, at most `max_links`.
 pub async fn links(conn: &mut Conn, root: Uuid, max_links: u32) -> Result<Vec<Link>> {
     const ENDS: &str = with_tree!(
-        ", ends (id) AS (\
-         SELECT l.id FROM down d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL UNION \
-         SELECT l.id FROM down d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) "
+        ", ends (project, id) AS (\
+         SELECT l.project_id, l.id FROM down d CROSS JOIN link l WHERE l.project_id = d.project AND l.source_id = d.node \
+         AND l.deleted_at IS NULL UNION \
+         SELECT l.project_id, l.id FROM down d CROSS JOIN link l WHERE l.project_id = d.project AND l.target_id = d.node \
+         AND l.deleted_at IS NULL) "
     );
-    const LINKS: &str = select_links!("WHERE l.id IN (SELECT id FROM ends) ORDER BY l.id LIMIT $2");
+    const LINKS: &str = select_links!("WHERE (l.project_id, l.id) IN (SELECT project, id FROM ends) ORDER BY l.id LIMIT $2");
     let rows = conn
         .all(format!("{ENDS}{LINKS}"), params![root, max_links])
         .await?;
@@ -85,7 +92,7 @@ pub async fn links(conn: &mut Conn, root: Uuid, max_links: u32) -> Result<Vec<Li
 /// How many living comments the tree has.
 pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
     const SQL: &str = with_tree!(
-        " SELECT count(*) AS n FROM down d CROSS JOIN comment m WHERE m.item_id = d.node AND m.deleted_at IS NULL"
+        " SELECT count(*) AS n FROM down d CROSS JOIN comment m WHERE m.project_id = d.project AND m.item_id = d.node AND m.deleted_at IS NULL"
     );
     conn.one(SQL, params![root]).await?.int("n")
 }
@@ -93,7 +100,7 @@ pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
 /// The requirements outside the tree that point to a criterion in it.
 pub async fn unpointed(conn: &mut Conn, root: Uuid) -> Result<Vec<Reference>> {
     const SQL: &str = with_tree!(
-        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.criterion_id = d.node AND i.deleted_at IS NULL \
+        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.criterion_id = d.node AND i.deleted_at IS NULL \
          AND i.id NOT IN (SELECT node FROM down) ORDER BY i.number"
     );
     let rows = conn.all(SQL, params![root]).await?;

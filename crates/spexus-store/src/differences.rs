@@ -164,9 +164,9 @@ impl Walk<'_> {
     /// Items something happened to, behind an id.
     async fn touched(&mut self, behind: Uuid) -> Result<Vec<Uuid>> {
         // Written so that neither engine looks through the project's whole history and sorts it for each page.
-        const LONG: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.item_id > $4 AND CASE WHEN c.ledger = $1 \
-                            AND c.entity = 'item' AND c.seq > $2 AND c.seq <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
-        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.seq > $2 AND c.seq <= $3 \
+        const LONG: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.item_id > $4 AND CASE WHEN \
+                            c.entity = 'item' AND c.number > $2 AND c.number <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
+        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.number > $2 AND c.number <= $3 \
                              AND c.entity = 'item' AND c.item_id > $4 ORDER BY c.item_id LIMIT $5";
         let sql = match self.range.until - self.range.after <= self.limits.max_short_steps {
             true => SHORT,
@@ -195,13 +195,13 @@ impl Walk<'_> {
         for row in &rows {
             last = Some(push(row, folds)?);
         }
-        let Some((id, mut seq)) = last.filter(|_| rows.len() == self.limits.batch_steps as usize) else {
+        let Some((id, mut number)) = last.filter(|_| rows.len() == self.limits.batch_steps as usize) else {
             return Ok(None);
         };
         loop {
-            let rows = self.steps(&[id], seq).await?;
+            let rows = self.steps(&[id], number).await?;
             for row in &rows {
-                seq = push(row, folds)?.1;
+                number = push(row, folds)?.1;
             }
             if rows.len() < self.limits.batch_steps as usize {
                 return Ok(items.iter().position(|item| *item == id));
@@ -211,6 +211,8 @@ impl Walk<'_> {
 
     async fn steps(&mut self, items: &[Uuid], after: i64) -> Result<Vec<Row>> {
         let mut query = Conditions::default();
+        let ledger = query.bind(self.range.project_id);
+        query.add(format!("c.ledger = {ledger}"));
         query.any_of("c.item_id", items.iter().map(|id| Param::from(*id)));
         let (after, until, limit) = (
             query.bind(after),
@@ -218,8 +220,8 @@ impl Walk<'_> {
             query.bind(self.limits.batch_steps),
         );
         let sql = format!(
-            "SELECT c.item_id, c.seq, c.action, c.before, c.after FROM change c WHERE {} AND c.seq > {after} AND c.seq <= {until} \
-             AND c.entity = 'item' ORDER BY c.item_id, c.seq LIMIT {limit}",
+            "SELECT c.item_id, c.number, c.action, c.before, c.after FROM change c WHERE {} AND c.number > {after} AND c.number <= {until} \
+             AND c.entity = 'item' ORDER BY c.item_id, c.number LIMIT {limit}",
             query.text()
         );
         self.conn.all(sql, query.params).await
@@ -237,7 +239,7 @@ fn push(row: &Row, folds: &mut HashMap<Uuid, Fold>) -> Result<(Uuid, i64)> {
     let is = action != Action::Deleted;
     let fold = folds.entry(id).or_default();
     fold.push(was, is, &row.object("before")?, row.object("after")?);
-    Ok((id, row.int("seq")?))
+    Ok((id, row.int("number")?))
 }
 
 /// Asks for the changes of some items, to look at how they are found.
@@ -251,13 +253,13 @@ pub(crate) async fn steps_of(conn: &mut Conn, range: &HistoryRange, items: &[Uui
 /// Puts names to what was found.
 async fn titled(conn: &mut Conn, found: Vec<Found>) -> Result<Vec<ItemDifference>> {
     let mut query = Conditions::default();
-    query.any_of("i.id", found.iter().map(|(id, ..)| Param::from(*id)));
+    query.any_of("w.id", found.iter().map(|(id, ..)| Param::from(*id)));
     if found.is_empty() {
         return Ok(vec![]);
     }
     let sql = format!(
         "SELECT i.id, i.kind, i.number, i.title, CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS description \
-         FROM item i WHERE {}",
+         FROM directory w CROSS JOIN item i ON i.project_id = w.project_id AND i.id = w.id WHERE {}",
         query.text()
     );
     let mut names = HashMap::new();

@@ -1,5 +1,6 @@
 //! Items: reading one, writing one, numbers, and the place among siblings.
 
+use crate::directory::{self, project_of};
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
@@ -24,27 +25,42 @@ macro_rules! select_items {
             " FROM ",
             $from,
             " JOIN project p ON p.id = i.project_id JOIN account c ON c.id = i.creator_id ",
-            "LEFT JOIN account a ON a.id = i.assignee_id LEFT JOIN item pi ON pi.id = i.parent_id ",
-            "LEFT JOIN item ci ON ci.id = i.criterion_id ",
+            "LEFT JOIN account a ON a.id = i.assignee_id ",
+            "LEFT JOIN item pi ON pi.project_id = i.project_id AND pi.id = i.parent_id ",
+            "LEFT JOIN item ci ON ci.project_id = i.project_id AND ci.id = i.criterion_id ",
             $rest
         )
     };
 }
 pub(crate) use select_items;
 
+/// The same for items that are looked for by ids alone: `w` is where they are listed.
+macro_rules! select_listed {
+    ($rest:literal) => {
+        $crate::items::select_items!(
+            "",
+            "directory w CROSS JOIN item i ON i.project_id = w.project_id AND i.id = w.id",
+            $rest
+        )
+    };
+}
+pub(crate) use select_listed;
+
 /// An item by its id, deleted or not.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
-    let row = conn
-        .optional(select_items!("", "WHERE i.id = $1"), params![id])
-        .await?;
+    const SQL: &str = concat!(
+        select_items!("", "WHERE i.id = $1 AND i.project_id = "),
+        project_of!("$1")
+    );
+    let row = conn.optional(SQL, params![id]).await?;
     row.map(|row| item(&row)).transpose()
 }
 
 /// Items by their ids, deleted or not, in the order of the ids; what is not there is left out.
 pub async fn by_ids(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Item>> {
     let mut query = Conditions::default();
-    query.among("i.id", ids.iter().copied());
-    let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
+    query.among("w.id", ids.iter().copied());
+    let sql = format!("{} WHERE {}", select_listed!(""), query.text());
     let found = items(&conn.all(sql, query.params).await?)?;
     let mut found: HashMap<Uuid, Item> = found.into_iter().map(|item| (item.id, item)).collect();
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
@@ -110,14 +126,6 @@ pub async fn of_projects(
     Ok(found)
 }
 
-/// The project of an item, deleted or not.
-pub async fn project_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
-    let row = conn
-        .optional("SELECT project_id FROM item WHERE id = $1", params![id])
-        .await?;
-    row.map(|row| row.id("project_id")).transpose()
-}
-
 /// The next number of a kind in a project. It is part of the transaction: undone with it, never given twice.
 pub async fn next_number(conn: &mut Conn, project_id: Uuid, prefix: &str) -> Result<i64> {
     //= specs/spexus-store.md#numbers
@@ -143,7 +151,7 @@ pub async fn next_number_and_position(
     };
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
                ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 \
-               RETURNING last, (SELECT position FROM item WHERE parent_id = $3 ORDER BY position DESC LIMIT 1) AS position";
+               RETURNING last, (SELECT position FROM item WHERE project_id = $1 AND parent_id = $3 ORDER BY position DESC LIMIT 1) AS position";
     let row = conn.one(sql, params![project_id, prefix, parent_id]).await?;
     Ok((row.int("last")?, row.opt_int("position")?.unwrap_or(0) + GAP))
 }
@@ -187,6 +195,7 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.updated_at,
     ];
     tx.conn.run(sql, values).await?;
+    directory::list(tx, item.id, item.project_id).await?;
     count(&mut tx.conn, item, 1).await?;
     crate::search::index_new_item(tx, item).await
 }
@@ -195,7 +204,7 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
 pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
     let sql = "UPDATE item SET parent_id = $2, position = $3, title = $4, description = $5, status = $6, priority = $7, \
                type = $8, criterion_id = $9, assignee_id = $10, attributes = $11, rev = $12, content_hash = $13, \
-               updated_at = $14 WHERE id = $1";
+               updated_at = $14 WHERE project_id = $15 AND id = $1";
     let values = params![
         item.id,
         item.parent.as_ref().map(|p| p.id),
@@ -211,6 +220,7 @@ pub async fn update(tx: &mut Tx, before: &Item, item: &Item) -> Result<()> {
         item.rev,
         &item.content_hash,
         item.updated_at,
+        item.project_id,
     ];
     tx.conn.run(sql, values).await?;
     if before.status != item.status {
@@ -245,13 +255,14 @@ pub async fn undelete(tx: &mut Tx, items: &[Item]) -> Result<()> {
     crate::search::index_items_that_return(tx, &back).await
 }
 
-/// Changes columns of items to which the conditions apply. Returns those items.
+/// Changes columns of items of one project to which the conditions apply. Returns those items.
 async fn set_on<'i>(
     conn: &mut Conn,
     items: &'i [Item],
     set: &str,
     mut query: Conditions,
 ) -> Result<Vec<&'i Item>> {
+    query.among("project_id", items.first().map(|item| item.project_id));
     query.among("id", items.iter().map(|item| item.id));
     let sql = format!("UPDATE item SET {set} WHERE {} RETURNING id", query.text());
     let rows = conn.all(sql, query.params).await?;
@@ -264,15 +275,23 @@ async fn set_on<'i>(
 
 /// The deletion that made an item a tombstone.
 pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
-    conn.one("SELECT deletion_id FROM item WHERE id = $1", params![id])
+    const SQL: &str = concat!(
+        "SELECT deletion_id FROM item WHERE id = $1 AND project_id = ",
+        project_of!("$1")
+    );
+    conn.one(SQL, params![id])
         .await?
         .opt_id("deletion_id")
 }
 
 /// The items one deletion took (its cascade), containers first, each with what contains it.
-pub async fn deleted_by(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<(Uuid, Option<Uuid>)>> {
-    let sql = "SELECT id, parent_id, kind, created_at FROM item WHERE deletion_id = $1";
-    let rows = conn.all(sql, params![deletion_id]).await?;
+pub async fn deleted_by(
+    conn: &mut Conn,
+    project_id: Uuid,
+    deletion_id: Uuid,
+) -> Result<Vec<(Uuid, Option<Uuid>)>> {
+    let sql = "SELECT id, parent_id, kind, created_at FROM item WHERE project_id = $1 AND deletion_id = $2";
+    let rows = conn.all(sql, params![project_id, deletion_id]).await?;
     let fallen = |row: &Row| {
         let (id, parent) = (row.id("id")?, row.opt_id("parent_id")?);
         Ok(((kind(row, "kind")?, row.int("created_at")?, id), parent))
@@ -288,17 +307,22 @@ pub async fn deleted_by(conn: &mut Conn, deletion_id: Uuid) -> Result<Vec<(Uuid,
 
 /// The requirements that point to a criterion.
 pub async fn pointing_to(conn: &mut Conn, criterion_id: Uuid) -> Result<Vec<Item>> {
-    let sql = select_items!(
-        "",
-        "WHERE i.criterion_id = $1 AND i.deleted_at IS NULL ORDER BY i.number"
+    const SQL: &str = concat!(
+        select_items!("", "WHERE i.project_id = "),
+        project_of!("$1"),
+        " AND i.criterion_id = $1 AND i.deleted_at IS NULL ORDER BY i.number"
     );
-    items(&conn.all(sql, params![criterion_id]).await?)
+    items(&conn.all(SQL, params![criterion_id]).await?)
 }
 
 /// How many living children of a kind an item has.
 pub async fn count_children(conn: &mut Conn, parent_id: Uuid, kind: Kind) -> Result<i64> {
-    let sql = "SELECT count(*) AS n FROM item WHERE parent_id = $1 AND kind = $2 AND deleted_at IS NULL";
-    conn.one(sql, params![parent_id, kind.name()]).await?.int("n")
+    const SQL: &str = concat!(
+        "SELECT count(*) AS n FROM item WHERE project_id = ",
+        project_of!("$1"),
+        " AND parent_id = $1 AND kind = $2 AND deleted_at IS NULL"
+    );
+    conn.one(SQL, params![parent_id, kind.name()]).await?.int("n")
 }
 
 /// The distance between neighbours when places are given out anew; leaves room for 20 insertions at one spot.
@@ -313,8 +337,8 @@ pub async fn last_position(
 ) -> Result<i64> {
     let last = match parent_id {
         Some(parent_id) => {
-            let sql = "SELECT position FROM item WHERE parent_id = $1 ORDER BY position DESC LIMIT 1";
-            conn.optional(sql, params![parent_id])
+            let sql = "SELECT position FROM item WHERE project_id = $2 AND parent_id = $1 ORDER BY position DESC LIMIT 1";
+            conn.optional(sql, params![parent_id, project_id])
                 .await?
                 .map(|row| row.int("position"))
                 .transpose()?
@@ -357,13 +381,14 @@ pub async fn position_beside(conn: &mut Conn, sibling: &Item, after: bool) -> Re
 async fn neighbour(conn: &mut Conn, sibling: &Item, position: i64, after: bool) -> Result<Option<i64>> {
     let row = match (&sibling.parent, after) {
         (Some(parent), true) => {
-            let sql =
-                "SELECT position FROM item WHERE parent_id = $1 AND position > $2 ORDER BY position LIMIT 1";
-            conn.optional(sql, params![parent.id, position]).await?
+            let sql = "SELECT position FROM item WHERE project_id = $3 AND parent_id = $1 AND position > $2 ORDER BY position LIMIT 1";
+            conn.optional(sql, params![parent.id, position, sibling.project_id])
+                .await?
         }
         (Some(parent), false) => {
-            let sql = "SELECT position FROM item WHERE parent_id = $1 AND position < $2 ORDER BY position DESC LIMIT 1";
-            conn.optional(sql, params![parent.id, position]).await?
+            let sql = "SELECT position FROM item WHERE project_id = $3 AND parent_id = $1 AND position < $2 ORDER BY position DESC LIMIT 1";
+            conn.optional(sql, params![parent.id, position, sibling.project_id])
+                .await?
         }
         (None, true) => {
             let sql = "SELECT min(position) AS position FROM item WHERE project_id = $1 AND kind = $2 AND position > $3";
@@ -386,18 +411,18 @@ async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
     let ranked = |siblings: &str| {
         format!(
             "UPDATE item SET position = $1 * ranked.place FROM (SELECT id, row_number() OVER (ORDER BY position, id) AS place \
-             FROM item WHERE {siblings}) AS ranked WHERE item.id = ranked.id"
+             FROM item WHERE project_id = $2 AND {siblings}) AS ranked WHERE item.project_id = $2 AND item.id = ranked.id"
         )
     };
     match &sibling.parent {
         Some(parent) => {
-            conn.run(ranked("parent_id = $2"), params![GAP, parent.id])
+            conn.run(ranked("parent_id = $3"), params![GAP, sibling.project_id, parent.id])
                 .await?
         }
         None => {
             let (project, kind) = (sibling.project_id, sibling.kind.name());
             conn.run(
-                ranked("project_id = $2 AND kind = $3"),
+                ranked("kind = $3"),
                 params![GAP, project, kind],
             )
             .await?

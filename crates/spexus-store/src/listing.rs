@@ -1,6 +1,7 @@
 //! Lists of items: filters and orders from fixed lists, pages that cost the same wherever they are.
 
 use crate::cursor;
+use crate::directory::project_of_bound;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::items::{item, select_items};
@@ -248,8 +249,8 @@ impl Conditions {
             None => {}
         }
         query.equals("i.creator_id", filter.creator);
-        query.equals("i.parent_id", filter.parent);
-        query.equals("i.criterion_id", filter.acceptance_criterion);
+        query.beside("i.parent_id", filter.parent);
+        query.beside("i.criterion_id", filter.acceptance_criterion);
         query.compare("i.created_at >=", filter.created_from.map(|at| at.0));
         query.compare("i.created_at <", filter.created_to.map(|at| at.0));
         query.compare("i.updated_at >=", filter.updated_from.map(|at| at.0));
@@ -257,8 +258,10 @@ impl Conditions {
         if let Some(ancestor) = filter.under {
             let root = query.bind(ancestor);
             query.add(format!(
-                "i.id IN (WITH RECURSIVE down (node) AS (SELECT id FROM item WHERE parent_id = {root} UNION ALL \
-                 SELECT o.id FROM item o JOIN down d ON o.parent_id = d.node) SELECT node FROM down)"
+                "(i.project_id, i.id) IN (WITH RECURSIVE down (project, node) AS (SELECT project_id, id FROM item \
+                 WHERE project_id = {place} AND parent_id = {root} UNION ALL SELECT o.project_id, o.id FROM item o JOIN down d \
+                 ON o.project_id = d.project AND o.parent_id = d.node) SELECT project, node FROM down)",
+                place = project_of_bound(&root)
             ));
         }
         query
@@ -298,6 +301,15 @@ impl Conditions {
         if let Some(value) = value {
             let bound = self.bind(value);
             self.add(format!("{column} = {bound}"));
+        }
+    }
+
+    /// Only items that point to another one, which is in their own project.
+    fn beside(&mut self, column: &str, value: Option<Uuid>) {
+        if let Some(value) = value {
+            let bound = self.bind(value);
+            let place = project_of_bound(&bound);
+            self.add(format!("i.project_id = {place} AND {column} = {bound}"));
         }
     }
 

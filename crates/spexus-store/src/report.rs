@@ -2,6 +2,7 @@
 //! read page by page; each statement walks an index once, so a report costs as much as there are items and links.
 
 use crate::cursor;
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
@@ -85,8 +86,8 @@ impl ReportScope {
         match self.under {
             None => "",
             Some(_) => {
-                "WITH RECURSIVE scope (node) AS (SELECT id FROM item WHERE id = $2 AND deleted_at IS NULL UNION ALL \
-                 SELECT o.id FROM item o JOIN scope d ON o.parent_id = d.node WHERE o.deleted_at IS NULL) "
+                "WITH RECURSIVE scope (node) AS (SELECT id FROM item WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL UNION ALL \
+                 SELECT o.id FROM item o JOIN scope d ON o.project_id = $1 AND o.parent_id = d.node WHERE o.deleted_at IS NULL) "
             }
         }
     }
@@ -102,7 +103,7 @@ impl ReportScope {
     fn condition(&self) -> &'static str {
         match self.under {
             None => "i.project_id = $1 AND i.deleted_at IS NULL",
-            Some(_) => "i.id = d.node AND i.project_id = $1",
+            Some(_) => "i.project_id = $1 AND i.id = d.node",
         }
     }
 
@@ -137,20 +138,23 @@ impl ReportScope {
     /// The links of the project, or those that touch the tree; with both their ends where those are asked about.
     fn links(&self, with_ends: bool) -> String {
         let in_sight = self.in_sight();
-        let (ends, joined) = match with_ends || in_sight.is_some() {
+        let (ends, joined) = match with_ends {
             true => (
                 " CROSS JOIN item b CROSS JOIN item e",
-                " AND b.id = l.source_id AND e.id = l.target_id",
+                " AND b.project_id = l.source_project_id AND b.id = l.source_id \
+                 AND e.project_id = l.target_project_id AND e.id = l.target_id",
             ),
             false => ("", ""),
         };
-        let inside = in_sight.map_or_else(String::new, |seen| format!(" AND e.project_id {seen}"));
-        let condition = format!("l.project_id = $1 AND l.deleted_at IS NULL{joined}{inside}");
+        let inside = in_sight.map_or_else(String::new, |seen| format!(" AND l.target_project_id {seen}"));
+        let condition =
+            format!("l.project_id = $1 AND l.source_project_id = $1 AND l.deleted_at IS NULL{joined}{inside}");
         match self.under {
             None => format!("link l{ends} WHERE {condition}"),
             Some(_) => format!(
-                "(SELECT l.id FROM scope d CROSS JOIN link l WHERE l.source_id = d.node AND l.deleted_at IS NULL \
-                 UNION SELECT l.id FROM scope d CROSS JOIN link l WHERE l.target_id = d.node AND l.deleted_at IS NULL) touching \
+                "(SELECT l.id FROM scope d CROSS JOIN link l WHERE l.project_id = $1 AND l.source_id = d.node AND l.deleted_at IS NULL \
+                 UNION SELECT l.id FROM scope d CROSS JOIN link l WHERE l.project_id = $1 AND l.target_id = d.node \
+                 AND l.deleted_at IS NULL) touching \
                  CROSS JOIN link l{ends} WHERE l.id = touching.id AND {condition}"
             ),
         }
@@ -204,7 +208,7 @@ fn lack(section: Section, in_sight: Option<String>) -> (Kind, String) {
     // The kind is asked in a way no index serves: one by kind would be a walk through all items of it for each container.
     let childless = |kind: Kind| {
         format!(
-            "NOT EXISTS (SELECT 1 FROM item c WHERE c.parent_id = i.id AND coalesce(c.kind, '') = '{}' AND c.deleted_at IS NULL)",
+            "NOT EXISTS (SELECT 1 FROM item c WHERE c.project_id = i.project_id AND c.parent_id = i.id AND coalesce(c.kind, '') = '{}' AND c.deleted_at IS NULL)",
             kind.name()
         )
     };
@@ -214,23 +218,22 @@ fn lack(section: Section, in_sight: Option<String>) -> (Kind, String) {
         Section::StoriesWithoutRequirements => (Kind::UserStory, childless(Kind::Requirement)),
         Section::CriteriaWithoutRequirements => (
             Kind::AcceptanceCriterion,
-            "NOT EXISTS (SELECT 1 FROM item c WHERE c.criterion_id = i.id AND c.deleted_at IS NULL)"
+            "NOT EXISTS (SELECT 1 FROM item c WHERE c.project_id = i.project_id AND c.criterion_id = i.id AND c.deleted_at IS NULL)"
                 .to_owned(),
         ),
         Section::RequirementsWithoutCriterion => (Kind::Requirement, "i.criterion_id IS NULL".to_owned()),
         Section::RequirementsWithoutLinks | Section::SuspectLinks | Section::Cycles => {
             let (to, from) = match in_sight {
                 Some(seen) => (
-                    format!(
-                        " AND EXISTS (SELECT 1 FROM item e WHERE e.id = l.target_id AND e.project_id {seen})"
-                    ),
-                    format!(" AND l.project_id {seen}"),
+                    format!(" AND l.target_project_id {seen}"),
+                    format!(" AND l.source_project_id {seen}"),
                 ),
                 None => Default::default(),
             };
             let unlinked = format!(
-                "NOT EXISTS (SELECT 1 FROM link l WHERE l.source_id = i.id AND l.deleted_at IS NULL{to}) \
-                 AND NOT EXISTS (SELECT 1 FROM link l WHERE l.target_id = i.id AND l.deleted_at IS NULL{from})"
+                "NOT EXISTS (SELECT 1 FROM link l WHERE l.project_id = i.project_id AND l.source_id = i.id AND l.deleted_at IS NULL{to}) \
+                 AND NOT EXISTS (SELECT 1 FROM link l WHERE l.project_id = i.project_id AND l.target_id = i.id \
+                 AND l.deleted_at IS NULL{from})"
             );
             (Kind::Requirement, unlinked)
         }
@@ -361,8 +364,12 @@ async fn names(
             if names.contains_key(id) {
                 continue;
             }
-            let sql = "SELECT i.kind, i.number, p.key, i.project_id FROM item i JOIN project p ON p.id = i.project_id WHERE i.id = $1";
-            let row = conn.one(sql, params![*id]).await?;
+            const SQL: &str = concat!(
+                "SELECT i.kind, i.number, p.key, i.project_id FROM item i JOIN project p ON p.id = i.project_id \
+                 WHERE i.id = $1 AND i.project_id = ",
+                project_of!("$1")
+            );
+            let row = conn.one(SQL, params![*id]).await?;
             let reference = Reference::of_kind(kind(&row, "kind")?, row.int("number")?);
             let name = match row.id("project_id")? == project_id {
                 true => reference.to_string(),

@@ -6,6 +6,7 @@
 
 use crate::chain::Head;
 use crate::copy::{self, Table};
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, params};
 use crate::error::Result;
 use crate::nested_transaction::NestedTransaction;
@@ -35,9 +36,13 @@ const STEP_ROWS: u32 = 1_000;
 const LIGHTEN: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; \
      DROP INDEX item_created; DROP INDEX item_updated; DROP INDEX item_priority; DROP INDEX item_status; \
      DROP INDEX item_assignee; DROP INDEX item_deletion; DROP INDEX item_deleted; DROP INDEX item_reference; \
-     DROP INDEX change_ledger; DROP INDEX change_item; DROP INDEX change_other; DROP INDEX comment_item; \
+     DROP INDEX change_item; DROP INDEX change_other; DROP INDEX comment_item; \
      DROP INDEX comment_depth; DROP INDEX link_project; DROP INDEX link_deletion; DROP INDEX link_target; \
      PRAGMA foreign_keys = OFF; BEGIN";
+
+/// Lists what was copied.
+const LIST: &str = "INSERT INTO directory (id, project_id) SELECT id, project_id FROM item; \
+     INSERT INTO directory (id, project_id) SELECT id, project_id FROM comment";
 
 /// What the work did to the copy, by the thing it was done to and in order.
 const TOUCHED: &str = "CREATE TABLE touched (seq INTEGER PRIMARY KEY, entity TEXT NOT NULL, entity_id BLOB NOT NULL, \
@@ -122,9 +127,9 @@ impl ScratchCopy {
     pub async fn relies_on(&mut self, other: &OtherChange) -> Result<Option<i64>> {
         const SAME: &str = "SELECT seq FROM touched WHERE entity_id = $1 LIMIT 1";
         const INSIDE: &str =
-            "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.parent_id = $1 LIMIT 1";
+            concat!("SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.parent_id = $1 AND i.project_id = ", project_of!("$1"), " LIMIT 1");
         const SERVING: &str =
-            "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.criterion_id = $1 LIMIT 1";
+            concat!("SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.criterion_id = $1 AND i.project_id = ", project_of!("$1"), " LIMIT 1");
         const GIVEN: &str =
             "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.assignee_id = $1 LIMIT 1";
         const CALLED: &str = "SELECT seq FROM change WHERE entity = 'user' AND label = $1 LIMIT 1";
@@ -202,6 +207,7 @@ async fn copy_all(source: &mut Conn, extent: CopyExtent, now: Timestamp) -> Resu
             anchored(source, &mut conn, project, &mut base.anchors).await?;
         }
     }
+    conn.script(LIST).await?;
     Ok((conn, base))
 }
 
@@ -264,8 +270,8 @@ async fn anchored(
     let columns = copy::columns(table);
     let names: Vec<String> = columns.iter().map(|(name, _)| format!("m.{name}")).collect();
     let sql = format!(
-        "SELECT {} FROM comment m CROSS JOIN item i WHERE m.id > $2 AND m.anchor IS NOT NULL AND m.deleted_at IS NULL \
-         AND i.id = m.item_id AND i.project_id = $1 ORDER BY m.id LIMIT $3",
+        "SELECT {} FROM comment m WHERE m.project_id = $1 AND m.id > $2 AND m.anchor IS NOT NULL AND m.deleted_at IS NULL \
+         ORDER BY m.id LIMIT $3",
         names.join(", ")
     );
     let mut after = Uuid::nil();

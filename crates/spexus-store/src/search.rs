@@ -17,11 +17,11 @@ use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::{Conditions, counted};
-use spexus_domain::Reference;
 use spexus_domain::analysis;
 use spexus_domain::item::{Priority, heading};
 use spexus_domain::query::{Count, ItemFilter, Page, PageRequest, Total};
 use spexus_domain::search::{Hit, Query, Term};
+use spexus_domain::{Reference, Uuid};
 use std::collections::BTreeSet;
 
 /// Documents that are ranked among each other at most, the newest first.
@@ -46,7 +46,7 @@ pub async fn search(
     }
     let mut terms: Vec<ExpandedTerm> = query.terms.iter().map(ExpandedTerm::as_typed).collect();
     let mut rows = run(conn, filter, &terms, page.limit, offset).await?;
-    if rows.is_empty() && forgive(conn, &mut terms).await? {
+    if rows.is_empty() && forgive(conn, filter.project_id, &mut terms).await? {
         rows = run(conn, filter, &terms, page.limit, offset).await?;
     }
     let data = rows
@@ -125,12 +125,12 @@ impl ExpandedTerm {
 
 //= specs/spexus-store.md#search
 //# A word with one typing error SHOULD find the word that was meant.
-/// Takes words that stand nowhere for misspelt ones. Tells whether there were any.
-async fn forgive(conn: &mut Conn, terms: &mut [ExpandedTerm]) -> Result<bool> {
+/// Takes words that stand nowhere in the project for misspelt ones. Tells whether there were any.
+async fn forgive(conn: &mut Conn, project: Option<Uuid>, terms: &mut [ExpandedTerm]) -> Result<bool> {
     let mut forgiven = false;
     for term in terms.iter_mut().filter(|term| !term.phrase) {
-        if !stands_anywhere(conn, term).await? {
-            let others = other_spellings(conn, &term.word).await?;
+        if !stands_anywhere(conn, project, term).await? {
+            let others = other_spellings(conn, project, &term.word).await?;
             forgiven |= !others.is_empty();
             term.stems.extend(others);
         }
@@ -138,19 +138,21 @@ async fn forgive(conn: &mut Conn, terms: &mut [ExpandedTerm]) -> Result<bool> {
     Ok(forgiven)
 }
 
-async fn stands_anywhere(conn: &mut Conn, term: &ExpandedTerm) -> Result<bool> {
+async fn stands_anywhere(conn: &mut Conn, project: Option<Uuid>, term: &ExpandedTerm) -> Result<bool> {
     let dialect = Dialect::of(conn.engine());
     let sql = format!(
-        "SELECT 1 AS one FROM {} WHERE {} AND {NOT_STAGED} LIMIT 1",
+        "SELECT 1 AS one FROM {} WHERE {} AND d.project_id = $2 AND {NOT_STAGED} LIMIT 1",
         dialect.from,
         (dialect.matches)("$1")
     );
     let expression = (dialect.expression)(std::slice::from_ref(term));
-    Ok(conn.optional(sql, params![expression]).await?.is_some())
+    Ok(conn.optional(sql, params![expression, project]).await?.is_some())
 }
 
-/// The stems of words in use that are one typing error away.
-async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
+//= specs/spexus-store.md#search
+//# The words of one project MUST NOT be offered to a search in another.
+/// The stems of words in use in a project that are one typing error away.
+async fn other_spellings(conn: &mut Conn, project: Option<Uuid>, word: &str) -> Result<Vec<String>> {
     if word.chars().count() < analysis::MIN_FUZZY_CHARS {
         return Ok(vec![]);
     }
@@ -160,13 +162,14 @@ async fn other_spellings(conn: &mut Conn, word: &str) -> Result<Vec<String>> {
     let forms = serde_json::to_string(&forms).unwrap_or_default();
     let sql = match conn.engine() {
         Engine::Sqlite => {
-            "SELECT DISTINCT word FROM search_form WHERE form IN (SELECT value FROM json_each($1)) LIMIT 200"
+            "SELECT DISTINCT word FROM search_form WHERE project_id = $2 AND form IN (SELECT value FROM json_each($1)) LIMIT 200"
         }
         Engine::Postgres => {
-            "SELECT DISTINCT word FROM search_form WHERE form IN (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) LIMIT 200"
+            "SELECT DISTINCT word FROM search_form WHERE project_id = $2 \
+             AND form IN (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) LIMIT 200"
         }
     };
-    let rows = conn.all(sql, params![forms]).await?;
+    let rows = conn.all(sql, params![forms, project]).await?;
     let found = rows
         .iter()
         .map(|row| row.text("word"))
@@ -207,7 +210,7 @@ impl Dialect {
 
 const SQLITE: Dialect = Dialect {
     from: "search_text t CROSS JOIN search_doc d ON d.doc = t.rowid",
-    with_items: "CROSS JOIN item i ON i.id = d.item_id",
+    with_items: "CROSS JOIN item i ON i.project_id = d.project_id AND i.id = d.item_id",
     newest: "t.rowid",
     expression: match_expression,
     matches: |bound| format!("search_text MATCH {bound}"),
@@ -218,7 +221,7 @@ const SQLITE: Dialect = Dialect {
 
 const POSTGRES: Dialect = Dialect {
     from: "search_doc d",
-    with_items: "JOIN item i ON i.id = d.item_id",
+    with_items: "JOIN item i ON i.project_id = d.project_id AND i.id = d.item_id",
     newest: "d.doc",
     expression: ts_query,
     matches: |bound| format!("d.text @@ CAST({bound} AS tsquery)"),
@@ -289,10 +292,11 @@ async fn run(
     let (limit, offset) = (conditions.bind(limit), conditions.bind(offset % MAX_RANKED));
     let sql = format!(
         "SELECT f.score, f.ranked, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
-         i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS ranked FROM (SELECT d.doc, d.item_id, d.comment_id, \
+         i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS ranked FROM (SELECT d.doc, d.project_id, d.item_id, d.comment_id, \
          {score} AS score FROM {from} WHERE {filters} \
          ORDER BY {newest} DESC LIMIT {ranked} OFFSET {window}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
-         JOIN item i ON i.id = f.item_id LEFT JOIN comment m ON m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
+         JOIN item i ON i.project_id = f.project_id AND i.id = f.item_id \
+         LEFT JOIN comment m ON m.project_id = f.project_id AND m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
         score = (dialect.score)(&words),
         newest = dialect.newest,
     );

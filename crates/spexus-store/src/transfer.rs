@@ -1,6 +1,7 @@
 //! What imports, exports and check-ups need beside the use cases: a view of the whole database at one moment, everything
 //! of a project page by page in an order that can be written back, and rows written with the times and names they bring.
 
+use crate::directory;
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::{item, kind, select_items};
@@ -246,7 +247,7 @@ pub async fn comments_after(
 ) -> Result<Vec<Comment>> {
     // Crosswise, because SQLite would rather begin with the items and sort all their comments for each page.
     let sql = "SELECT m.*, i.kind, i.number, a.username AS author FROM comment m CROSS JOIN item i CROSS JOIN account a \
-               WHERE m.depth = $2 AND m.id > $3 AND m.deleted_at IS NULL AND i.id = m.item_id AND i.project_id = $1 \
+               WHERE m.project_id = $1 AND m.depth = $2 AND m.id > $3 AND m.deleted_at IS NULL AND i.project_id = $1 AND i.id = m.item_id \
                AND i.deleted_at IS NULL AND a.id = m.author_id ORDER BY m.id LIMIT $4";
     let rows = conn
         .all(sql, params![project_id, depth, after, PAGE_ROWS])
@@ -259,16 +260,16 @@ pub async fn links_after(conn: &mut Conn, project_id: Uuid, after: Uuid) -> Resu
     let sql = "SELECT l.*, s.kind AS source_kind, s.number AS source_number, s.content_hash AS source_now, \
                e.kind AS target_kind, e.number AS target_number, e.content_hash AS target_now, c.username \
                FROM link l CROSS JOIN item s CROSS JOIN item e CROSS JOIN account c \
-               WHERE l.project_id = $1 AND l.id > $2 AND l.deleted_at IS NULL AND s.id = l.source_id AND e.id = l.target_id \
-               AND e.project_id = $1 AND c.id = l.created_by ORDER BY l.id LIMIT $3";
+               WHERE l.project_id = $1 AND l.source_project_id = $1 AND l.target_project_id = $1 AND l.id > $2 AND l.deleted_at IS NULL \
+               AND s.project_id = $1 AND s.id = l.source_id AND e.project_id = $1 AND e.id = l.target_id AND c.id = l.created_by ORDER BY l.id LIMIT $3";
     let rows = conn.all(sql, params![project_id, after, PAGE_ROWS]).await?;
     rows.iter().map(link).collect()
 }
 
 /// How many living links lead out of a project into another.
 pub async fn count_outward_links(conn: &mut Conn, project_id: Uuid) -> Result<i64> {
-    let sql = "SELECT count(*) AS n FROM link l CROSS JOIN item e \
-               WHERE l.project_id = $1 AND l.deleted_at IS NULL AND e.id = l.target_id AND e.project_id <> $1";
+    let sql = "SELECT count(*) AS n FROM link WHERE project_id = $1 AND source_project_id = $1 AND target_project_id <> $1 \
+               AND deleted_at IS NULL";
     conn.one(sql, params![project_id]).await?.int("n")
 }
 
@@ -279,10 +280,10 @@ pub async fn put_project(tx: &mut Tx, project: &Project) -> Result<()> {
     crate::projects::update(tx, project).await
 }
 
-/// Writes a link as it stood elsewhere.
+/// Writes a link within a project as it stood elsewhere.
 pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Result<()> {
-    let sql = "INSERT INTO link (id, project_id, type, source_id, target_id, source_hash, target_hash, rev, created_by, created_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let sql = "INSERT INTO link (id, project_id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
+               target_hash, rev, created_by, created_at) VALUES ($1, $2, $3, $2, $4, $2, $5, $6, $7, $8, $9, $10)";
     let values = params![
         link.id,
         project_id,
@@ -295,7 +296,8 @@ pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Resul
         link.created_by.0,
         link.created_at,
     ];
-    tx.conn.run(sql, values).await.map(drop)
+    tx.conn.run(sql, values).await?;
+    directory::list(tx, link.id, project_id).await
 }
 
 /// Removes the types and prompts an empty installation was shipped with, to make room for those of another.

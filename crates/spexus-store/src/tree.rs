@@ -1,5 +1,6 @@
 //! Trees: everything below an item, and the way from it to the top.
 
+use crate::directory::project_of;
 use crate::engine::{Conn, params};
 use crate::error::Result;
 use crate::items::{item, items, select_items};
@@ -47,19 +48,19 @@ const NODE_BYTES: i64 = 400;
 /// The item and what is below it, as much as the limits allows. What does not fit is counted but not read.
 pub async fn within(conn: &mut Conn, root: Uuid, limits: &SubtreeLimits) -> Result<Subtree> {
     const SQL: &str = concat!(
-        "WITH RECURSIVE down (node, depth) AS (",
-        "SELECT id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
-        "SELECT o.id, d.depth + 1 FROM item o JOIN down d ON o.parent_id = d.node ",
+        "WITH RECURSIVE down (project, node, depth) AS (",
+        "SELECT project_id, id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ", project_of!("$1"), " UNION ALL ",
+        "SELECT o.project_id, o.id, d.depth + 1 FROM item o JOIN down d ON o.project_id = d.project AND o.parent_id = d.node ",
         "WHERE o.deleted_at IS NULL AND d.depth <= $2), ",
-        "sized (node, depth, total, deepest, running) AS (SELECT d.node, d.depth, ",
+        "sized (project, node, depth, total, deepest, running) AS (SELECT d.project, d.node, d.depth, ",
         "CAST(sum(CASE WHEN d.depth <= $2 THEN 1 ELSE 0 END) OVER () AS BIGINT), max(d.depth) OVER (), ",
         "CAST(sum($5 + octet_length(i.title) + CASE WHEN octet_length(i.description) < $6 THEN octet_length(i.description) ",
         "ELSE $6 END + octet_length(i.attributes)) OVER (ORDER BY d.depth, i.position, i.id) AS BIGINT) ",
-        "FROM down d CROSS JOIN item i WHERE i.id = d.node) ",
+        "FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.id = d.node) ",
         select_items!(
             ", z.depth, z.total, z.deepest",
             "sized z CROSS JOIN item i",
-            "WHERE i.id = z.node AND z.depth <= $2 AND (z.depth = 0 OR z.running <= $4) ORDER BY z.depth, i.position, i.id LIMIT $3"
+            "WHERE i.project_id = z.project AND i.id = z.node AND z.depth <= $2 AND (z.depth = 0 OR z.running <= $4) ORDER BY z.depth, i.position, i.id LIMIT $3"
         )
     );
     let (sql, longest) = match limits.brief {
@@ -102,13 +103,14 @@ const BRIEF_CHARS: i64 = 200;
 /// What contains the item, from the top down to the item itself.
 pub async fn path(conn: &mut Conn, id: Uuid) -> Result<Vec<Item>> {
     const SQL: &str = concat!(
-        "WITH RECURSIVE up (node, above, depth) AS (",
-        "SELECT id, parent_id, CAST(0 AS BIGINT) FROM item WHERE id = $1 UNION ALL ",
-        "SELECT o.id, o.parent_id, u.depth + 1 FROM item o JOIN up u ON o.id = u.above WHERE u.depth < 100) ",
+        "WITH RECURSIVE up (project, node, above, depth) AS (",
+        "SELECT project_id, id, parent_id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ", project_of!("$1"), " UNION ALL ",
+        "SELECT o.project_id, o.id, o.parent_id, u.depth + 1 FROM item o JOIN up u ON o.project_id = u.project AND o.id = u.above ",
+        "WHERE u.depth < 100) ",
         select_items!(
             "",
             "up u CROSS JOIN item i",
-            "WHERE i.id = u.node ORDER BY u.depth DESC"
+            "WHERE i.project_id = u.project AND i.id = u.node ORDER BY u.depth DESC"
         )
     );
     items(&conn.all(SQL, params![id]).await?)

@@ -1,8 +1,9 @@
 //! What search finds: the documents and words of items and comments, written with the change itself.
 
 use crate::comments;
+use crate::directory::{self, project_of};
 use crate::engine::{Conn, Engine, Row, params};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::listing::Conditions;
 use crate::tx::Tx;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use spexus_domain::Uuid;
 use spexus_domain::analysis::{self, Indexed};
 use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::Hash;
 
@@ -20,12 +21,12 @@ use std::hash::Hash;
 //= specs/spexus-service.md#search
 //# Search MUST be current: what a write made, changed or deleted is found so by the next search.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    put(tx, item.id, None, &item.title, &item.description).await
+    put(tx, (item.id, None), &item.title, &item.description).await
 }
 
 /// Puts an item into the index that was not there before.
 pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    add(tx, item.id, None, &item.title, &item.description).await
+    add(tx, item.project_id, (item.id, None), &item.title, &item.description).await
 }
 
 /// Puts items into the index together with their comments, when they come back.
@@ -34,7 +35,7 @@ pub(crate) async fn index_items_that_return(tx: &mut Tx, items: &[&Item]) -> Res
         return Ok(());
     }
     let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-    let comments = comments::of_items(&mut tx.conn, &ids).await?;
+    let comments = comments::of_items(&mut tx.conn, items.first().map(|item| item.project_id), &ids).await?;
     let mut numbers = free_numbers(&mut tx.conn, items.len() + comments.len())
         .await?
         .into_iter();
@@ -71,12 +72,13 @@ async fn free_numbers(conn: &mut Conn, count: usize) -> Result<Vec<i64>> {
 
 /// Puts a comment into the index, or writes it anew.
 pub(crate) async fn index_comment(tx: &mut Tx, comment: &Comment) -> Result<()> {
-    put(tx, comment.item_id, Some(comment.id), "", &comment.content).await
+    put(tx, (comment.item_id, Some(comment.id)), "", &comment.content).await
 }
 
-/// Takes items and their comments out of the index.
+/// Takes items of one project and their comments out of the index.
 pub(crate) async fn remove_items(tx: &mut Tx, items: &[&Item]) -> Result<()> {
     let mut query = Conditions::default();
+    query.among("project_id", items.first().map(|item| item.project_id));
     query.among("item_id", items.iter().map(|item| item.id));
     let sql = format!("SELECT doc FROM search_doc WHERE {}", query.text());
     let rows = tx.conn.all(sql, query.params).await?;
@@ -89,13 +91,7 @@ pub(crate) async fn remove_items(tx: &mut Tx, items: &[&Item]) -> Result<()> {
 
 /// Takes a comment out of the index.
 pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> {
-    let docs = tx
-        .conn
-        .all(
-            "SELECT doc FROM search_doc WHERE comment_id = $1",
-            params![comment_id],
-        )
-        .await?;
+    let docs = tx.conn.all(OF_COMMENT, params![comment_id]).await?;
     remove(tx, &docs).await
 }
 
@@ -110,17 +106,18 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
     };
     tx.words.forget();
     tx.conn.script(clear).await?;
-    let mut after = Uuid::nil();
+    let mut after = (Uuid::nil(), Uuid::nil());
     loop {
-        let sql = "SELECT id, title, description FROM item WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT 500";
-        let rows = tx.conn.all(sql, params![after]).await?;
+        let sql = "SELECT project_id, id, title, description FROM item WHERE (project_id, id) > ($1, $2) AND deleted_at IS NULL \
+                   ORDER BY project_id, id LIMIT 500";
+        let rows = tx.conn.all(sql, params![after.0, after.1]).await?;
         let Some(last) = rows.last() else { return Ok(()) };
-        after = last.id("id")?;
+        after = (last.id("project_id")?, last.id("id")?);
         for row in &rows {
-            let id = row.id("id")?;
-            put(tx, id, None, &row.text("title")?, &row.text("description")?).await?;
-            for comment in comments::of_items(&mut tx.conn, &[id]).await? {
-                put(tx, id, Some(comment.id), "", &comment.content).await?;
+            let (project, id) = (row.id("project_id")?, row.id("id")?);
+            add(tx, project, (id, None), &row.text("title")?, &row.text("description")?).await?;
+            for comment in comments::of_items(&mut tx.conn, Some(project), &[id]).await? {
+                add(tx, project, (id, Some(comment.id)), "", &comment.content).await?;
             }
         }
     }
@@ -141,31 +138,42 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
     Ok(())
 }
 
-async fn put(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+const OF_ITEM: &str = concat!(
+    "SELECT doc FROM search_doc WHERE project_id = ",
+    project_of!("$1"),
+    " AND item_id = $1 AND comment_id IS NULL"
+);
+const OF_COMMENT: &str = concat!(
+    "SELECT doc FROM search_doc WHERE project_id = ",
+    project_of!("$1"),
+    " AND comment_id = $1"
+);
+
+/// What a document is of: an item, or a comment on one.
+type Subject = (Uuid, Option<Uuid>);
+
+async fn put(tx: &mut Tx, subject: Subject, title: &str, body: &str) -> Result<()> {
     if !tx.is_indexed {
         return Ok(());
     }
-    let known = match comment_id {
-        None => {
-            tx.conn
-                .all(
-                    "SELECT doc FROM search_doc WHERE item_id = $1 AND comment_id IS NULL",
-                    params![item_id],
-                )
-                .await?
-        }
-        Some(id) => {
-            tx.conn
-                .all("SELECT doc FROM search_doc WHERE comment_id = $1", params![id])
-                .await?
-        }
+    let known = match subject {
+        (item, None) => tx.conn.all(OF_ITEM, params![item]).await?,
+        (_, Some(comment)) => tx.conn.all(OF_COMMENT, params![comment]).await?,
     };
     remove(tx, &known).await?;
-    add(tx, item_id, comment_id, title, body).await
+    let project = directory::project(&mut tx.conn, subject.0).await?;
+    let project = project.ok_or_else(|| Error::Broken("an item is not in the directory".into()))?;
+    add(tx, project, subject, title, body).await
 }
 
 /// Puts a document into the index that is not there yet.
-async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, body: &str) -> Result<()> {
+async fn add(
+    tx: &mut Tx,
+    project_id: Uuid,
+    (item_id, comment_id): Subject,
+    title: &str,
+    body: &str,
+) -> Result<()> {
     if !tx.is_indexed {
         return Ok(());
     }
@@ -175,8 +183,8 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
             // Left to itself SQLite would give out the numbers that an import has for its own.
             let sql = "INSERT INTO search_doc (doc, item_id, comment_id, project_id, kind) SELECT (SELECT coalesce(max(doc), 0) + 1 \
                        FROM search_doc WHERE doc < coalesce((SELECT min(first_doc) FROM staged_import), 9223372036854775807)), \
-                       id, $2, project_id, kind FROM item WHERE id = $1";
-            tx.conn.run(sql, params![item_id, comment_id]).await?;
+                       id, $2, project_id, kind FROM item WHERE project_id = $3 AND id = $1";
+            tx.conn.run(sql, params![item_id, comment_id, project_id]).await?;
             let sql = "INSERT INTO search_text (rowid, title, body, words) VALUES (last_insert_rowid(), $1, $2, $3)";
             let words = format!("{}{}", title.words, body.words);
             tx.conn
@@ -185,14 +193,15 @@ async fn add(tx: &mut Tx, item_id: Uuid, comment_id: Option<Uuid>, title: &str, 
         }
         Engine::Postgres => {
             let sql = "INSERT INTO search_doc (item_id, comment_id, project_id, kind, text) \
-                       SELECT id, $2, project_id, kind, CAST($3 AS tsvector) FROM item WHERE id = $1";
+                       SELECT id, $2, project_id, kind, CAST($3 AS tsvector) FROM item WHERE project_id = $4 AND id = $1";
+            let vector = ts_vector(&title, &body);
             tx.conn
-                .run(sql, params![item_id, comment_id, ts_vector(&title, &body)])
+                .run(sql, params![item_id, comment_id, vector, project_id])
                 .await?;
         }
     }
     let words = title.words.split(' ').chain(body.words.split(' '));
-    learn_words(tx, words.collect()).await
+    learn_words(tx, project_id, words.collect()).await
 }
 
 /// A document under a number of its own, ready to be written.
@@ -272,11 +281,16 @@ pub(crate) async fn add_documents(tx: &mut Tx, documents: &[Document]) -> Result
             tx.conn.run(sql, params![Value::from(rows).to_string()]).await?;
         }
     }
-    let mut words = Vec::new();
-    for Document { title, body, .. } in documents {
-        words.extend(title.words.split(' ').chain(body.words.split(' ')));
+    let mut words: BTreeMap<Uuid, Vec<&str>> = BTreeMap::new();
+    for document in documents {
+        let Document { title, body, .. } = document;
+        let of_project = words.entry(document.project_id).or_default();
+        of_project.extend(title.words.split(' ').chain(body.words.split(' ')));
     }
-    learn_words(tx, words).await
+    for (project, words) in words {
+        learn_words(tx, project, words).await?;
+    }
+    Ok(())
 }
 
 /// Takes documents out of the index by their numbers.
@@ -316,11 +330,12 @@ fn ts_vector(title: &Indexed, body: &Indexed) -> String {
     vector
 }
 
-/// Words that are known to be remembered, so that nobody has to look. Those of a transaction count once it is committed.
+/// Words that are known to be remembered in a project, so that nobody has to look. Those of a transaction count once it is
+/// committed.
 #[derive(Default)]
 pub(crate) struct KnownWords {
-    committed: HashSet<String>,
-    met: HashSet<String>,
+    committed: HashMap<Uuid, HashSet<String>>,
+    met: HashMap<Uuid, HashSet<String>>,
 }
 
 impl KnownWords {
@@ -332,10 +347,13 @@ impl KnownWords {
     }
 
     pub(crate) fn committed(&mut self) {
-        if self.committed.len() + self.met.len() > Self::MAX_WORDS {
+        let words = |known: &HashMap<Uuid, HashSet<String>>| known.values().map(HashSet::len).sum::<usize>();
+        if words(&self.committed) + words(&self.met) > Self::MAX_WORDS {
             self.committed.clear();
         }
-        self.committed.extend(self.met.drain());
+        for (project, met) in self.met.drain() {
+            self.committed.entry(project).or_default().extend(met);
+        }
     }
 
     pub(crate) fn forget(&mut self) {
@@ -344,16 +362,18 @@ impl KnownWords {
 }
 
 /// Remembers new words, and their forms with one letter left out.
-async fn learn_words(tx: &mut Tx, words: Vec<&str>) -> Result<()> {
+async fn learn_words(tx: &mut Tx, project: Uuid, words: Vec<&str>) -> Result<()> {
+    let known = tx.words.committed.get(&project);
     let unsure: BTreeSet<&str> = words
         .into_iter()
-        .filter(|word| !word.is_empty() && !tx.words.committed.contains(*word))
+        .filter(|word| !word.is_empty() && known.is_none_or(|known| !known.contains(*word)))
         .collect();
     let pairs = unsure.iter().map(|word| [(*word).to_owned(), (*word).to_owned()]);
-    let new = learn(&mut tx.conn, pairs.collect()).await?;
+    let new = learn(&mut tx.conn, project, pairs.collect()).await?;
     // A new one is undone with its job, so only those that were there before are sure.
     let known = without(unsure.into_iter(), new.iter().map(String::as_str));
-    tx.words.met.extend(known.map(str::to_owned));
+    let met = tx.words.met.entry(project).or_default();
+    met.extend(known.map(str::to_owned));
     let mut forms = BTreeSet::new();
     for word in new {
         for form in analysis::near_forms(&word) {
@@ -363,7 +383,9 @@ async fn learn_words(tx: &mut Tx, words: Vec<&str>) -> Result<()> {
             forms.insert([form, word.clone()]);
         }
     }
-    learn(&mut tx.conn, forms.into_iter().collect()).await.map(drop)
+    learn(&mut tx.conn, project, forms.into_iter().collect())
+        .await
+        .map(drop)
 }
 
 /// Those of the first that are not among the second, at a cost that grows with both but not with their product: a text of
@@ -379,22 +401,23 @@ fn without<T: Eq + Hash>(
 }
 
 /// Remembers pairs of a form and a word, and tells the words of those that are new.
-async fn learn(conn: &mut Conn, pairs: Vec<[String; 2]>) -> Result<Vec<String>> {
+async fn learn(conn: &mut Conn, project: Uuid, pairs: Vec<[String; 2]>) -> Result<Vec<String>> {
     if pairs.is_empty() {
         return Ok(vec![]);
     }
     let sql = match conn.engine() {
         Engine::Sqlite => {
-            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
+            "INSERT INTO search_form (project_id, form, word) SELECT $2, value ->> 0, value ->> 1 FROM json_each($1) WHERE true \
              ON CONFLICT DO NOTHING RETURNING word"
         }
         Engine::Postgres => {
-            "INSERT INTO search_form (form, word) SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
+            "INSERT INTO search_form (project_id, form, word) SELECT $2, value ->> 0, value ->> 1 \
+             FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value \
              ON CONFLICT DO NOTHING RETURNING word"
         }
     };
     let json = serde_json::to_string(&pairs).unwrap_or_default();
-    let rows = conn.all(sql, params![json]).await?;
+    let rows = conn.all(sql, params![json, project]).await?;
     rows.iter().map(|row| row.text("word")).collect()
 }
 

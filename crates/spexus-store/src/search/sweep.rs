@@ -1,9 +1,11 @@
-//! Forgetting words that no document has any more. A document of new words leaves many forms behind when it goes, and
+//! Forgetting words that no document of a project has any more. A document of new words leaves many forms behind when it goes, and
 //! what is not in use finds nothing; so a chore looks through all words, a few at a time.
 
 use crate::engine::{Conn, Engine, params};
 use crate::error::Result;
-use crate::tx::Actor;
+use crate::items::next_number;
+use crate::lane::Lane;
+use crate::tx::{Actor, WORDS_SERIES};
 use crate::{Store, Tx};
 use spexus_domain::Uuid;
 use spexus_domain::analysis;
@@ -14,60 +16,76 @@ const WORDS_AT_ONCE: i64 = 200;
 /// Where a sweep through all words has come to.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
+    project: Uuid,
     after: String,
 }
 
 impl Sweep {
-    /// Looks at the next words and forgets those that are in no document; tells how many it forgot. Behind the last word
-    /// it begins again.
+    /// Looks at the next words and forgets those that are in no document of their project; tells how many it forgot. Behind the
+    /// last word of a project it goes on with the next one, and behind the last project it begins again.
     //= specs/spexus-store.md#search
     //# Words that are in no document any more MUST be forgotten.
     pub async fn step(&mut self, store: &Store) -> Result<usize> {
         let mut conn = store.read().await?;
-        let words = words_after(&mut conn, &self.after).await?;
-        self.after = words.last().cloned().unwrap_or_default();
-        let unused = unused(&mut conn, &words).await?;
+        let words = words_after(&mut conn, self.project, &self.after).await?;
+        let Some(last) = words.last().cloned() else {
+            self.project = next_project(&mut conn, self.project)
+                .await?
+                .unwrap_or_default();
+            self.after.clear();
+            return Ok(0);
+        };
+        self.after = last;
+        let project = self.project;
+        let unused = unused(&mut conn, project, &words).await?;
         drop(conn);
         if unused.is_empty() {
             return Ok(0);
         }
-        let forgetting = store.write(nobody(), move |tx| {
-            Box::pin(async move { forget(tx, &unused).await })
+        let forgetting = store.write_in(Lane::Project(project), nobody(), move |tx| {
+            Box::pin(async move { forget(tx, project, &unused).await })
         });
         forgetting.await
     }
 
     /// Whether it stands before the first word.
     pub fn is_at_start(&self) -> bool {
-        self.after.is_empty()
+        self.project.is_nil() && self.after.is_empty()
     }
 }
 
-async fn words_after(conn: &mut Conn, after: &str) -> Result<Vec<String>> {
-    let sql = "SELECT form FROM search_form WHERE form = word AND form > $1 ORDER BY form LIMIT $2";
-    let rows = conn.all(sql, params![after, WORDS_AT_ONCE]).await?;
+async fn next_project(conn: &mut Conn, after: Uuid) -> Result<Option<Uuid>> {
+    let sql = "SELECT id FROM project WHERE id > $1 ORDER BY id LIMIT 1";
+    let row = conn.optional(sql, params![after]).await?;
+    row.map(|row| row.id("id")).transpose()
+}
+
+async fn words_after(conn: &mut Conn, project: Uuid, after: &str) -> Result<Vec<String>> {
+    let sql = "SELECT form FROM search_form WHERE project_id = $1 AND form = word AND form > $2 ORDER BY form LIMIT $3";
+    let rows = conn.all(sql, params![project, after, WORDS_AT_ONCE]).await?;
     rows.iter().map(|row| row.text("form")).collect()
 }
 
-async fn unused(conn: &mut Conn, words: &[String]) -> Result<Vec<String>> {
+async fn unused(conn: &mut Conn, project: Uuid, words: &[String]) -> Result<Vec<String>> {
     let sql = match conn.engine() {
         Engine::Sqlite => {
             "SELECT value AS word FROM json_each($1) WHERE NOT EXISTS \
-             (SELECT 1 FROM search_text WHERE search_text MATCH 'words : \"' || value || '\"')"
+             (SELECT 1 FROM search_text t CROSS JOIN search_doc d ON d.doc = t.rowid \
+             WHERE search_text MATCH 'words : \"' || value || '\"' AND d.project_id = $2)"
         }
         Engine::Postgres => {
             "SELECT value AS word FROM jsonb_array_elements_text(CAST($1 AS jsonb)) AS value WHERE NOT EXISTS \
-             (SELECT 1 FROM search_doc WHERE text @@ CAST('''' || value || ''':C' AS tsquery))"
+             (SELECT 1 FROM search_doc WHERE project_id = $2 AND text @@ CAST('''' || value || ''':C' AS tsquery))"
         }
     };
     let json = serde_json::to_string(words).unwrap_or_default();
-    let rows = conn.all(sql, params![json]).await?;
+    let rows = conn.all(sql, params![json, project]).await?;
     rows.iter().map(|row| row.text("word")).collect()
 }
 
-async fn forget(tx: &mut Tx, words: &[String]) -> Result<usize> {
+async fn forget(tx: &mut Tx, project: Uuid, words: &[String]) -> Result<usize> {
     // Somebody may have used one meanwhile.
-    let words = unused(&mut tx.conn, words).await?;
+    let words = unused(&mut tx.conn, project, words).await?;
     let mut pairs = Vec::new();
     for word in &words {
         let forms = [
@@ -78,15 +96,19 @@ async fn forget(tx: &mut Tx, words: &[String]) -> Result<usize> {
     }
     let sql = match tx.conn.engine() {
         Engine::Sqlite => {
-            "DELETE FROM search_form WHERE (form, word) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))"
+            "DELETE FROM search_form WHERE project_id = $2 \
+             AND (form, word) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))"
         }
         Engine::Postgres => {
-            "DELETE FROM search_form WHERE (form, word) IN \
+            "DELETE FROM search_form WHERE project_id = $2 AND (form, word) IN \
              (SELECT value ->> 0, value ->> 1 FROM jsonb_array_elements(CAST($1 AS jsonb)) AS value)"
         }
     };
     let json = serde_json::to_string(&pairs).unwrap_or_default();
-    tx.conn.run(sql, params![json]).await?;
+    tx.conn.run(sql, params![json, project]).await?;
+    // Other writers believe that they know these words.
+    let (of, series) = WORDS_SERIES;
+    next_number(&mut tx.conn, of, series).await?;
     tx.words.forget();
     Ok(words.len())
 }

@@ -2,6 +2,7 @@
 
 use super::{CHANGE, CHUNK_CHANGES, COMMENT, ITEM, LINK, Staged, keep_alive};
 use crate::copy::{self, Table};
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::scratch_copy::ScratchCopy;
@@ -17,15 +18,17 @@ pub struct Chunk {
     documents: Vec<Document>,
     /// The place of the last change in it.
     last: i64,
-    /// What is made in it: where its rows are kept, its number in the scratch copy, its id.
-    made: Vec<(&'static str, i64, Uuid)>,
+    /// What is made in it: where its rows are kept, its number in the scratch copy, its id, its project.
+    made: Vec<(&'static str, i64, Uuid, Uuid)>,
 }
 
-const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN item i ON i.id = t.entity_id \
+const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN directory w ON w.id = t.entity_id JOIN item i ON i.project_id = w.project_id AND i.id = w.id \
                      WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
-const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.project_id, i.kind FROM touched t JOIN comment m ON m.id = t.entity_id \
-                        JOIN item i ON i.id = m.item_id WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
-const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN link l ON l.id = t.entity_id \
+const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.kind FROM touched t JOIN directory w ON w.id = t.entity_id \
+                        JOIN comment m ON m.project_id = w.project_id AND m.id = w.id \
+                        JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN directory w ON w.id = t.entity_id \
+                     JOIN link l ON l.project_id = w.project_id AND l.id = w.id \
                      WHERE t.entity = 'link' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const CHANGES: &str = "SELECT seq AS ordinal, nullif(ledger, zeroblob(16)) AS project_id, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
 
@@ -62,7 +65,7 @@ impl Chunk {
                 ));
             }
             if row.flag("is_new")? {
-                made.push(("item", row.int("ordinal")?, row.id("id")?));
+                made.push(("item", row.int("ordinal")?, row.id("id")?, row.id("project_id")?));
             }
         }
         for row in &comments {
@@ -77,10 +80,15 @@ impl Chunk {
                 "",
                 &row.text("content")?,
             ));
-            made.push(("comment", row.int("ordinal")?, row.id("id")?));
+            made.push((
+                "comment",
+                row.int("ordinal")?,
+                row.id("id")?,
+                row.id("project_id")?,
+            ));
         }
         for row in &links {
-            made.push(("link", row.int("ordinal")?, row.id("id")?));
+            made.push(("link", row.int("ordinal")?, row.id("id")?, row.id("project_id")?));
         }
         Ok(Some(Self {
             import: staged.id,
@@ -112,28 +120,39 @@ impl Chunk {
         for (table, rows) in &self.rows {
             copy::insert(&mut tx.conn, table, &copy::columns(table), rows).await?;
         }
+        self.list(&mut tx.conn).await?;
         search::add_documents(tx, &self.documents).await
+    }
+
+    /// Lists what it makes in the directory: that a thing would be in a project says nothing as long as it is not there.
+    async fn list(&self, conn: &mut Conn) -> Result<()> {
+        for (_, _, id, project) in &self.made {
+            let sql = "INSERT INTO directory (id, project_id) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING";
+            conn.run(sql, params![*id, *project]).await?;
+        }
+        Ok(())
     }
 
     /// What it makes that is there already, with its number in the scratch copy and what is to be said of it.
     pub async fn taken(&self, conn: &mut Conn) -> Result<Option<(i64, Refusal)>> {
         for table in ["item", "comment", "link"] {
-            let made: Vec<&(&str, i64, Uuid)> = self.made.iter().filter(|(of, ..)| *of == table).collect();
+            let made: Vec<_> = self.made.iter().filter(|(of, ..)| *of == table).collect();
             if made.is_empty() {
                 continue;
             }
             let places: Vec<String> = (1..=made.len()).map(|at| format!("${at}")).collect();
             let sql = format!(
-                "SELECT id FROM {table} WHERE id IN ({}) ORDER BY id LIMIT 1",
+                "SELECT t.id FROM directory w CROSS JOIN {table} t ON t.project_id = w.project_id AND t.id = w.id \
+                 WHERE w.id IN ({}) ORDER BY t.id LIMIT 1",
                 places.join(", ")
             );
-            let ids = made.iter().map(|(.., id)| Param::from(*id)).collect();
+            let ids = made.iter().map(|(_, _, id, _)| Param::from(*id)).collect();
             let Some(row) = conn.optional(sql, ids).await? else {
                 continue;
             };
             let taken = row.id("id")?;
-            let place = made.iter().find(|(.., id)| *id == taken);
-            let ordinal = place.map_or(self.last, |(_, ordinal, _)| *ordinal);
+            let place = made.iter().find(|(_, _, id, _)| *id == taken);
+            let ordinal = place.map_or(self.last, |(_, ordinal, ..)| *ordinal);
             return Ok(Some((ordinal, is_taken(conn, table, taken).await?)));
         }
         Ok(None)
@@ -143,8 +162,11 @@ impl Chunk {
 async fn is_taken(conn: &mut Conn, table: &str, id: Uuid) -> Result<Refusal> {
     let problem = match table {
         "item" => {
-            let sql = "SELECT i.kind, i.number, p.key FROM item i JOIN project p ON p.id = i.project_id WHERE i.id = $1";
-            let row = conn.one(sql, params![id]).await?;
+            const SQL: &str = concat!(
+                "SELECT i.kind, i.number, p.key FROM item i JOIN project p ON p.id = i.project_id WHERE i.id = $1 AND i.project_id = ",
+                project_of!("$1")
+            );
+            let row = conn.one(SQL, params![id]).await?;
             let kind = Kind::parse("kind", &row.text("kind")?)?;
             let reference = Reference::of_kind(kind, row.int("number")?);
             format!(

@@ -46,14 +46,14 @@ pub(crate) const COMMENT: Table = Table {
     name: "staged_comment",
     order: "import_id, ordinal",
     columns: "import_id:u ordinal:i id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i \
-              created_at:i updated_at:i",
+              created_at:i updated_at:i project_id:u",
 };
 
 pub(crate) const LINK: Table = Table {
     name: "staged_link",
     order: "import_id, ordinal",
-    columns: "import_id:u ordinal:i id:u project_id:u type:t source_id:u target_id:u source_hash:t target_hash:t rev:i \
-              created_by:u created_at:i",
+    columns: "import_id:u ordinal:i id:u project_id:u type:t source_project_id:u source_id:u target_project_id:u target_id:u \
+              source_hash:t target_hash:t rev:i created_by:u created_at:i",
 };
 
 pub(crate) const CHANGE: Table = Table {

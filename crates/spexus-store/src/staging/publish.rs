@@ -2,6 +2,7 @@
 
 use super::{COMMENT, ITEM, LINK, Staged, keep_alive};
 use crate::copy::{self, Table};
+use crate::directory::project_of;
 use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::items::root_position;
@@ -142,8 +143,11 @@ impl Publication {
         let counts = rows.iter().map(count).collect::<Result<_>>()?;
         let mut anchors = Vec::new();
         for (id, before) in &base.anchors {
-            let sql = "SELECT anchor FROM comment WHERE id = $1";
-            let now = conn.one(sql, params![*id]).await?.text("anchor")?;
+            const SQL: &str = concat!(
+                "SELECT anchor FROM comment WHERE id = $1 AND project_id = ",
+                project_of!("$1")
+            );
+            let now = conn.one(SQL, params![*id]).await?.text("anchor")?;
             if now != *before {
                 anchors.push((*id, now));
             }
@@ -189,9 +193,18 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
     for table in [&COMMENT, &LINK] {
         copy_rows(&mut tx.conn, table, staged.id).await?;
     }
+    // A link of two projects has a row in each.
+    let sql = "INSERT INTO link (project_id, id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
+               target_hash, rev, created_by, created_at) SELECT target_project_id, id, type, source_project_id, source_id, \
+               target_project_id, target_id, source_hash, target_hash, rev, created_by, created_at FROM staged_link \
+               WHERE import_id = $1 AND source_project_id <> target_project_id ORDER BY ordinal";
+    tx.conn.run(sql, params![staged.id]).await?;
     for (id, anchor) in &publication.anchors {
-        let sql = "UPDATE comment SET anchor = $2 WHERE id = $1";
-        tx.conn.run(sql, params![*id, anchor]).await?;
+        const SQL: &str = concat!(
+            "UPDATE comment SET anchor = $2 WHERE id = $1 AND project_id = ",
+            project_of!("$1")
+        );
+        tx.conn.run(SQL, params![*id, anchor]).await?;
     }
     for (project, kind, status, n) in &publication.counts {
         let sql = "INSERT INTO item_count (project_id, kind, status, n) VALUES ($1, $2, $3, $4) \
@@ -264,7 +277,7 @@ async fn take_numbers(conn: &mut Conn, publication: &Publication, project: Uuid)
 
 /// Takes away what search knew of items that say something else now; what they say is there already.
 async fn forget_documents(conn: &mut Conn, staged: Staged) -> Result<()> {
-    let sql = "SELECT d.doc FROM staged_import n CROSS JOIN staged_item s JOIN search_doc d ON d.item_id = s.id \
+    let sql = "SELECT d.doc FROM staged_import n CROSS JOIN staged_item s JOIN search_doc d ON d.project_id = s.project_id AND d.item_id = s.id \
                WHERE n.id = $1 AND s.import_id = $1 AND s.is_new = 0 AND s.reindexed = 1 AND d.comment_id IS NULL \
                AND NOT (d.doc >= n.first_doc AND d.doc <= n.last_doc)";
     let rows = conn.all(sql, params![staged.id]).await?;
@@ -280,7 +293,7 @@ async fn update_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp) -> Result<
                status = s.status, priority = s.priority, type = s.type, criterion_id = s.criterion_id, \
                assignee_id = s.assignee_id, attributes = s.attributes, rev = s.rev, content_hash = s.content_hash, \
                updated_at = CASE WHEN s.updated_at = $2 THEN $3 ELSE s.updated_at END \
-               FROM staged_item s WHERE s.import_id = $1 AND s.is_new = 0 AND item.id = s.id";
+               FROM staged_item s WHERE s.import_id = $1 AND s.is_new = 0 AND item.project_id = s.project_id AND item.id = s.id";
     let now = tx.now();
     tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }

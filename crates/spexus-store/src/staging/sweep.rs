@@ -52,6 +52,9 @@ async fn step_in(tx: &mut Tx, import: Uuid, heard_before: i64) -> Result<bool> {
     let docs = unpublished_documents(conn, import).await?;
     search::remove_documents(conn, &docs).await?;
     let mut left = docs.len() as i64;
+    for table in [&ITEM, &COMMENT, &LINK] {
+        unlist(conn, table.name, import).await?;
+    }
     for table in [&ITEM, &COMMENT, &LINK, &CHANGE] {
         left += remove_rows(conn, table.name, import).await?;
     }
@@ -68,6 +71,17 @@ async fn unpublished_documents(conn: &mut Conn, import: Uuid) -> Result<Vec<i64>
                WHERE s.id = $1 ORDER BY d.doc LIMIT $2";
     let rows = conn.all(sql, params![import, STEP_ROWS]).await?;
     rows.iter().map(|row| row.int("doc")).collect()
+}
+
+/// Takes out of the directory what the next rows to be removed would have made and never did.
+async fn unlist(conn: &mut Conn, table: &str, import: Uuid) -> Result<()> {
+    let into = table.trim_start_matches("staged_");
+    let sql = format!(
+        "DELETE FROM directory WHERE id IN (SELECT s.id FROM {table} s WHERE s.import_id = $1 AND s.ordinal IN \
+         (SELECT ordinal FROM {table} WHERE import_id = $1 ORDER BY ordinal LIMIT $2) \
+         AND NOT EXISTS (SELECT 1 FROM {into} t WHERE t.project_id = directory.project_id AND t.id = s.id))"
+    );
+    conn.run(sql, params![import, STEP_ROWS]).await.map(drop)
 }
 
 async fn remove_rows(conn: &mut Conn, table: &str, import: Uuid) -> Result<i64> {

@@ -1,0 +1,33 @@
+//! The directory: which project a thing is in, for whoever knows nothing but its id. The project leads every key, so everything
+//! else is found with it.
+
+use crate::engine::{Conn, params};
+use crate::error::Result;
+use crate::tx::Tx;
+use spexus_domain::Uuid;
+
+/// The project of what a bound id names, as a part of a statement.
+macro_rules! project_of {
+    ($id:literal) => {
+        concat!("(SELECT w.project_id FROM directory w WHERE w.id = ", $id, ")")
+    };
+}
+pub(crate) use project_of;
+
+/// The same for an id whose place among the values is known only when the statement is made.
+pub(crate) fn project_of_bound(id: &str) -> String {
+    format!("(SELECT w.project_id FROM directory w WHERE w.id = {id})")
+}
+
+/// Lists a new item, comment or link.
+pub(crate) async fn list(tx: &mut Tx, id: Uuid, project_id: Uuid) -> Result<()> {
+    let sql = "INSERT INTO directory (id, project_id) VALUES ($1, $2)";
+    tx.conn.run(sql, params![id, project_id]).await.map(drop)
+}
+
+/// The project of an item, a comment or a link, deleted or not.
+pub async fn project(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
+    let sql = "SELECT project_id FROM directory WHERE id = $1";
+    let row = conn.optional(sql, params![id]).await?;
+    row.map(|row| row.id("project_id")).transpose()
+}
