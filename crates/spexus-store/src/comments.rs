@@ -1,7 +1,7 @@
 //! Comments on items.
 
 use crate::cursor;
-use crate::directory::{self, project_of};
+use crate::directory::project_of;
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::kind;
@@ -112,25 +112,22 @@ pub async fn insert(tx: &mut Tx, project_id: Uuid, comment: &Comment) -> Result<
         project_id,
     ];
     tx.conn.run(sql, values).await?;
-    directory::list(tx, comment.id, project_id).await?;
-    crate::search::index_comment(tx, comment).await
+    crate::search::index_comment(tx, project_id, comment).await
 }
 
 /// Writes a changed comment over the one before.
-pub async fn update(tx: &mut Tx, comment: &Comment) -> Result<()> {
-    const SQL: &str = concat!(
-        "UPDATE comment SET content = $2, resolved = $3, rev = $4, updated_at = $5 WHERE id = $1 AND project_id = ",
-        project_of!("$1")
-    );
+pub async fn update(tx: &mut Tx, project_id: Uuid, comment: &Comment) -> Result<()> {
+    let sql = "UPDATE comment SET content = $2, resolved = $3, rev = $4, updated_at = $5 WHERE project_id = $6 AND id = $1";
     let values = params![
         comment.id,
         &comment.content,
         comment.resolved,
         comment.rev,
-        comment.updated_at
+        comment.updated_at,
+        project_id,
     ];
-    tx.conn.run(SQL, values).await?;
-    crate::search::index_comment(tx, comment).await
+    tx.conn.run(sql, values).await?;
+    crate::search::index_comment(tx, project_id, comment).await
 }
 
 /// Moves an anchor after its text was edited.

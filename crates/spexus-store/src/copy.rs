@@ -134,7 +134,7 @@ const TABLES: &[Table] = &[
     Table {
         name: "baseline",
         order: "project_id, id",
-        columns: "id:u project_id:u name:t description:t number:i hash:b created_by:u created_at:i",
+        columns: "id:u project_id:u name:t description:t seq:i hash:b created_by:u created_at:i",
     },
     Table {
         name: "idempotency",
@@ -221,7 +221,6 @@ pub async fn copy(
                 let mut source = reading.lock().await;
                 refuse_unless_empty(&mut tx.conn).await?;
                 let copied = copy_tables(&mut source, tx, &progress).await?;
-                count_on(&mut tx.conn).await?;
                 crate::search::rebuild(tx).await?;
                 compare(&copied, fingerprint(&mut tx.conn).await?)
             })
@@ -304,19 +303,6 @@ async fn point_ahead(conn: &mut Conn) -> Result<()> {
     match conn.engine() {
         Engine::Sqlite => conn.script("PRAGMA defer_foreign_keys = ON").await,
         Engine::Postgres => conn.script("SET CONSTRAINTS ALL DEFERRED").await,
-    }
-}
-
-/// Lets the next change be counted behind those that were copied.
-async fn count_on(conn: &mut Conn) -> Result<()> {
-    match conn.engine() {
-        Engine::Sqlite => Ok(()),
-        Engine::Postgres => {
-            conn.script(
-                "SELECT setval(pg_get_serial_sequence('change', 'seq'), max(seq)) FROM change HAVING count(*) > 0",
-            )
-            .await
-        }
     }
 }
 

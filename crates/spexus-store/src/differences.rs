@@ -165,8 +165,8 @@ impl Walk<'_> {
     async fn touched(&mut self, behind: Uuid) -> Result<Vec<Uuid>> {
         // Written so that neither engine looks through the project's whole history and sorts it for each page.
         const LONG: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.item_id > $4 AND CASE WHEN \
-                            c.entity = 'item' AND c.number > $2 AND c.number <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
-        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.number > $2 AND c.number <= $3 \
+                            c.entity = 'item' AND c.seq > $2 AND c.seq <= $3 THEN 1 ELSE 0 END = 1 ORDER BY c.item_id LIMIT $5";
+        const SHORT: &str = "SELECT DISTINCT c.item_id AS id FROM change c WHERE c.ledger = $1 AND c.seq > $2 AND c.seq <= $3 \
                              AND c.entity = 'item' AND c.item_id > $4 ORDER BY c.item_id LIMIT $5";
         let sql = match self.range.until - self.range.after <= self.limits.max_short_steps {
             true => SHORT,
@@ -195,13 +195,13 @@ impl Walk<'_> {
         for row in &rows {
             last = Some(push(row, folds)?);
         }
-        let Some((id, mut number)) = last.filter(|_| rows.len() == self.limits.batch_steps as usize) else {
+        let Some((id, mut seq)) = last.filter(|_| rows.len() == self.limits.batch_steps as usize) else {
             return Ok(None);
         };
         loop {
-            let rows = self.steps(&[id], number).await?;
+            let rows = self.steps(&[id], seq).await?;
             for row in &rows {
-                number = push(row, folds)?.1;
+                seq = push(row, folds)?.1;
             }
             if rows.len() < self.limits.batch_steps as usize {
                 return Ok(items.iter().position(|item| *item == id));
@@ -220,8 +220,8 @@ impl Walk<'_> {
             query.bind(self.limits.batch_steps),
         );
         let sql = format!(
-            "SELECT c.item_id, c.number, c.action, c.before, c.after FROM change c WHERE {} AND c.number > {after} AND c.number <= {until} \
-             AND c.entity = 'item' ORDER BY c.item_id, c.number LIMIT {limit}",
+            "SELECT c.item_id, c.seq, c.action, c.before, c.after FROM change c WHERE {} AND c.seq > {after} AND c.seq <= {until} \
+             AND c.entity = 'item' ORDER BY c.item_id, c.seq LIMIT {limit}",
             query.text()
         );
         self.conn.all(sql, query.params).await
@@ -239,7 +239,7 @@ fn push(row: &Row, folds: &mut HashMap<Uuid, Fold>) -> Result<(Uuid, i64)> {
     let is = action != Action::Deleted;
     let fold = folds.entry(id).or_default();
     fold.push(was, is, &row.object("before")?, row.object("after")?);
-    Ok((id, row.int("number")?))
+    Ok((id, row.int("seq")?))
 }
 
 /// Asks for the changes of some items, to look at how they are found.

@@ -1,9 +1,8 @@
 //! The directory: which project a thing is in, for whoever knows nothing but its id. The project leads every key, so everything
-//! else is found with it.
+//! else is found with it. A trigger of the tables lists what is made.
 
 use crate::engine::{Conn, params};
 use crate::error::Result;
-use crate::tx::Tx;
 use spexus_domain::Uuid;
 
 /// The project of what a bound id names, as a part of a statement.
@@ -17,12 +16,6 @@ pub(crate) use project_of;
 /// The same for an id whose place among the values is known only when the statement is made.
 pub(crate) fn project_of_bound(id: &str) -> String {
     format!("(SELECT w.project_id FROM directory w WHERE w.id = {id})")
-}
-
-/// Lists a new item, comment or link.
-pub(crate) async fn list(tx: &mut Tx, id: Uuid, project_id: Uuid) -> Result<()> {
-    let sql = "INSERT INTO directory (id, project_id) VALUES ($1, $2)";
-    tx.conn.run(sql, params![id, project_id]).await.map(drop)
 }
 
 /// The project of an item, a comment or a link, deleted or not.

@@ -1,6 +1,6 @@
 //! Items: reading one, writing one, numbers, and the place among siblings.
 
-use crate::directory::{self, project_of};
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
@@ -195,7 +195,6 @@ pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
         item.updated_at,
     ];
     tx.conn.run(sql, values).await?;
-    directory::list(tx, item.id, item.project_id).await?;
     count(&mut tx.conn, item, 1).await?;
     crate::search::index_new_item(tx, item).await
 }

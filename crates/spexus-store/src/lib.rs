@@ -26,6 +26,7 @@ mod cursor;
 pub mod deadline;
 pub mod deletion;
 pub mod differences;
+pub mod directory;
 pub mod engine;
 mod error;
 pub mod groups;

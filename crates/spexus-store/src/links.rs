@@ -1,7 +1,7 @@
 //! Links between items.
 
 use crate::cursor;
-use crate::directory::{self, project_of, project_of_bound};
+use crate::directory::{project_of, project_of_bound};
 use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
@@ -236,7 +236,7 @@ pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, 
         ];
         tx.conn.run(sql, values).await?;
     }
-    directory::list(tx, id, source.project_id).await
+    Ok(())
 }
 
 /// Confirms a link against both ends as they are now.

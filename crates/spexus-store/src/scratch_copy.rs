@@ -40,10 +40,6 @@ const LIGHTEN: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; P
      DROP INDEX comment_depth; DROP INDEX link_project; DROP INDEX link_deletion; DROP INDEX link_target; \
      PRAGMA foreign_keys = OFF; BEGIN";
 
-/// Lists what was copied.
-const LIST: &str = "INSERT INTO directory (id, project_id) SELECT id, project_id FROM item; \
-     INSERT INTO directory (id, project_id) SELECT id, project_id FROM comment";
-
 /// What the work did to the copy, by the thing it was done to and in order.
 const TOUCHED: &str = "CREATE TABLE touched (seq INTEGER PRIMARY KEY, entity TEXT NOT NULL, entity_id BLOB NOT NULL, \
      is_new INTEGER NOT NULL, reindexed INTEGER NOT NULL) STRICT; \
@@ -207,7 +203,6 @@ async fn copy_all(source: &mut Conn, extent: CopyExtent, now: Timestamp) -> Resu
             anchored(source, &mut conn, project, &mut base.anchors).await?;
         }
     }
-    conn.script(LIST).await?;
     Ok((conn, base))
 }
 

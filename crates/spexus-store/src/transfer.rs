@@ -1,7 +1,6 @@
 //! What imports, exports and check-ups need beside the use cases: a view of the whole database at one moment, everything
 //! of a project page by page in an order that can be written back, and rows written with the times and names they bring.
 
-use crate::directory;
 use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::{item, kind, select_items};
@@ -296,8 +295,7 @@ pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Resul
         link.created_by.0,
         link.created_at,
     ];
-    tx.conn.run(sql, values).await?;
-    directory::list(tx, link.id, project_id).await
+    tx.conn.run(sql, values).await.map(drop)
 }
 
 /// Removes the types and prompts an empty installation was shipped with, to make room for those of another.

@@ -27,6 +27,10 @@ DROP INDEX change_other;
 DROP INDEX search_doc_item;
 DROP INDEX search_doc_comment;
 
+-- What is removed and put in is looked for by what points to it.
+CREATE INDEX former_item_parent ON item (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX former_item_criterion ON item (criterion_id) WHERE criterion_id IS NOT NULL;
+CREATE INDEX former_comment_parent ON comment (parent_id) WHERE parent_id IS NOT NULL;
 ALTER TABLE item RENAME TO former_item;
 ALTER TABLE comment RENAME TO former_comment;
 ALTER TABLE link RENAME TO former_link;
@@ -60,6 +64,8 @@ CREATE TABLE item (
     FOREIGN KEY (project_id, parent_id) REFERENCES item (project_id, id) DEFERRABLE INITIALLY IMMEDIATE,
     FOREIGN KEY (project_id, criterion_id) REFERENCES item (project_id, id) DEFERRABLE INITIALLY IMMEDIATE
 ) STRICT;
+CREATE INDEX item_parent ON item (project_id, parent_id, position, id) WHERE parent_id IS NOT NULL;
+CREATE INDEX item_criterion ON item (project_id, criterion_id) WHERE criterion_id IS NOT NULL;
 INSERT INTO item (project_id, id, kind, number, parent_id, position, title, description, status, priority, type, criterion_id,
     assignee_id, creator_id, attributes, rev, content_hash, created_at, updated_at, deleted_at, deletion_id)
 SELECT project_id, id, kind, number, parent_id, position, title, description, status, priority, type, criterion_id,
@@ -67,7 +73,7 @@ SELECT project_id, id, kind, number, parent_id, position, title, description, st
 FROM former_item ORDER BY rowid;
 
 CREATE TABLE comment (
-    project_id BLOB NOT NULL REFERENCES project (id),
+    project_id BLOB NOT NULL,
     id BLOB NOT NULL,
     item_id BLOB NOT NULL,
     parent_id BLOB,
@@ -84,6 +90,7 @@ CREATE TABLE comment (
     FOREIGN KEY (project_id, item_id) REFERENCES item (project_id, id),
     FOREIGN KEY (project_id, parent_id) REFERENCES comment (project_id, id) DEFERRABLE INITIALLY IMMEDIATE
 ) STRICT;
+CREATE INDEX comment_parent ON comment (project_id, parent_id) WHERE parent_id IS NOT NULL;
 INSERT INTO comment (project_id, id, item_id, parent_id, depth, author_id, content, resolved, anchor, rev, created_at,
     updated_at, deleted_at)
 SELECT i.project_id, m.id, m.item_id, m.parent_id, m.depth, m.author_id, m.content, m.resolved, m.anchor, m.rev, m.created_at,
@@ -189,4 +196,21 @@ WHEN NOT (
 )
 BEGIN
     SELECT RAISE(ABORT, 'the history is only added to');
+END;
+
+-- What is made is listed where it is. An id is listed once, so nothing in another project can have it too.
+CREATE TRIGGER item_is_listed AFTER INSERT ON item
+BEGIN
+    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.project_id
+    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.project_id);
+END;
+CREATE TRIGGER comment_is_listed AFTER INSERT ON comment
+BEGIN
+    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.project_id
+    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.project_id);
+END;
+CREATE TRIGGER link_is_listed AFTER INSERT ON link
+BEGIN
+    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.source_project_id
+    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.source_project_id);
 END;

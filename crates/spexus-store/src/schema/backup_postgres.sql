@@ -1,5 +1,5 @@
--- Copies every table of the present schema into {backup}, with rows, constraints, indexes and the state of identities, under the
--- same names, so that the copy can take the place of the original by renaming schemas.
+-- Copies every table of the present schema into {backup}, with rows, constraints, indexes, triggers and the state of identities,
+-- under the same names, so that the copy can take the place of the original by renaming schemas.
 DO $$
 DECLARE
     own text := current_schema();
@@ -38,5 +38,21 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
     LOOP
         EXECUTE part.definition;
+    END LOOP;
+    FOR part IN SELECT replace(pg_get_functiondef(p.oid), format(' FUNCTION %I.%I(', own, p.proname),
+            format(' FUNCTION {backup}.%I(', p.proname)) AS definition
+        FROM pg_proc p WHERE p.pronamespace = own::regnamespace AND p.prorettype = 'trigger'::regtype AND p.prolang IN
+            (SELECT l.oid FROM pg_language l WHERE l.lanname = 'plpgsql')
+    LOOP
+        EXECUTE part.definition;
+    END LOOP;
+    FOR part IN SELECT replace(pg_get_triggerdef(t.oid), format(' ON %I.%I ', own, r.relname),
+            format(' ON {backup}.%I ', r.relname)) AS definition
+        FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
+        WHERE r.relnamespace = own::regnamespace AND r.relkind = 'r' AND NOT t.tgisinternal
+    LOOP
+        EXECUTE format('SET LOCAL search_path = {backup}');
+        EXECUTE part.definition;
+        EXECUTE format('SET LOCAL search_path = %I', own);
     END LOOP;
 END $$

@@ -10,11 +10,24 @@ use crate::tx::Tx;
 use crate::{backup, search};
 use refusal::{Code, Refusal};
 
-/// One step of the schema: the shared text and each engine's own.
+/// One step of the schema: the shared text, each engine's own, and the shared text behind it.
 struct Step {
     shared: &'static str,
     sqlite: &'static str,
     postgres: &'static str,
+    after: &'static str,
+}
+
+impl Step {
+    /// A step that is the same for both engines.
+    const fn shared(shared: &'static str) -> Self {
+        Self {
+            shared,
+            sqlite: "",
+            postgres: "",
+            after: "",
+        }
+    }
 }
 
 const STEPS: &[Step] = &[
@@ -22,69 +35,51 @@ const STEPS: &[Step] = &[
         shared: include_str!("001_tables.sql"),
         sqlite: include_str!("001_sqlite.sql"),
         postgres: include_str!("001_postgres.sql"),
+        after: "",
     },
-    Step {
-        shared: include_str!("002_tables.sql"),
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        shared: include_str!("003_root.sql"),
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        shared: include_str!("004_reference.sql"),
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        shared: include_str!("005_page_indexes.sql"),
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        shared: include_str!("006_door.sql"),
-        sqlite: "",
-        postgres: "",
-    },
+    Step::shared(include_str!("002_tables.sql")),
+    Step::shared(include_str!("003_root.sql")),
+    Step::shared(include_str!("004_reference.sql")),
+    Step::shared(include_str!("005_page_indexes.sql")),
+    Step::shared(include_str!("006_door.sql")),
     Step {
         shared: include_str!("007_staging.sql"),
         sqlite: include_str!("007_sqlite.sql"),
         postgres: include_str!("007_postgres.sql"),
+        after: "",
     },
-    Step {
-        shared: include_str!("008_stems.sql"),
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        shared: include_str!("009_app.sql"),
-        sqlite: "",
-        postgres: "",
-    },
+    Step::shared(include_str!("008_stems.sql")),
+    Step::shared(include_str!("009_app.sql")),
     //= specs/spexus-store.md#schema
     //# What users and commenters could do in every project they MUST be able to do in each, as authors and commenters, when a database
     //# from before there were members is brought up to date.
-    Step {
-        shared: include_str!("010_members.sql"),
-        sqlite: "",
-        postgres: "",
-    },
+    Step::shared(include_str!("010_members.sql")),
     //= specs/spexus-store.md#history
     //# Nothing of the history MUST be changed or removed by a statement, but for the words of a person, which can be taken out.
     Step {
         shared: include_str!("011_ledgers.sql"),
         sqlite: include_str!("011_sqlite.sql"),
         postgres: include_str!("011_postgres.sql"),
+        after: "",
+    },
+    //= specs/spexus-store.md#keys
+    //# The project MUST lead every primary, unique and foreign key of every table that grows.
+    Step {
+        shared: include_str!("012_directory.sql"),
+        sqlite: include_str!("012_sqlite.sql"),
+        postgres: include_str!("012_postgres.sql"),
+        after: include_str!("012_after.sql"),
     },
 ];
 
-/// The version since which words are stemmed as they are now.
-const STEMS_SINCE: i64 = 8;
+/// The version since which search knows words as it does now: stemmed by these rules, and by project.
+const WORDS_SINCE: i64 = 12;
 
 /// The version since which each project has a ledger.
 const LEDGERS_SINCE: i64 = 11;
+
+/// The last version that wrote tables anew: what is older is copied before it is brought up to date.
+const REWRITTEN_SINCE: i64 = 12;
 
 /// The version this program works with.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -112,13 +107,13 @@ pub(crate) async fn prepare(conn: &mut Conn, location: Option<&Location>, may_pr
     //= specs/spexus-store.md#schema
     //# A database of an older version MUST keep all it holds when it is brought to this program's version.
     let found = known_version(conn).await?;
-    if let (1..LEDGERS_SINCE, Some(location)) = (found, location) {
+    if let (1..REWRITTEN_SINCE, Some(location)) = (found, location) {
         back_up(conn, location).await?;
     }
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
         apply(conn, step, at as i64 + 1).await?;
     }
-    if (1..STEMS_SINCE).contains(&found) {
+    if (1..WORDS_SINCE).contains(&found) {
         reindex(conn).await?;
     }
     conn.script("COMMIT").await?;
@@ -127,16 +122,16 @@ pub(crate) async fn prepare(conn: &mut Conn, location: Option<&Location>, may_pr
 
 /// Copies everything as it is, before it is written anew. Nobody writes meanwhile.
 //= specs/spexus-store.md#schema
-//# Before the history of a database is brought into ledgers, a copy of the whole database MUST be made beside it.
+//# Before the tables of a database are written anew, a copy of the whole database MUST be made beside it.
 async fn back_up(conn: &mut Conn, location: &Location) -> Result<()> {
     match location {
         Location::File(path) => {
             let mut name = path.clone().into_os_string();
-            name.push(format!(".before-v{LEDGERS_SINCE}"));
+            name.push(format!(".before-v{REWRITTEN_SINCE}"));
             backup::before_upgrade(location, name.as_ref()).await
         }
         Location::Server(_) => {
-            let schema = format!("spexus_before_v{LEDGERS_SINCE}");
+            let schema = format!("spexus_before_v{REWRITTEN_SINCE}");
             let sql = include_str!("backup_postgres.sql").replace("{backup}", &schema);
             conn.script(sql).await.map_err(|error| no_backup(&schema, &error))
         }
@@ -221,8 +216,10 @@ async fn apply(conn: &mut Conn, step: &Step, version: i64) -> Result<()> {
         ledgers::carry_over(conn).await?;
         conn.script(include_str!("011_after.sql")).await?;
     }
-    if !own.is_empty() {
-        conn.script(own).await?;
+    for text in [own, step.after] {
+        if !text.is_empty() {
+            conn.script(text).await?;
+        }
     }
     if version == 1 {
         let (text, int) = (words[2].1, words[1].1);
@@ -600,7 +597,7 @@ mod tests {
 
     //= specs/spexus-store.md#schema
     //= type=test
-    //# Before the history of a database is brought into ledgers, a copy of the whole database MUST be made beside it.
+    //# Before the tables of a database are written anew, a copy of the whole database MUST be made beside it.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn several_nodes_upgrade_once_and_the_copy_is_the_way_back() {
         let (_folder, places) = places();
@@ -635,14 +632,15 @@ mod tests {
                 for suffix in ["-wal", "-shm"] {
                     let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
                 }
-                std::fs::rename(format!("{}.before-v11", path.display()), path).unwrap();
+                std::fs::rename(format!("{}.before-v{REWRITTEN_SINCE}", path.display()), path).unwrap();
             }
             Location::Server(_) => {
                 let pool = Pool::for_writing(place, &StoreOptions::default()).await.unwrap();
                 let mut conn = pool.acquire().await.unwrap();
-                conn.script(
-                    "ALTER SCHEMA public RENAME TO spexus_after; ALTER SCHEMA spexus_before_v11 RENAME TO public",
-                )
+                let schema = format!("spexus_before_v{REWRITTEN_SINCE}");
+                conn.script(format!(
+                    "ALTER SCHEMA public RENAME TO spexus_after; ALTER SCHEMA {schema} RENAME TO public"
+                ))
                 .await
                 .unwrap();
                 drop(conn);

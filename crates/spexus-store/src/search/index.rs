@@ -1,9 +1,9 @@
 //! What search finds: the documents and words of items and comments, written with the change itself.
 
 use crate::comments;
-use crate::directory::{self, project_of};
+use crate::directory::project_of;
 use crate::engine::{Conn, Engine, Row, params};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::listing::Conditions;
 use crate::tx::Tx;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use std::hash::Hash;
 //= specs/spexus-service.md#search
 //# Search MUST be current: what a write made, changed or deleted is found so by the next search.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    put(tx, (item.id, None), &item.title, &item.description).await
+    put(tx, item.project_id, (item.id, None), &item.title, &item.description).await
 }
 
 /// Puts an item into the index that was not there before.
@@ -71,8 +71,8 @@ async fn free_numbers(conn: &mut Conn, count: usize) -> Result<Vec<i64>> {
 }
 
 /// Puts a comment into the index, or writes it anew.
-pub(crate) async fn index_comment(tx: &mut Tx, comment: &Comment) -> Result<()> {
-    put(tx, (comment.item_id, Some(comment.id)), "", &comment.content).await
+pub(crate) async fn index_comment(tx: &mut Tx, project_id: Uuid, comment: &Comment) -> Result<()> {
+    put(tx, project_id, (comment.item_id, Some(comment.id)), "", &comment.content).await
 }
 
 /// Takes items of one project and their comments out of the index.
@@ -91,7 +91,12 @@ pub(crate) async fn remove_items(tx: &mut Tx, items: &[&Item]) -> Result<()> {
 
 /// Takes a comment out of the index.
 pub(crate) async fn remove_comment(tx: &mut Tx, comment_id: Uuid) -> Result<()> {
-    let docs = tx.conn.all(OF_COMMENT, params![comment_id]).await?;
+    const SQL: &str = concat!(
+        "SELECT doc FROM search_doc WHERE project_id = ",
+        project_of!("$1"),
+        " AND comment_id = $1"
+    );
+    let docs = tx.conn.all(SQL, params![comment_id]).await?;
     remove(tx, &docs).await
 }
 
@@ -138,31 +143,25 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
     Ok(())
 }
 
-const OF_ITEM: &str = concat!(
-    "SELECT doc FROM search_doc WHERE project_id = ",
-    project_of!("$1"),
-    " AND item_id = $1 AND comment_id IS NULL"
-);
-const OF_COMMENT: &str = concat!(
-    "SELECT doc FROM search_doc WHERE project_id = ",
-    project_of!("$1"),
-    " AND comment_id = $1"
-);
 
 /// What a document is of: an item, or a comment on one.
 type Subject = (Uuid, Option<Uuid>);
 
-async fn put(tx: &mut Tx, subject: Subject, title: &str, body: &str) -> Result<()> {
+async fn put(tx: &mut Tx, project: Uuid, subject: Subject, title: &str, body: &str) -> Result<()> {
     if !tx.is_indexed {
         return Ok(());
     }
     let known = match subject {
-        (item, None) => tx.conn.all(OF_ITEM, params![item]).await?,
-        (_, Some(comment)) => tx.conn.all(OF_COMMENT, params![comment]).await?,
+        (item, None) => {
+            let sql = "SELECT doc FROM search_doc WHERE project_id = $1 AND item_id = $2 AND comment_id IS NULL";
+            tx.conn.all(sql, params![project, item]).await?
+        }
+        (_, Some(comment)) => {
+            let sql = "SELECT doc FROM search_doc WHERE project_id = $1 AND comment_id = $2";
+            tx.conn.all(sql, params![project, comment]).await?
+        }
     };
     remove(tx, &known).await?;
-    let project = directory::project(&mut tx.conn, subject.0).await?;
-    let project = project.ok_or_else(|| Error::Broken("an item is not in the directory".into()))?;
     add(tx, project, subject, title, body).await
 }
 

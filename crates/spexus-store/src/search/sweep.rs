@@ -3,9 +3,7 @@
 
 use crate::engine::{Conn, Engine, params};
 use crate::error::Result;
-use crate::items::next_number;
-use crate::lane::Lane;
-use crate::tx::{Actor, WORDS_SERIES};
+use crate::tx::Actor;
 use crate::{Store, Tx};
 use spexus_domain::Uuid;
 use spexus_domain::analysis;
@@ -42,7 +40,7 @@ impl Sweep {
         if unused.is_empty() {
             return Ok(0);
         }
-        let forgetting = store.write_in(Lane::Project(project), nobody(), move |tx| {
+        let forgetting = store.write(nobody(), move |tx| {
             Box::pin(async move { forget(tx, project, &unused).await })
         });
         forgetting.await
@@ -106,9 +104,6 @@ async fn forget(tx: &mut Tx, project: Uuid, words: &[String]) -> Result<usize> {
     };
     let json = serde_json::to_string(&pairs).unwrap_or_default();
     tx.conn.run(sql, params![json, project]).await?;
-    // Other writers believe that they know these words.
-    let (of, series) = WORDS_SERIES;
-    next_number(&mut tx.conn, of, series).await?;
     tx.words.forget();
     Ok(words.len())
 }
