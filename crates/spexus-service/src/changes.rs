@@ -11,7 +11,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
 use spexus_domain::visibility::Visibility;
 use spexus_domain::{AnyId, Reference, Refusal, Ruled, Uuid};
-use spexus_store::{Conn, Result, changes, items, tree};
+use spexus_store::{Conn, Result, changes, directory, items, tree};
 
 /// Bytes of text that are read ahead for one stream: there can be many, and each waits for its own reader.
 const MAX_STREAM_BYTES: usize = 64 * 1024;
@@ -84,7 +84,7 @@ pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility<'_>, changes: 
 
 async fn is_seen(conn: &mut Conn, seen: Visibility<'_>, item: Option<Uuid>) -> Result<bool> {
     Ok(match item {
-        Some(id) => items::project_of(conn, id)
+        Some(id) => directory::project(conn, id)
             .await?
             .is_some_and(|project| seen.sees(project)),
         None => false,

@@ -78,7 +78,7 @@ pub async fn create(
                 created_at: tx.now(),
                 updated_at: tx.now(),
             };
-            comments::insert(tx, &comment).await?;
+            comments::insert(tx, item.project_id, &comment).await?;
             record(tx, Action::Created, None, &comment, item.project_id).await?;
             Ok(comment)
         })
@@ -108,7 +108,7 @@ pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: Comment
             }
             comment.rev += 1;
             comment.updated_at = tx.now();
-            comments::update(tx, &comment).await?;
+            comments::update(tx, project_id, &comment).await?;
             record(tx, Action::Updated, Some(&before), &comment, project_id).await?;
             Ok(comment)
         })

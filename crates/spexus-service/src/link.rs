@@ -98,7 +98,7 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
             if !link.suspect {
                 return Ok(link);
             }
-            links::confirm(tx, id).await?;
+            links::confirm(tx, &link).await?;
             let link = Link {
                 suspect: false,
                 ..link
@@ -158,7 +158,7 @@ pub(crate) async fn delete_in(
 async fn end(tx: &mut Tx, context: &Context, id: Uuid) -> Result<Link> {
     let link = find(&mut tx.conn, &context.caller, Operation::Link, id).await?;
     context.check_link(&link)?;
-    links::soft_delete(tx, &[id], None).await?;
+    links::soft_delete(tx, std::slice::from_ref(&link), None).await?;
     record(tx, Action::Deleted, &link).await?;
     Ok(link)
 }

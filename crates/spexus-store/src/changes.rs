@@ -1,5 +1,6 @@
 //! Reading the history.
 
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
@@ -14,8 +15,12 @@ pub async fn head(conn: &mut Conn) -> Result<i64> {
 
 /// The changes of an item, of its comments and of its links, newest first, before a cursor; and whether there are older ones.
 pub async fn of_item(conn: &mut Conn, item_id: Uuid, before: i64, limit: u32) -> Result<(Vec<Change>, bool)> {
-    const OWN: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
-                       WHERE item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+    const OWN: &str = concat!(
+        "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change WHERE ledger = ",
+        project_of!("$1"),
+        " AND item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+    );
+    // A link is in the history of the project it begins in.
     const OTHER: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
                          WHERE other_item_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
     let mut sizes = sizes(&conn.all(OWN, params![item_id, before, limit + 1]).await?)?;
@@ -58,15 +63,22 @@ fn sizes(rows: &[Row]) -> Result<Vec<(i64, i64)>> {
 
 /// How many changes an item has seen.
 pub async fn count_of_item(conn: &mut Conn, item_id: Uuid) -> Result<i64> {
-    let sql = "SELECT (SELECT count(*) FROM change WHERE item_id = $1) + (SELECT count(*) FROM change WHERE other_item_id = $1) AS n";
-    conn.one(sql, params![item_id]).await?.int("n")
+    const SQL: &str = concat!(
+        "SELECT (SELECT count(*) FROM change WHERE ledger = ",
+        project_of!("$1"),
+        " AND item_id = $1) + (SELECT count(*) FROM change WHERE other_item_id = $1) AS n"
+    );
+    conn.one(SQL, params![item_id]).await?.int("n")
 }
 
 /// The changes of an item itself since a revision, oldest first: what someone with a stale copy has missed.
 pub async fn since_rev(conn: &mut Conn, entity_id: Uuid, item_id: Uuid, rev: i64) -> Result<Vec<Change>> {
-    let sql =
-        "SELECT * FROM change WHERE item_id = $1 AND entity_id = $2 AND rev > $3 ORDER BY seq LIMIT 100";
-    conn.all(sql, params![item_id, entity_id, rev])
+    const SQL: &str = concat!(
+        "SELECT * FROM change WHERE ledger = ",
+        project_of!("$1"),
+        " AND item_id = $1 AND entity_id = $2 AND rev > $3 ORDER BY seq LIMIT 100"
+    );
+    conn.all(SQL, params![item_id, entity_id, rev])
         .await?
         .iter()
         .map(change)

@@ -26,7 +26,9 @@ macro_rules! select_comments {
 /// A comment by its id, and its project; comments of deleted items are hidden with them.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<(Comment, Uuid)>> {
     const SQL: &str = concat!(
-        select_comments!("WHERE m.id = $1 AND m.deleted_at IS NULL AND i.deleted_at IS NULL AND m.project_id = "),
+        select_comments!(
+            "WHERE m.id = $1 AND m.deleted_at IS NULL AND i.deleted_at IS NULL AND m.project_id = "
+        ),
         project_of!("$1")
     );
     let row = conn.optional(SQL, params![id]).await?;
@@ -158,11 +160,7 @@ pub(crate) struct Said {
 }
 
 /// The living comments of items of one project, for bringing them back into search with them.
-pub(crate) async fn of_items(
-    conn: &mut Conn,
-    project_id: Option<Uuid>,
-    ids: &[Uuid],
-) -> Result<Vec<Said>> {
+pub(crate) async fn of_items(conn: &mut Conn, project_id: Option<Uuid>, ids: &[Uuid]) -> Result<Vec<Said>> {
     let mut query = Conditions::default();
     query.among("project_id", project_id);
     query.among("item_id", ids.iter().copied());

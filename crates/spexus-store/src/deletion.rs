@@ -82,7 +82,8 @@ pub async fn links(conn: &mut Conn, root: Uuid, max_links: u32) -> Result<Vec<Li
          SELECT l.project_id, l.id FROM down d CROSS JOIN link l WHERE l.project_id = d.project AND l.target_id = d.node \
          AND l.deleted_at IS NULL) "
     );
-    const LINKS: &str = select_links!("WHERE (l.project_id, l.id) IN (SELECT project, id FROM ends) ORDER BY l.id LIMIT $2");
+    const LINKS: &str =
+        select_links!("WHERE (l.project_id, l.id) IN (SELECT project, id FROM ends) ORDER BY l.id LIMIT $2");
     let rows = conn
         .all(format!("{ENDS}{LINKS}"), params![root, max_links])
         .await?;

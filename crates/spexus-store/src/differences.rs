@@ -259,7 +259,7 @@ async fn titled(conn: &mut Conn, found: Vec<Found>) -> Result<Vec<ItemDifference
     }
     let sql = format!(
         "SELECT i.id, i.kind, i.number, i.title, CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS description \
-         FROM directory w CROSS JOIN item i ON i.project_id = w.project_id AND i.id = w.id WHERE {}",
+         FROM directory w CROSS JOIN item i WHERE i.project_id = w.project_id AND i.id = w.id AND {}",
         query.text()
     );
     let mut names = HashMap::new();

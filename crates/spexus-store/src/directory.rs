@@ -6,6 +6,8 @@ use crate::error::Result;
 use spexus_domain::Uuid;
 
 /// The project of what a bound id names, as a part of a statement.
+//= specs/spexus-store.md#keys
+//# An item, a comment and a link MUST be found by their ids alone, by way of the directory, and an id MUST be listed there once.
 macro_rules! project_of {
     ($id:literal) => {
         concat!("(SELECT w.project_id FROM directory w WHERE w.id = ", $id, ")")

@@ -34,18 +34,6 @@ macro_rules! select_items {
 }
 pub(crate) use select_items;
 
-/// The same for items that are looked for by ids alone: `w` is where they are listed.
-macro_rules! select_listed {
-    ($rest:literal) => {
-        $crate::items::select_items!(
-            "",
-            "directory w CROSS JOIN item i ON i.project_id = w.project_id AND i.id = w.id",
-            $rest
-        )
-    };
-}
-pub(crate) use select_listed;
-
 /// An item by its id, deleted or not.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
     const SQL: &str = concat!(
@@ -60,7 +48,12 @@ pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
 pub async fn by_ids(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Item>> {
     let mut query = Conditions::default();
     query.among("w.id", ids.iter().copied());
-    let sql = format!("{} WHERE {}", select_listed!(""), query.text());
+    const LISTED: &str = select_items!(
+        "",
+        "directory w CROSS JOIN item i",
+        "WHERE i.project_id = w.project_id AND i.id = w.id AND "
+    );
+    let sql = format!("{LISTED}{}", query.text());
     let found = items(&conn.all(sql, query.params).await?)?;
     let mut found: HashMap<Uuid, Item> = found.into_iter().map(|item| (item.id, item)).collect();
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
@@ -278,9 +271,7 @@ pub async fn deletion_of(conn: &mut Conn, id: Uuid) -> Result<Option<Uuid>> {
         "SELECT deletion_id FROM item WHERE id = $1 AND project_id = ",
         project_of!("$1")
     );
-    conn.one(SQL, params![id])
-        .await?
-        .opt_id("deletion_id")
+    conn.one(SQL, params![id]).await?.opt_id("deletion_id")
 }
 
 /// The items one deletion took (its cascade), containers first, each with what contains it.
@@ -415,16 +406,15 @@ async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
     };
     match &sibling.parent {
         Some(parent) => {
-            conn.run(ranked("parent_id = $3"), params![GAP, sibling.project_id, parent.id])
-                .await?
+            conn.run(
+                ranked("parent_id = $3"),
+                params![GAP, sibling.project_id, parent.id],
+            )
+            .await?
         }
         None => {
             let (project, kind) = (sibling.project_id, sibling.kind.name());
-            conn.run(
-                ranked("kind = $3"),
-                params![GAP, project, kind],
-            )
-            .await?
+            conn.run(ranked("kind = $3"), params![GAP, project, kind]).await?
         }
     };
     Ok(())

@@ -3,7 +3,7 @@
 use crate::cursor;
 use crate::directory::{project_of, project_of_bound};
 use crate::engine::{Conn, Engine, Param, Row, params};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::items::kind;
 use crate::listing::Conditions;
 use crate::tx::Tx;
@@ -149,10 +149,7 @@ pub async fn of_item(
 
 /// No page is cheaper than this count: the links of an item have no index in their order.
 async fn count(conn: &mut Conn, query: Conditions) -> Result<i64> {
-    let sql = format!(
-        "SELECT count(*) AS n FROM link l WHERE {}",
-        query.text()
-    );
+    let sql = format!("SELECT count(*) AS n FROM link l WHERE {}", query.text());
     conn.one(sql, query.params).await?.int("n")
 }
 
@@ -210,8 +207,8 @@ pub async fn leads_to(conn: &mut Conn, link_type: &str, from: Uuid, to: Uuid) ->
 }
 
 /// Writes a new link, confirmed against both ends as they are.
-//= specs/spexus-store.md#links
-//# A link of two projects MUST have a row in each, written in one transaction.
+//= specs/spexus-store.md#keys
+//# A link of two projects MUST have a row in each, written in one transaction, and the two MUST always say the same.
 pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, target: &Item) -> Result<()> {
     let sql = "INSERT INTO link (project_id, id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
                target_hash, rev, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11)";
@@ -239,15 +236,19 @@ pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, 
     Ok(())
 }
 
-/// Confirms a link against both ends as they are now.
-pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<()> {
+/// Confirms a link against both ends as they are now. Returns its new revision.
+pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<i64> {
     let sql = "UPDATE link SET source_hash = \
                (SELECT content_hash FROM item WHERE item.project_id = link.source_project_id AND item.id = link.source_id), \
                target_hash = \
                (SELECT content_hash FROM item WHERE item.project_id = link.target_project_id AND item.id = link.target_id), \
-               rev = rev + 1 WHERE id = $1 AND project_id IN ($2, $3)";
+               rev = rev + 1 WHERE project_id IN ($2, $3) AND id = $1 RETURNING rev";
     let (source, target) = (link.source.project_id, link.target.project_id);
-    tx.conn.run(sql, params![link.id, source, target]).await.map(drop)
+    let rows = tx.conn.all(sql, params![link.id, source, target]).await?;
+    let row = rows
+        .first()
+        .ok_or_else(|| Error::Broken("a link is gone".into()))?;
+    row.int("rev")
 }
 
 /// Soft delete of links, alone or with the items that go under `deletion_id`.

@@ -51,7 +51,7 @@ async fn plans(ask: impl for<'c> FnOnce(&'c mut Conn) -> BoxFuture<'c, ()>) -> V
 /// criterion are sorted.
 fn grows(sql: &str, step: &str) -> bool {
     let tables = [
-        "i", "o", "p", "c", "a", "m", "l", "s", "e", "item", "change", "comment", "link", "t",
+        "i", "o", "p", "c", "a", "m", "l", "s", "e", "item", "change", "comment", "link", "t", "w",
     ];
     let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
     let small = [
@@ -89,7 +89,7 @@ async fn an_item_is_found_by_its_id() {
             items::last_position(conn, SOME, Kind::Requirement, Some(SOME))
                 .await
                 .unwrap();
-            items::deleted_by(conn, SOME).await.unwrap();
+            items::deleted_by(conn, SOME, SOME).await.unwrap();
         })
     })
     .await;

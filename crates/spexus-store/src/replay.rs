@@ -3,7 +3,7 @@
 //! Items, comments and links are compared, each with what the history made of it. Positions are not: siblings are numbered anew
 //! without a change of their own. Nor is what the history does not tell: who a comment answers, when and by whom a row was made.
 
-use crate::engine::{Conn, Param, Row, params};
+use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::{self, select_items};
 use crate::listing::Conditions;
@@ -28,13 +28,14 @@ pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result
         names: names(conn).await?,
         verdict: StateVerdict::default(),
     };
-    let mut folds: BTreeMap<Uuid, ItemFolds> = BTreeMap::new();
-    let mut after = (Uuid::nil(), i64::MIN);
+    let mut folds: BTreeMap<Place, ItemFolds> = BTreeMap::new();
+    let mut after = ((Uuid::nil(), Uuid::nil()), i64::MIN);
     loop {
         let rows = changes_behind(conn, after).await?;
         for row in &rows {
-            after = (row.id("item_id")?, row.int("seq")?);
-            folds.entry(after.0).or_default().push(row)?;
+            let place = (row.id("ledger")?, row.id("item_id")?);
+            after = (place, row.int("seq")?);
+            folds.entry(place).or_default().push(row)?;
         }
         progress(rows.len() as u64);
         let is_last = rows.len() < STEP_ROWS as usize;
@@ -55,10 +56,13 @@ pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result
     Ok(replay.verdict)
 }
 
-async fn changes_behind(conn: &mut Conn, (item, seq): (Uuid, i64)) -> Result<Vec<Row>> {
+/// The project of an item, and the item.
+type Place = (Uuid, Uuid);
+
+async fn changes_behind(conn: &mut Conn, ((ledger, item), seq): (Place, i64)) -> Result<Vec<Row>> {
     let sql = "SELECT item_id, other_item_id, seq, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
-               WHERE item_id IS NOT NULL AND (item_id, seq) > ($1, $2) ORDER BY item_id, seq LIMIT $3";
-    conn.all(sql, params![item, seq, STEP_ROWS]).await
+               WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) ORDER BY ledger, item_id, seq LIMIT $4";
+    conn.all(sql, params![ledger, item, seq, STEP_ROWS]).await
 }
 
 /// Every name each account ever had: the history tells people by the name of that day.
@@ -82,7 +86,6 @@ struct Fold {
     label: String,
     /// The item itself, the one that is commented on, or the one a link begins at.
     item: Uuid,
-    ledger: Uuid,
     target: Option<Uuid>,
     rev: i64,
     fields: Map<String, Value>,
@@ -98,7 +101,6 @@ impl ItemFolds {
             entity,
             label: String::new(),
             item: Uuid::nil(),
-            ledger: Uuid::nil(),
             target: None,
             rev: 0,
             fields: Map::new(),
@@ -106,7 +108,6 @@ impl ItemFolds {
             is_erased: false,
         });
         fold.item = row.id("item_id")?;
-        fold.ledger = row.id("ledger")?;
         fold.target = row.opt_id("other_item_id")?;
         fold.rev = row.int("rev")?;
         fold.is_erased |= row.bytes("salt")?.is_empty();
@@ -137,9 +138,10 @@ struct Present {
     /// What an item is called, and whether the hash of its content is right.
     label: Option<String>,
     is_hashed: bool,
-    ledger: Option<Uuid>,
     /// The other end of a link.
     target: Option<Uuid>,
+    /// Whether all rows of it say the same: a link of two projects has one in each.
+    is_agreed: bool,
     rev: Option<i64>,
     fields: Map<String, Value>,
     is_deleted: bool,
@@ -147,10 +149,24 @@ struct Present {
 }
 
 impl Replay {
-    async fn compare_items(&mut self, conn: &mut Conn, folds: BTreeMap<Uuid, ItemFolds>) -> Result<()> {
-        let items: Vec<Uuid> = folds.keys().copied().collect();
-        let mut folds: HashMap<Uuid, Fold> = folds.into_values().flat_map(|folds| folds.0).collect();
-        for some in items.chunks(BATCH_ITEMS) {
+    async fn compare_items(&mut self, conn: &mut Conn, mut folds: BTreeMap<Place, ItemFolds>) -> Result<()> {
+        let places: Vec<Place> = folds.keys().copied().collect();
+        for of_project in places.chunk_by(|a, b| a.0 == b.0) {
+            self.compare_in_project(conn, of_project, &mut folds).await?;
+        }
+        Ok(())
+    }
+
+    /// Compares items of one project.
+    async fn compare_in_project(
+        &mut self,
+        conn: &mut Conn,
+        places: &[Place],
+        folds: &mut BTreeMap<Place, ItemFolds>,
+    ) -> Result<()> {
+        let of_items = places.iter().filter_map(|place| folds.remove(place));
+        let mut folds: HashMap<Uuid, Fold> = of_items.flat_map(|folds| folds.0).collect();
+        for some in places.chunks(BATCH_ITEMS) {
             let mut present = present_items(conn, some).await?;
             present.extend(present_comments(conn, some).await?);
             present.extend(present_links(conn, some).await?);
@@ -176,9 +192,6 @@ impl Replay {
         if fold.is_deleted != present.is_deleted {
             return Some("its deletion is not as the history has it".into());
         }
-        if present.ledger.is_some_and(|ledger| ledger != fold.ledger) {
-            return Some("it is in another project than its history".into());
-        }
         if present.item != fold.item || present.target != fold.target {
             return Some("it belongs to another item than its history".into());
         }
@@ -187,6 +200,11 @@ impl Replay {
         }
         if present.rev.is_some_and(|rev| rev != fold.rev) {
             return Some(format!("its revision is not {} as the history has it", fold.rev));
+        }
+        //= specs/spexus-store.md#history
+        //# Both rows of a link of two projects MUST be compared.
+        if !present.is_agreed {
+            return Some("its rows in the two projects are not the same".into());
         }
         if !present.is_hashed {
             return Some("the hash of its content does not fit its content".into());
@@ -215,33 +233,64 @@ impl Replay {
         }
     }
 
-    /// What is there without a history.
+    /// What is there without a history, and what cannot be found by its id.
     async fn look_for_strangers(&mut self, conn: &mut Conn) -> Result<()> {
         const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
-            (SELECT 1 FROM change c WHERE c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
+            (SELECT 1 FROM change c WHERE c.ledger = i.project_id AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
         const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
-            (SELECT 1 FROM change c WHERE c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
+            (SELECT 1 FROM change c WHERE c.ledger = m.project_id AND c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
         const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
-            (SELECT 1 FROM change c WHERE c.item_id = l.source_id AND c.entity_id = l.id) ORDER BY l.id";
-        for (entity, sql) in [("item", ITEMS), ("comment", COMMENTS), ("link", LINKS)] {
+            (SELECT 1 FROM change c WHERE c.ledger = l.source_project_id AND c.item_id = l.source_id AND c.entity_id = l.id) \
+            ORDER BY l.id";
+        const HALVES: &str = "SELECT l.id FROM link l WHERE l.project_id <> l.source_project_id AND (l.project_id <> l.target_project_id \
+            OR NOT EXISTS (SELECT 1 FROM link o WHERE o.project_id = l.source_project_id AND o.id = l.id)) ORDER BY l.id";
+        const LISTED: [(&str, &str); 3] = [
+            (
+                "item",
+                "SELECT t.id FROM item t WHERE NOT EXISTS \
+              (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
+            ),
+            (
+                "comment",
+                "SELECT t.id FROM comment t WHERE NOT EXISTS \
+              (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
+            ),
+            (
+                "link",
+                "SELECT t.id FROM link t WHERE t.project_id = t.source_project_id AND NOT EXISTS \
+              (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
+            ),
+        ];
+        const STRANGE: &str = "it is not in the history";
+        const HALF: &str = "it has a row in one project only";
+        const UNLISTED: &str = "it is not listed in its project";
+        let mut questions = vec![
+            ("item", ITEMS, STRANGE),
+            ("comment", COMMENTS, STRANGE),
+            ("link", LINKS, STRANGE),
+            ("link", HALVES, HALF),
+        ];
+        questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
+        for (entity, sql, problem) in questions {
             for row in &conn.all(sql, params![]).await? {
-                self.verdict.compared += 1;
-                self.verdict
-                    .note(entity, row.id("id")?, "", "it is not in the history");
+                self.verdict.compared += i64::from(problem == STRANGE);
+                self.verdict.note(entity, row.id("id")?, "", problem);
             }
         }
         Ok(())
     }
 }
 
-fn among(column: &str, ids: &[Uuid]) -> Conditions {
+/// The conditions of what stands in one project, at some of its items.
+fn among(project: &str, column: &str, places: &[Place]) -> Conditions {
     let mut query = Conditions::default();
-    query.any_of(column, ids.iter().map(|id| Param::from(*id)));
+    query.among(project, places.first().map(|(project, _)| *project));
+    query.among(column, places.iter().map(|(_, item)| *item));
     query
 }
 
-async fn present_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Present>> {
-    let query = among("i.id", ids);
+async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+    let query = among("i.project_id", "i.id", places);
     let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
     let rows = conn.all(sql, query.params).await?;
     let present = |row: &Row| {
@@ -257,8 +306,8 @@ async fn present_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Present>> {
             item: item.id,
             label: Some(item.reference_id.to_string()),
             is_hashed: hash == item.content_hash,
-            ledger: Some(item.project_id),
             target: None,
+            is_agreed: true,
             rev: Some(item.rev),
             fields: item.fields(),
             is_deleted: item.deleted_at.is_some(),
@@ -268,8 +317,8 @@ async fn present_items(conn: &mut Conn, ids: &[Uuid]) -> Result<Vec<Present>> {
     rows.iter().map(present).collect()
 }
 
-async fn present_comments(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present>> {
-    let query = among("item_id", items);
+async fn present_comments(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+    let query = among("project_id", "item_id", places);
     let sql = format!(
         "SELECT id, item_id, content, resolved, rev, deleted_at FROM comment WHERE {}",
         query.text()
@@ -285,8 +334,8 @@ async fn present_comments(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present
             item: row.id("item_id")?,
             label: None,
             is_hashed: true,
-            ledger: None,
             target: None,
+            is_agreed: true,
             rev: Some(row.int("rev")?),
             fields: fields.into_iter().collect(),
             is_deleted: row.opt_int("deleted_at")?.is_some(),
@@ -296,10 +345,30 @@ async fn present_comments(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present
     rows.iter().map(present).collect()
 }
 
-async fn present_links(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present>> {
-    let query = among("source_id", items);
+/// The columns of a link that both its rows have in common.
+const SHARED: [&str; 12] = [
+    "type",
+    "source_project_id",
+    "source_id",
+    "target_project_id",
+    "target_id",
+    "source_hash",
+    "target_hash",
+    "rev",
+    "created_by",
+    "created_at",
+    "deleted_at",
+    "deletion_id",
+];
+
+async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+    let query = among("l.project_id", "l.source_id", places);
+    let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
     let sql = format!(
-        "SELECT id, project_id, type, source_id, target_id, deleted_at FROM link WHERE {}",
+        "SELECT l.id, l.type, l.source_id, l.target_id, l.deleted_at, CASE WHEN l.target_project_id = l.project_id \
+         OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS agreed FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id \
+         AND o.id = l.id WHERE {} AND l.source_project_id = l.project_id",
+        same.join(" AND "),
         query.text()
     );
     let rows = conn.all(sql, query.params).await?;
@@ -310,8 +379,8 @@ async fn present_links(conn: &mut Conn, items: &[Uuid]) -> Result<Vec<Present>> 
             item: row.id("source_id")?,
             label: None,
             is_hashed: true,
-            ledger: Some(row.id("project_id")?),
             target: Some(row.id("target_id")?),
+            is_agreed: row.int("agreed")? == 1,
             rev: None,
             fields: fields.into_iter().collect(),
             is_deleted: row.opt_int("deleted_at")?.is_some(),

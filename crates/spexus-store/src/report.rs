@@ -147,8 +147,9 @@ impl ReportScope {
             false => ("", ""),
         };
         let inside = in_sight.map_or_else(String::new, |seen| format!(" AND l.target_project_id {seen}"));
-        let condition =
-            format!("l.project_id = $1 AND l.source_project_id = $1 AND l.deleted_at IS NULL{joined}{inside}");
+        let condition = format!(
+            "l.project_id = $1 AND l.source_project_id = $1 AND l.deleted_at IS NULL{joined}{inside}"
+        );
         match self.under {
             None => format!("link l{ends} WHERE {condition}"),
             Some(_) => format!(

@@ -122,10 +122,16 @@ impl ScratchCopy {
     /// thing, or puts something into or below it, or gives it to somebody.
     pub async fn relies_on(&mut self, other: &OtherChange) -> Result<Option<i64>> {
         const SAME: &str = "SELECT seq FROM touched WHERE entity_id = $1 LIMIT 1";
-        const INSIDE: &str =
-            concat!("SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.parent_id = $1 AND i.project_id = ", project_of!("$1"), " LIMIT 1");
-        const SERVING: &str =
-            concat!("SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.criterion_id = $1 AND i.project_id = ", project_of!("$1"), " LIMIT 1");
+        const INSIDE: &str = concat!(
+            "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.parent_id = $1 AND i.project_id = ",
+            project_of!("$1"),
+            " LIMIT 1"
+        );
+        const SERVING: &str = concat!(
+            "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.criterion_id = $1 AND i.project_id = ",
+            project_of!("$1"),
+            " LIMIT 1"
+        );
         const GIVEN: &str =
             "SELECT t.seq FROM item i JOIN touched t ON t.entity_id = i.id WHERE i.assignee_id = $1 LIMIT 1";
         const CALLED: &str = "SELECT seq FROM change WHERE entity = 'user' AND label = $1 LIMIT 1";

@@ -125,7 +125,7 @@ impl ExpandedTerm {
 
 //= specs/spexus-store.md#search
 //# A word with one typing error SHOULD find the word that was meant.
-/// Takes words that stand nowhere in the project for misspelt ones. Tells whether there were any.
+/// Takes words that stand nowhere in the project, or in none, for misspelt ones. Tells whether there were any.
 async fn forgive(conn: &mut Conn, project: Option<Uuid>, terms: &mut [ExpandedTerm]) -> Result<bool> {
     let mut forgiven = false;
     for term in terms.iter_mut().filter(|term| !term.phrase) {
@@ -140,8 +140,12 @@ async fn forgive(conn: &mut Conn, project: Option<Uuid>, terms: &mut [ExpandedTe
 
 async fn stands_anywhere(conn: &mut Conn, project: Option<Uuid>, term: &ExpandedTerm) -> Result<bool> {
     let dialect = Dialect::of(conn.engine());
+    let id = match conn.engine() {
+        Engine::Sqlite => "BLOB",
+        Engine::Postgres => "uuid",
+    };
     let sql = format!(
-        "SELECT 1 AS one FROM {} WHERE {} AND d.project_id = $2 AND {NOT_STAGED} LIMIT 1",
+        "SELECT 1 AS one FROM {} WHERE {} AND (CAST($2 AS {id}) IS NULL OR d.project_id = $2) AND {NOT_STAGED} LIMIT 1",
         dialect.from,
         (dialect.matches)("$1")
     );
@@ -151,7 +155,7 @@ async fn stands_anywhere(conn: &mut Conn, project: Option<Uuid>, term: &Expanded
 
 //= specs/spexus-store.md#search
 //# The words of one project MUST NOT be offered to a search in another.
-/// The stems of words in use in a project that are one typing error away.
+/// The stems of words in use in a project, or in any, that are one typing error away.
 async fn other_spellings(conn: &mut Conn, project: Option<Uuid>, word: &str) -> Result<Vec<String>> {
     if word.chars().count() < analysis::MIN_FUZZY_CHARS {
         return Ok(vec![]);
@@ -162,11 +166,12 @@ async fn other_spellings(conn: &mut Conn, project: Option<Uuid>, word: &str) -> 
     let forms = serde_json::to_string(&forms).unwrap_or_default();
     let sql = match conn.engine() {
         Engine::Sqlite => {
-            "SELECT DISTINCT word FROM search_form WHERE project_id = $2 AND form IN (SELECT value FROM json_each($1)) LIMIT 200"
+            "SELECT DISTINCT f.word FROM project p CROSS JOIN search_form f WHERE ($2 IS NULL OR p.id = $2) \
+             AND f.project_id = p.id AND f.form IN (SELECT value FROM json_each($1)) LIMIT 200"
         }
         Engine::Postgres => {
-            "SELECT DISTINCT word FROM search_form WHERE project_id = $2 \
-             AND form IN (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) LIMIT 200"
+            "SELECT DISTINCT f.word FROM project p CROSS JOIN search_form f WHERE (CAST($2 AS uuid) IS NULL OR p.id = $2) \
+             AND f.project_id = p.id AND f.form IN (SELECT jsonb_array_elements_text(CAST($1 AS jsonb))) LIMIT 200"
         }
     };
     let rows = conn.all(sql, params![forms, project]).await?;

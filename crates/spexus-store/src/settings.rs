@@ -102,9 +102,12 @@ pub async fn remove_link_type(tx: &mut Tx, name: &str) -> Result<()> {
 
 /// How many links, deleted ones included, are of a type.
 pub async fn count_of_link_type(conn: &mut Conn, name: &str) -> Result<i64> {
-    conn.one("SELECT count(*) AS n FROM link WHERE project_id = source_project_id AND type = $1", params![name])
-        .await?
-        .int("n")
+    conn.one(
+        "SELECT count(*) AS n FROM link WHERE project_id = source_project_id AND type = $1",
+        params![name],
+    )
+    .await?
+    .int("n")
 }
 
 /// The workflow of a kind; `None` for kinds without a status.

@@ -49,7 +49,9 @@ const NODE_BYTES: i64 = 400;
 pub async fn within(conn: &mut Conn, root: Uuid, limits: &SubtreeLimits) -> Result<Subtree> {
     const SQL: &str = concat!(
         "WITH RECURSIVE down (project, node, depth) AS (",
-        "SELECT project_id, id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ", project_of!("$1"), " UNION ALL ",
+        "SELECT project_id, id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ",
+        project_of!("$1"),
+        " UNION ALL ",
         "SELECT o.project_id, o.id, d.depth + 1 FROM item o JOIN down d ON o.project_id = d.project AND o.parent_id = d.node ",
         "WHERE o.deleted_at IS NULL AND d.depth <= $2), ",
         "sized (project, node, depth, total, deepest, running) AS (SELECT d.project, d.node, d.depth, ",
@@ -104,7 +106,9 @@ const BRIEF_CHARS: i64 = 200;
 pub async fn path(conn: &mut Conn, id: Uuid) -> Result<Vec<Item>> {
     const SQL: &str = concat!(
         "WITH RECURSIVE up (project, node, above, depth) AS (",
-        "SELECT project_id, id, parent_id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ", project_of!("$1"), " UNION ALL ",
+        "SELECT project_id, id, parent_id, CAST(0 AS BIGINT) FROM item WHERE id = $1 AND project_id = ",
+        project_of!("$1"),
+        " UNION ALL ",
         "SELECT o.project_id, o.id, o.parent_id, u.depth + 1 FROM item o JOIN up u ON o.project_id = u.project AND o.id = u.above ",
         "WHERE u.depth < 100) ",
         select_items!(

@@ -133,7 +133,7 @@ pub async fn restore(
                     .hint("There is nothing to restore.")
                     .into());
             };
-            restore_all(tx, &context, deletion_id).await?;
+            restore_all(tx, &context, item.project_id, deletion_id).await?;
             let back = items::by_id(&mut tx.conn, item.id).await?;
             back.ok_or_else(|| Error::Broken("a restored item is gone".into()))
         })
@@ -183,8 +183,7 @@ async fn end_links(tx: &mut Tx, context: &Context, root: Uuid, deletion_id: Uuid
         ending
             .iter()
             .try_for_each(|link| link::check_ends(&context.caller, Operation::Link, link))?;
-        let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
-        links::soft_delete(tx, &ids, Some(deletion_id)).await?;
+        links::soft_delete(tx, &ending, Some(deletion_id)).await?;
         let changes = ending.iter().map(|ended| link::change(Action::Deleted, ended));
         record_all(tx, changes.collect()).await?;
     }
@@ -214,10 +213,10 @@ async fn free_requirements(tx: &mut Tx, falling: &[(Uuid, Kind)]) -> Result<()> 
 /// than the deletion did: as long as any one change.
 //= specs/spexus-service.md#rules
 //# What could be deleted MUST be able to come back, although that takes longer.
-async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Result<()> {
+async fn restore_all(tx: &mut Tx, context: &Context, project_id: Uuid, deletion_id: Uuid) -> Result<()> {
     //= specs/spexus-service.md#rules
     //# What was deleted together MUST come back together.
-    let fallen = items::deleted_by(&mut tx.conn, deletion_id).await?;
+    let fallen = items::deleted_by(&mut tx.conn, project_id, deletion_id).await?;
     check_container(&mut tx.conn, &fallen).await?;
     let ids: Vec<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
     for some in ids.chunks(ITEMS_AT_ONCE) {
@@ -225,7 +224,7 @@ async fn restore_all(tx: &mut Tx, context: &Context, deletion_id: Uuid) -> Resul
         items::undelete(tx, &some).await?;
         record_all(tx, some.iter().map(back).collect()).await?;
     }
-    let back = links::undelete_by(tx, deletion_id).await?;
+    let back = links::undelete_by(tx, project_id, deletion_id).await?;
     // The refusal undoes all of it: who may not see the other end must not bring the link back either.
     back.iter()
         .try_for_each(|link| link::check_ends(&context.caller, Operation::Link, link))?;

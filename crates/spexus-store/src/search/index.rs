@@ -21,12 +21,26 @@ use std::hash::Hash;
 //= specs/spexus-service.md#search
 //# Search MUST be current: what a write made, changed or deleted is found so by the next search.
 pub(crate) async fn index_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    put(tx, item.project_id, (item.id, None), &item.title, &item.description).await
+    put(
+        tx,
+        item.project_id,
+        (item.id, None),
+        &item.title,
+        &item.description,
+    )
+    .await
 }
 
 /// Puts an item into the index that was not there before.
 pub(crate) async fn index_new_item(tx: &mut Tx, item: &Item) -> Result<()> {
-    add(tx, item.project_id, (item.id, None), &item.title, &item.description).await
+    add(
+        tx,
+        item.project_id,
+        (item.id, None),
+        &item.title,
+        &item.description,
+    )
+    .await
 }
 
 /// Puts items into the index together with their comments, when they come back.
@@ -72,7 +86,14 @@ async fn free_numbers(conn: &mut Conn, count: usize) -> Result<Vec<i64>> {
 
 /// Puts a comment into the index, or writes it anew.
 pub(crate) async fn index_comment(tx: &mut Tx, project_id: Uuid, comment: &Comment) -> Result<()> {
-    put(tx, project_id, (comment.item_id, Some(comment.id)), "", &comment.content).await
+    put(
+        tx,
+        project_id,
+        (comment.item_id, Some(comment.id)),
+        "",
+        &comment.content,
+    )
+    .await
 }
 
 /// Takes items of one project and their comments out of the index.
@@ -120,7 +141,14 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
         after = (last.id("project_id")?, last.id("id")?);
         for row in &rows {
             let (project, id) = (row.id("project_id")?, row.id("id")?);
-            add(tx, project, (id, None), &row.text("title")?, &row.text("description")?).await?;
+            add(
+                tx,
+                project,
+                (id, None),
+                &row.text("title")?,
+                &row.text("description")?,
+            )
+            .await?;
             for comment in comments::of_items(&mut tx.conn, Some(project), &[id]).await? {
                 add(tx, project, (id, Some(comment.id)), "", &comment.content).await?;
             }
@@ -143,7 +171,6 @@ async fn remove(tx: &mut Tx, docs: &[Row]) -> Result<()> {
     Ok(())
 }
 
-
 /// What a document is of: an item, or a comment on one.
 type Subject = (Uuid, Option<Uuid>);
 
@@ -153,7 +180,8 @@ async fn put(tx: &mut Tx, project: Uuid, subject: Subject, title: &str, body: &s
     }
     let known = match subject {
         (item, None) => {
-            let sql = "SELECT doc FROM search_doc WHERE project_id = $1 AND item_id = $2 AND comment_id IS NULL";
+            let sql =
+                "SELECT doc FROM search_doc WHERE project_id = $1 AND item_id = $2 AND comment_id IS NULL";
             tx.conn.all(sql, params![project, item]).await?
         }
         (_, Some(comment)) => {

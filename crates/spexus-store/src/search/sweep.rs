@@ -27,9 +27,7 @@ impl Sweep {
         let mut conn = store.read().await?;
         let words = words_after(&mut conn, self.project, &self.after).await?;
         let Some(last) = words.last().cloned() else {
-            self.project = next_project(&mut conn, self.project)
-                .await?
-                .unwrap_or_default();
+            self.project = next_project(&mut conn, self.project).await?.unwrap_or_default();
             self.after.clear();
             return Ok(0);
         };

@@ -22,11 +22,15 @@ pub struct Chunk {
     made: Vec<(&'static str, i64, Uuid, Uuid)>,
 }
 
-const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN directory w ON w.id = t.entity_id JOIN item i ON i.project_id = w.project_id AND i.id = w.id \
-                     WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+/// Things that are listed by one statement.
+const LISTED_AT_ONCE: usize = 100;
+
+const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN directory w ON w.id = t.entity_id \
+                     JOIN item i ON i.project_id = w.project_id AND i.id = w.id WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.kind FROM touched t JOIN directory w ON w.id = t.entity_id \
                         JOIN comment m ON m.project_id = w.project_id AND m.id = w.id \
-                        JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+                        JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id \
+                        WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN directory w ON w.id = t.entity_id \
                      JOIN link l ON l.project_id = w.project_id AND l.id = w.id \
                      WHERE t.entity = 'link' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
@@ -126,9 +130,17 @@ impl Chunk {
 
     /// Lists what it makes in the directory: that a thing would be in a project says nothing as long as it is not there.
     async fn list(&self, conn: &mut Conn) -> Result<()> {
-        for (_, _, id, project) in &self.made {
-            let sql = "INSERT INTO directory (id, project_id) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING";
-            conn.run(sql, params![*id, *project]).await?;
+        for some in self.made.chunks(LISTED_AT_ONCE) {
+            let places: Vec<String> = (0..some.len())
+                .map(|at| format!("(${}, ${})", 2 * at + 1, 2 * at + 2))
+                .collect();
+            let sql = format!(
+                "INSERT INTO directory (id, project_id) VALUES {} ON CONFLICT (id) DO NOTHING",
+                places.join(", ")
+            );
+            let ids = some.iter();
+            let ids = ids.flat_map(|(_, _, id, project)| [Param::from(*id), Param::from(*project)]);
+            conn.run(sql, ids.collect()).await?;
         }
         Ok(())
     }
@@ -142,8 +154,8 @@ impl Chunk {
             }
             let places: Vec<String> = (1..=made.len()).map(|at| format!("${at}")).collect();
             let sql = format!(
-                "SELECT t.id FROM directory w CROSS JOIN {table} t ON t.project_id = w.project_id AND t.id = w.id \
-                 WHERE w.id IN ({}) ORDER BY t.id LIMIT 1",
+                "SELECT t.id FROM directory w CROSS JOIN {table} t \
+                 WHERE t.project_id = w.project_id AND t.id = w.id AND w.id IN ({}) ORDER BY t.id LIMIT 1",
                 places.join(", ")
             );
             let ids = made.iter().map(|(_, _, id, _)| Param::from(*id)).collect();

@@ -13,6 +13,7 @@ both![
     what_was_altered_behind_the_history_is_found,
     what_was_removed_or_added_behind_the_history_is_found,
     what_the_history_made_is_never_called_altered,
+    both_rows_of_a_link_of_two_projects_are_compared,
 ];
 
 async fn record(world: &World, change: NewChange) {
@@ -140,4 +141,74 @@ async fn what_the_history_made_is_never_called_altered(world: World) {
     world.restore(deletion).await;
     world.edit(&story, |item| item.title = "Keys".into()).await;
     assert_eq!(compared(&world).await.differences, vec![]);
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Both rows of a link of two projects MUST be compared.
+async fn both_rows_of_a_link_of_two_projects_are_compared(world: World) {
+    let (epic, _) = furnish(&world).await;
+    let other = world.another_project("other").await;
+    let there = world.epic_in(&other, "There").await;
+    let link_type = LinkType::shipped().remove(0).name;
+    let link = world.link(&link_type, &epic, &there).await.unwrap();
+    let linked = NewChange::new(Entity::Link, link, "EP-001 to EP-001", Action::Created, 1)
+        .in_project(world.project.id)
+        .on_item(epic.id, Some(there.id))
+        .fields(None, fields(json!({"type": link_type})));
+    record(&world, linked).await;
+    let whole = compared(&world).await;
+    assert_eq!((whole.compared, whole.differences), (6, vec![]));
+    let in_other = "WHERE project_id <> source_project_id";
+    for (column, altered, original) in [
+        ("rev", "rev + 1", "rev - 1"),
+        ("deleted_at", "7", "NULL"),
+        ("created_at", "created_at + 1", "created_at - 1"),
+        (
+            "source_hash",
+            "source_hash || 'a'",
+            "substr(source_hash, 1, length(source_hash) - 1)",
+        ),
+    ] {
+        let meddle = |value: &str| format!("UPDATE link SET {column} = {value} {in_other}");
+        world.place.meddle(&meddle(altered)).await;
+        let found = compared(&world).await;
+        assert_eq!(found.differing, 1, "{column}: {found:?}");
+        assert!(found.differences[0].problem.contains("not the same"), "{found:?}");
+        world.place.meddle(&meddle(original)).await;
+        assert_eq!(compared(&world).await.differences, vec![], "{column}");
+    }
+    world
+        .place
+        .meddle("UPDATE directory SET project_id = id WHERE id IN (SELECT item_id FROM comment)")
+        .await;
+    let found = compared(&world).await;
+    assert!(
+        found
+            .differences
+            .iter()
+            .any(|fault| fault.problem == "it is not listed in its project"),
+        "{found:?}"
+    );
+    world.place.meddle("UPDATE directory SET project_id = (SELECT i.project_id FROM item i WHERE i.id = directory.id) WHERE id = project_id").await;
+    assert_eq!(compared(&world).await.differences, vec![]);
+    let halves = [
+        (format!("DELETE FROM link {in_other}"), "not the same"),
+        (
+            "UPDATE link SET project_id = target_project_id WHERE source_project_id <> target_project_id"
+                .to_owned(),
+            "one project only",
+        ),
+    ];
+    for (sql, problem) in halves {
+        world.place.meddle(&sql).await;
+        let found = compared(&world).await;
+        assert!(
+            found
+                .differences
+                .iter()
+                .any(|fault| fault.problem.contains(problem)),
+            "{problem}: {found:?}"
+        );
+    }
 }

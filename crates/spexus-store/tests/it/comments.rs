@@ -97,6 +97,7 @@ async fn settled_comments_can_be_told_from_open_ones(world: World) {
     let epic = world.epic("t").await;
     let settled = world.comment(&epic, "settled").await;
     world.comment(&epic, "open").await;
+    let project = world.project.id;
     world
         .store
         .write(world.actor(), move |tx| {
@@ -107,7 +108,7 @@ async fn settled_comments_can_be_told_from_open_ones(world: World) {
                     content: "settled now".into(),
                     ..settled
                 };
-                comments::update(tx, &settled).await
+                comments::update(tx, project, &settled).await
             })
         })
         .await

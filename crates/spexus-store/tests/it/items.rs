@@ -271,7 +271,7 @@ async fn what_fell_together_is_told_containers_first(world: World) {
     let target = pointer(&new);
     let story = world.edit(&story, move |item| item.parent = Some(target)).await;
     let deletion = world.delete(&[&story, &new]).await;
-    let fallen = items::deleted_by(&mut world.read().await, deletion)
+    let fallen = items::deleted_by(&mut world.read().await, world.project.id, deletion)
         .await
         .unwrap();
     assert_eq!(fallen, [(new.id, None), (story.id, Some(new.id))]);

@@ -42,7 +42,10 @@ async fn remove(world: &World, id: spexus_domain::Uuid) -> Result<()> {
     world
         .store
         .write(world.actor(), move |tx| {
-            Box::pin(async move { links::soft_delete(tx, &[id], None).await })
+            Box::pin(async move {
+                let link = links::by_id(&mut tx.conn, id).await?;
+                links::soft_delete(tx, link.as_slice(), None).await
+            })
         })
         .await
 }
@@ -220,7 +223,10 @@ async fn an_edit_makes_a_link_suspect_until_it_is_confirmed(world: World) {
         let confirmed = world
             .store
             .write(world.actor(), move |tx| {
-                Box::pin(async move { links::confirm(tx, id).await })
+                Box::pin(async move {
+                    let link = links::by_id(&mut tx.conn, id).await?.unwrap();
+                    links::confirm(tx, &link).await
+                })
             })
             .await;
         assert!(confirmed.unwrap() > 1);

@@ -10,6 +10,7 @@ mod copy;
 mod crash;
 mod differences;
 mod items;
+mod keys;
 mod links;
 mod listing;
 mod mcp_sessions;

@@ -11,7 +11,6 @@ both![
     a_newer_database_is_refused,
     a_running_node_notices_that_the_tables_moved_on,
     nothing_is_made_where_tables_are_not_to_be_made,
-    the_index_of_an_older_version_is_written_anew,
 ];
 
 async fn a_fresh_database_is_prepared_once(world: World) {
@@ -119,47 +118,6 @@ async fn nothing_is_made_where_tables_are_not_to_be_made(world: World) {
     let older = place.open_with(&options).await.map(|(_, fresh)| fresh);
     assert_eq!(refused(older), Code::ServiceUnavailable);
     assert_eq!(place.number("SELECT version FROM schema_version").await, 1);
-}
-
-//= specs/spexus-store.md#search
-//= type=test
-//# Where an older version stemmed words by other rules, the index MUST be written anew when its database is brought to this
-//# program's version.
-async fn the_index_of_an_older_version_is_written_anew(world: World) {
-    world.epic("Adding an internal report").await;
-    // What an older program put there is of no use.
-    world.place.meddle("DELETE FROM search_doc").await;
-    assert_eq!(world.finds("report").await, Vec::<String>::new());
-    // Nor had it what came since.
-    let (id, triggers) = match world.is_sqlite() {
-        true => ("BLOB", "DROP TRIGGER change_is_kept"),
-        false => ("UUID", "DROP FUNCTION history_is_only_added_to CASCADE"),
-    };
-    for since in [
-        triggers,
-        "DROP TABLE former_history",
-        "DROP INDEX change_ledger",
-        &format!("ALTER TABLE change ADD COLUMN project_id {id}"),
-        "CREATE INDEX change_project ON change (project_id)",
-        "DROP TABLE app",
-        "DROP TABLE member_group",
-        "DROP TABLE group_user",
-        "DROP TABLE user_group",
-        "DROP TABLE member",
-        "ALTER TABLE project DROP COLUMN default_role",
-        "ALTER TABLE token DROP COLUMN agent",
-        "DROP INDEX account_owner",
-        "ALTER TABLE account DROP COLUMN owner_id",
-        "UPDATE schema_version SET version = 7",
-    ] {
-        world.place.meddle(since).await;
-    }
-    let (store, fresh) = world.place.open().await.unwrap();
-    assert!(!fresh);
-    store.close().await;
-    for word in ["added", "internal", "reports"] {
-        assert_eq!(world.finds(word).await, ["EP-001"], "{word}");
-    }
 }
 
 #[tokio::test]

@@ -343,8 +343,7 @@ impl World {
                     let deletion_id = tx.new_id();
                     for item in &fallen {
                         let ending = deletion::links(&mut tx.conn, item.id, u32::MAX).await?;
-                        let ids: Vec<Uuid> = ending.iter().map(|link| link.id).collect();
-                        links::soft_delete(tx, &ids, Some(deletion_id)).await?;
+                        links::soft_delete(tx, &ending, Some(deletion_id)).await?;
                         items::soft_delete(tx, std::slice::from_ref(item), deletion_id).await?;
                         let mut fallen = item.clone();
                         fallen.rev += 1;
@@ -359,10 +358,11 @@ impl World {
 
     /// Brings back what fell together.
     pub(crate) async fn restore(&self, deletion: Uuid) {
+        let project = self.project.id;
         self.store
             .write(self.actor(), move |tx| {
                 Box::pin(async move {
-                    let fallen = items::deleted_by(&mut tx.conn, deletion).await?;
+                    let fallen = items::deleted_by(&mut tx.conn, project, deletion).await?;
                     let ids: Vec<Uuid> = fallen.iter().map(|(id, _)| *id).collect();
                     let fallen = items::by_ids(&mut tx.conn, &ids).await?;
                     items::undelete(tx, &fallen).await?;
@@ -370,7 +370,7 @@ impl World {
                         item.rev += 1;
                         tx.record(of_item(&item, Action::Restored)).await?;
                     }
-                    links::undelete_by(tx, deletion).await.map(drop)
+                    links::undelete_by(tx, project, deletion).await.map(drop)
                 })
             })
             .await
@@ -417,6 +417,7 @@ impl World {
 
     /// Writes a comment; an id and times it does not have are given.
     pub(crate) async fn add_comment(&self, mut comment: Comment) -> Comment {
+        let project = self.project.id;
         self.store
             .write(self.actor(), move |tx| {
                 Box::pin(async move {
@@ -427,7 +428,7 @@ impl World {
                         comment.created_at = tx.now();
                         comment.updated_at = tx.now();
                     }
-                    comments::insert(tx, &comment).await?;
+                    comments::insert(tx, project, &comment).await?;
                     Ok(comment)
                 })
             })

@@ -225,7 +225,7 @@ impl Writer {
                 created_at: written_at,
                 updated_at: written_at,
             };
-            comments::insert(tx, &comment).await?;
+            comments::insert(tx, item.project_id, &comment).await?;
             last = Some((comment.id, comment.depth));
             self.filled.comments += 1;
             let fields = Attributes::from_iter([

@@ -46,7 +46,7 @@ impl Reader {
             created_at: wanted.created_at,
             updated_at: wanted.updated_at,
         };
-        comments::insert(tx, &comment).await?;
+        comments::insert(tx, project.id, &comment).await?;
         self.read.comments += 1;
         let fields = Attributes::from_iter([
             ("content".to_owned(), comment.content.into()),
