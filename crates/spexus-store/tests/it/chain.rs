@@ -176,7 +176,7 @@ async fn an_altered_field_is_found_in_every_column(world: World) {
     };
     world.place.drop_triggers().await;
     let columns = [
-        ("number", "number + 1"),
+        ("number", "number + 100"),
         ("at", "at + 1"),
         ("user_id", id),
         ("username", "'lee'"),

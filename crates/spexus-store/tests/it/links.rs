@@ -190,8 +190,9 @@ async fn a_cycle_longer_than_ten_thousand_is_seen(world: World) {
     );
     world.place.meddle(&item).await;
     let link = format!(
-        "INSERT INTO link (id, project_id, type, source_id, target_id, source_hash, target_hash, rev, created_by, created_at) \
-         {numbers} SELECT {own}, a.project_id, 'depends_on', CASE n.i WHEN 1 THEN a.id ELSE {before} END, {own}, '', '', 1, \
+        "INSERT INTO link (id, project_id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
+         target_hash, rev, created_by, created_at) {numbers} SELECT {own}, a.project_id, 'depends_on', a.project_id, \
+         CASE n.i WHEN 1 THEN a.id ELSE {before} END, a.project_id, {own}, '', '', 1, \
          a.creator_id, 1 FROM n CROSS JOIN item a WHERE a.title = 'a'",
         own = id("n.i"),
         before = id("(n.i - 1)"),
