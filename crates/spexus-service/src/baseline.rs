@@ -32,10 +32,10 @@ pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> 
 #[boxed]
 pub async fn create(service: &Service, caller: &Caller, input: NewBaseline) -> Ruled<Baseline> {
     let project = input.project.clone();
-    let job = service.change(
+    let job = service.change_in(
         caller,
         Operation::CreateBaseline,
-        project.as_deref(),
+        (project.as_deref(), None),
         move |tx, context| {
             Box::pin(async move {
                 let project_id = context.project()?.id;

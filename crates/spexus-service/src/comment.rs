@@ -50,8 +50,8 @@ pub async fn create(
     id: &str,
     input: NewComment,
 ) -> Ruled<Comment> {
-    let id = id.to_owned();
-    let job = service.change(caller, Operation::Comment, project, move |tx, context| {
+    let (place, id) = ((project, Some(id)), id.to_owned());
+    let job = service.change_in(caller, Operation::Comment, place, move |tx, context| {
         Box::pin(async move {
             let item = context.item(&mut tx.conn, "item", &id, kind).await?;
             let content = comment::content(&input.content)?;
@@ -90,7 +90,9 @@ pub async fn create(
 /// anyone's.
 #[boxed]
 pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: CommentPatch) -> Ruled<Comment> {
-    let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
+    let whole = id.to_string();
+    let place = (None, Some(whole.as_str()));
+    let job = service.change_at(caller, Operation::Comment, place, move |tx, caller| {
         Box::pin(async move {
             let (before, project_id) = find(&mut tx.conn, &caller, Operation::Comment, id).await?;
             check_rev("this comment", before.rev, patch.expect_rev)?;
@@ -119,7 +121,9 @@ pub async fn update(service: &Service, caller: &Caller, id: Uuid, patch: Comment
 /// Removes a comment that nobody answered.
 #[boxed]
 pub async fn delete(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Comment> {
-    let job = service.change_anywhere(caller, Operation::Comment, move |tx, caller| {
+    let whole = id.to_string();
+    let place = (None, Some(whole.as_str()));
+    let job = service.change_at(caller, Operation::Comment, place, move |tx, caller| {
         Box::pin(async move {
             let (comment, project_id) = find(&mut tx.conn, &caller, Operation::Comment, id).await?;
             check_author(&caller, (&comment, project_id), Operation::ModerateComment)?;

@@ -118,6 +118,11 @@ impl Context {
         Ok(project)
     }
 
+    /// The id of the project it would happen in.
+    pub(crate) fn project_if_any(&self) -> Option<Uuid> {
+        self.place.as_ref().map(|project| project.id)
+    }
+
     /// The project it happens in when it is this one, which was found for the caller already.
     pub(crate) fn place_if(&self, id: Uuid) -> Option<&Project> {
         self.place.as_ref().filter(|project| project.id == id)

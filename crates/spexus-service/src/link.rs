@@ -83,7 +83,9 @@ pub async fn create(
     project: Option<&str>,
     input: NewLink,
 ) -> Ruled<Link> {
-    let job = service.change(caller, Operation::Link, project, move |tx, context| {
+    let source = input.source.clone();
+    let place = (project, Some(source.as_str()));
+    let job = service.change_in(caller, Operation::Link, place, move |tx, context| {
         Box::pin(async move { make(tx, &context, &input).await })
     });
     job.await
@@ -92,7 +94,9 @@ pub async fn create(
 /// Says that a link still holds although an end has changed.
 #[boxed]
 pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link> {
-    let job = service.change_anywhere(caller, Operation::ConfirmLink, move |tx, caller| {
+    let whole = id.to_string();
+    let place = (None, Some(whole.as_str()));
+    let job = service.change_at(caller, Operation::ConfirmLink, place, move |tx, caller| {
         Box::pin(async move {
             let link = find(&mut tx.conn, &caller, Operation::ConfirmLink, id).await?;
             if !link.suspect {
@@ -125,8 +129,9 @@ pub async fn unfollow(
     epic: &str,
     document: &str,
 ) -> Ruled<Link> {
+    let place = (project, Some(document));
     let (epic, document) = (epic.to_owned(), document.to_owned());
-    let job = service.change(caller, Operation::Link, project, move |tx, context| {
+    let job = service.change_in(caller, Operation::Link, place, move |tx, context| {
         Box::pin(async move {
             let (of_document, of_epic) = (Some(Kind::SteeringDocument), Some(Kind::Epic));
             let source = context.item(&mut tx.conn, "id", &document, of_document).await?;
@@ -149,7 +154,9 @@ pub(crate) async fn delete_in(
     project: Option<&str>,
     id: Uuid,
 ) -> Ruled<Link> {
-    let job = service.change(caller, Operation::Link, project, move |tx, context| {
+    let whole = id.to_string();
+    let place = (project, Some(whole.as_str()));
+    let job = service.change_in(caller, Operation::Link, place, move |tx, context| {
         Box::pin(async move { end(tx, &context, id).await })
     });
     job.await

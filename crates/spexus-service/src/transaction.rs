@@ -9,12 +9,15 @@ use crate::Service;
 use crate::context::Context;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
-use spexus_domain::{Refusal, Ruled};
-use spexus_store::{Actor, Error, Result, Tx};
+use spexus_domain::{AnyId, Refusal, Ruled, Uuid};
+use spexus_store::{Actor, Error, Result, Tx, directory};
 use std::pin::Pin;
 
 /// What a piece of work comes to, once it has run.
 pub(crate) type Outcome<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+
+/// Where a change is made: the project that is named, and the id of what is changed.
+pub(crate) type Place<'a> = (Option<&'a str>, Option<&'a str>);
 
 impl Service {
     /// Runs work with a service all of whose reads and writes happen in one transaction: with a refusal, or where `keep`
@@ -64,6 +67,70 @@ impl Service {
             })
         });
         job.await
+    }
+
+    /// Like `change`, for what usually stays within one project: `about` is what is changed there. Where that is known the write
+    /// goes on beside those of other projects; where it turns out otherwise, it is done again alone.
+    pub(crate) async fn change_in<T, F>(
+        &self,
+        caller: &Caller,
+        operation: Operation,
+        (project, about): Place<'_>,
+        work: F,
+    ) -> Ruled<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx, Context) -> Outcome<'t, T> + Clone + Send + 'static,
+    {
+        let named = project.map(str::to_owned);
+        let job = self.change_at(caller, operation, (project, about), move |tx, caller| {
+            Box::pin(async move {
+                let context = Context::new(&mut tx.conn, &caller, operation, named.as_deref()).await?;
+                work(tx, context).await
+            })
+        });
+        job.await
+    }
+
+    /// Like `change_in`, for what finds its project itself.
+    pub(crate) async fn change_at<T, F>(
+        &self,
+        caller: &Caller,
+        operation: Operation,
+        place: Place<'_>,
+        work: F,
+    ) -> Ruled<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx, Caller) -> Outcome<'t, T> + Clone + Send + 'static,
+    {
+        caller.may(operation)?;
+        let who = caller.clone();
+        let actor = Actor::from(caller);
+        let job = async {
+            match self.guess_project(caller, place).await {
+                Some(project) => self.store.write_in(project, actor, move |tx| work(tx, who)).await,
+                None => self.store.write(actor, move |tx| work(tx, who)).await,
+            }
+        };
+        Ok(job.await?)
+    }
+
+    /// In which project something is, as far as that is found by one look-up. It only says beside which writes it may be done;
+    /// whether it is so is found out where it is done.
+    async fn guess_project(&self, caller: &Caller, (project, about): Place<'_>) -> Option<Uuid> {
+        if !self.store.has_lanes() {
+            return None;
+        }
+        let mut conn = self.store.look_up().await.ok()?;
+        let about = about.and_then(|id| AnyId::parse("id", id).ok());
+        let named = match &about {
+            Some(AnyId::Uuid(id)) => return directory::project(&mut conn, *id).await.ok()?,
+            Some(AnyId::Reference { project, .. }) => project.as_deref(),
+            None => None,
+        };
+        let context = Context::of_read(self, &mut conn, caller, named.or(project)).await.ok()?;
+        context.project_if_any()
     }
 
     /// Changes something that names its own place, or belongs to no project.

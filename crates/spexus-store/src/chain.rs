@@ -1,5 +1,6 @@
 //! The ledgers of changes: where they end, how they grow, how they are verified.
 
+use crate::arrival;
 use crate::checkpointed_ends::CheckpointedEnds;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
@@ -28,6 +29,8 @@ pub struct LedgerHead {
     pub number: i64,
     /// Its hash; before the first, what the ledger begins with.
     pub hash: [u8; 32],
+    /// When it happened; nothing after it in the ledger may be earlier.
+    pub at: Timestamp,
 }
 
 /// What verifying the ledgers found.
@@ -113,7 +116,7 @@ pub struct ChainFault {
 impl Head {
     const SELECT: &str = "SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1";
 
-    /// The last change and the version of the tables, which a write must know both.
+    /// The last change and the version of the tables, which a write to SQLite must know both.
     pub(crate) const SELECT_TO_WRITE: &str = "SELECT v.version, c.seq, c.hash, c.at FROM schema_version v \
          LEFT JOIN (SELECT seq, hash, at FROM change ORDER BY seq DESC LIMIT 1) c ON true";
 
@@ -144,13 +147,14 @@ impl Head {
 impl LedgerHead {
     /// The end of a ledger up to a place among all changes.
     pub(crate) async fn read(conn: &mut Conn, ledger: Uuid, until: i64) -> Result<Self> {
-        let sql = "SELECT f.changes, f.head, c.number, c.hash FROM (SELECT 1 AS one) o LEFT JOIN former_history f ON true \
-                   LEFT JOIN (SELECT number, hash FROM change WHERE ledger = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1) c ON true";
+        let sql = "SELECT f.changes, f.head, c.number, c.hash, c.at FROM (SELECT 1 AS one) o LEFT JOIN former_history f ON true \
+                   LEFT JOIN (SELECT number, hash, at FROM change WHERE ledger = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1) c ON true";
         let row = conn.one(sql, params![ledger, until]).await?;
         Ok(match row.opt_int("number")? {
             Some(number) => Self {
                 number,
                 hash: hash(&row, "hash")?,
+                at: row.time("at")?,
             },
             None => Self::genesis(former(&row)?, ledger),
         })
@@ -160,6 +164,7 @@ impl LedgerHead {
         Self {
             number: 0,
             hash: former.genesis(ledger),
+            at: Head::NONE.at,
         }
     }
 }
@@ -195,9 +200,11 @@ pub(crate) async fn verify_watched(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Verdict> {
     let mut verifier = Verifier::begin(conn, checkpoints).await?;
+    // Somebody may be about to finish a change in front of others that are finished.
+    let until = arrival::settled(conn).await?;
     loop {
-        let sql = "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT $2";
-        let rows = conn.all(sql, params![verifier.last.seq, STEP_ROWS]).await?;
+        let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
+        let rows = conn.all(sql, params![verifier.last, until, STEP_ROWS]).await?;
         if rows.is_empty() {
             break;
         }
@@ -221,18 +228,12 @@ struct Verifier {
     recomputed: Option<[u8; 32]>,
     ledgers: BTreeMap<Uuid, Walked>,
     kept: CheckpointedEnds,
-    /// The last change that was looked at.
-    last: Position,
+    /// The number of the last change that was looked at.
+    last: i64,
     changes: i64,
     erased: i64,
     earlier: Earlier,
     fault: Option<ChainFault>,
-}
-
-/// A change among all.
-struct Position {
-    seq: i64,
-    at: Timestamp,
 }
 
 /// One ledger, as far as it was read.
@@ -265,10 +266,7 @@ impl Verifier {
             ledgers: BTreeMap::new(),
             fault: kept.fault.clone(),
             kept,
-            last: Position {
-                seq: 0,
-                at: Head::NONE.at,
-            },
+            last: 0,
             changes: 0,
             erased: 0,
             earlier: Earlier::default(),
@@ -286,38 +284,32 @@ impl Verifier {
     }
 
     fn look_at(&mut self, row: &Row) -> Result<()> {
-        let (seq, at) = (row.int("seq")?, row.time("at")?);
+        let seq = row.int("seq")?;
         self.changes += 1;
         let texts = Texts::of(row)?;
         let salt = row.bytes("salt")?;
         self.recompute_former(row, &texts, salt.is_empty())?;
-        let gap = seq != self.last.seq + 1;
-        let problem = self.grow(row, &texts, &salt, gap)?;
+        let problem = self.grow(row, &texts, &salt)?;
         if let Some(problem) = problem {
             self.fault.get_or_insert(ChainFault { seq, problem });
         }
-        //= specs/spexus-store.md#history
-        //# Verification MUST say how many changes are told to have happened before the change in front of them.
-        if at < self.last.at {
-            self.earlier.note(seq);
-        }
-        self.last = Position { seq, at };
+        self.last = seq;
         Ok(())
     }
 
     /// A row that is not even of the right form.
     fn unreadable(&mut self, row: &Row) -> Result<()> {
-        let (seq, at) = (row.int("seq")?, row.time("at")?);
+        let seq = row.int("seq")?;
         let problem = "it cannot be read".to_owned();
         self.fault.get_or_insert(ChainFault { seq, problem });
-        self.last = Position { seq, at };
+        self.last = seq;
         Ok(())
     }
 
     /// Adds a row to its ledger, or tells why it does not fit. What follows a fault in its ledger is not looked at.
     //= specs/spexus-store.md#history
     //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
-    fn grow(&mut self, row: &Row, texts: &Texts, salt: &[u8], gap: bool) -> Result<Option<String>> {
+    fn grow(&mut self, row: &Row, texts: &Texts, salt: &[u8]) -> Result<Option<String>> {
         let ledger = row.id("ledger")?;
         let former = self.former;
         let walked = self
@@ -336,9 +328,15 @@ impl Verifier {
         let end = LedgerHead {
             number,
             hash: hash(row, "hash")?,
+            at: row.time("at")?,
         };
+        //= specs/spexus-store.md#history
+        //# Verification MUST say how many changes are told to have happened before the change in front of them.
+        if end.at < walked.head.at {
+            self.earlier.note(row.int("seq")?);
+        }
         let against = self.kept.agrees(ledger, number, &end.hash);
-        let problem = if gap || number != walked.head.number + 1 {
+        let problem = if number != walked.head.number + 1 {
             Some("changes before it are missing".to_owned())
         } else if !erased && texts.payload().hash(salt) != payload {
             Some("the hash of its words does not fit what they are".to_owned())
@@ -395,7 +393,7 @@ impl Verifier {
             let ends = |ledger: Uuid| ledgers.get(&ledger).map_or(0, |walked| walked.head.number);
             self.kept.cut_off(ends)
         };
-        let seq = self.last.seq + 1;
+        let seq = self.last + 1;
         for (ledger, problem) in cut_off {
             let walked = self
                 .ledgers
@@ -412,7 +410,7 @@ impl Verifier {
         for row in &conn.all(sql, params![]).await? {
             let (seq, name) = (row.int("seq")?, row.text("name")?);
             let made_on = LedgerHead::read(conn, row.id("project_id")?, seq).await?;
-            if seq > self.last.seq || made_on.hash != hash(row, "hash")? {
+            if seq > self.last || made_on.hash != hash(row, "hash")? {
                 let problem = format!("baseline {name:?} was made on another history");
                 self.fault.get_or_insert(ChainFault { seq, problem });
             }

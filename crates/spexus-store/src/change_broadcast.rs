@@ -4,14 +4,15 @@
 //! Listeners never receive changes from here; they learn that there are some and read them from the chain after their
 //! own cursor. So nobody is ever too slow, nothing is lost, and changes made by other processes count like our own.
 
-use crate::chain::Head;
+use crate::arrival::{self, Arrived};
+use crate::engine::Engine;
 use crate::mcp_sessions;
 use crate::pool::Pool;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// How often the chain is polled for changes of other processes, where the database does not notify.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -22,15 +23,21 @@ const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct ChangeBroadcast {
     head: watch::Sender<i64>,
     accounts: AtomicU64,
+    /// How often something was changed that every writer remembers, as far as it is known.
+    shared_rev: AtomicI64,
+    /// Wakes who looks how far the history has come.
+    look: Arc<Notify>,
     /// The number of the last write to sessions; looked up only while somebody follows it.
     sessions: watch::Sender<i64>,
 }
 
 impl ChangeBroadcast {
-    pub(crate) fn new(head: i64) -> Arc<Self> {
+    pub(crate) fn new(arrived: Arrived) -> Arc<Self> {
         Arc::new(Self {
-            head: watch::Sender::new(head),
+            head: watch::Sender::new(arrived.settled),
             accounts: AtomicU64::new(0),
+            shared_rev: AtomicI64::new(arrived.shared_rev),
+            look: Arc::default(),
             sessions: watch::Sender::new(0),
         })
     }
@@ -61,16 +68,40 @@ impl ChangeBroadcast {
         self.advance(seq);
     }
 
+    /// Our own writer has committed while others could, or wrote up to a number while nobody else could.
+    pub(crate) fn committed_beside_others(&self, shared_rev: i64, accounts: bool, alone_up_to: Option<i64>) {
+        let is_foreign = self.learn(shared_rev);
+        if accounts || is_foreign {
+            self.accounts.fetch_add(1, Ordering::AcqRel);
+        }
+        match alone_up_to {
+            Some(seq) => self.advance(seq),
+            // Only a look tells whether somebody is still busy in front of it.
+            None => self.look.notify_one(),
+        }
+    }
+
     //= specs/spexus-store.md#several-processes
     //# A commit of another process MUST wake those who follow the history.
-    /// Someone else may have committed: whatever is remembered about accounts is void.
-    fn observed(&self, seq: i64) -> bool {
-        let is_news = seq > *self.head.borrow();
-        if is_news {
+    /// Someone else may have committed: whatever is remembered about accounts may be void.
+    fn observed(&self, engine: Engine, arrived: Arrived) -> bool {
+        let is_news = arrived.settled > *self.head.borrow();
+        let changed_shared = match engine {
+            Engine::Sqlite => is_news,
+            Engine::Postgres => self.learn(arrived.shared_rev),
+        };
+        if changed_shared {
             self.accounts.fetch_add(1, Ordering::AcqRel);
-            self.advance(seq);
+        }
+        if is_news {
+            self.advance(arrived.settled);
         }
         is_news
+    }
+
+    /// Whether something was changed that every writer remembers, and that was not known yet.
+    fn learn(&self, shared_rev: i64) -> bool {
+        self.shared_rev.fetch_max(shared_rev, Ordering::AcqRel) < shared_rev
     }
 
     fn advance(&self, seq: i64) {
@@ -90,27 +121,31 @@ fn advance_to(number: &watch::Sender<i64>, to: i64) {
 //= specs/spexus-http.md#feed
 //# A listener MUST hear of changes made by other processes on the same database.
 pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool: Pool) {
+    let look = broadcast.look.clone();
     let weak = Arc::downgrade(&broadcast);
     drop(broadcast);
     let mut listener = None;
+    let mut is_waiting = false;
     loop {
         if listener.is_none() {
             listener = pool.listen().await;
         }
         let heard = tokio::select! {
-            heard = wait_for_commit(&mut listener) => heard,
+            heard = wait_for_commit(&mut listener, is_waiting) => heard,
+            () = look.notified() => true,
             () = pool.closed() => return,
         };
         let Some(broadcast) = weak.upgrade() else { return };
         let Ok(mut conn) = pool.acquire().await else {
             continue;
         };
-        if let Ok(head) = Head::read(&mut conn).await
-            && broadcast.observed(head.seq)
-            && !heard
-        {
-            // Somebody committed and we were not told: the connection may be dead.
-            listener = None;
+        if let Ok(arrived) = arrival::look(&mut conn).await {
+            let is_news = broadcast.observed(pool.engine(), arrived);
+            if is_news && !heard && !is_waiting {
+                // Somebody committed and we were not told: the connection may be dead.
+                listener = None;
+            }
+            is_waiting = arrived.is_waiting;
         }
         //= specs/spexus-store.md#sessions
         //# A write to a session by another process MUST wake those who follow sessions.
@@ -122,13 +157,18 @@ pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool
     }
 }
 
-/// Waits until there may be something new, and says whether that was told.
-async fn wait_for_commit(listener: &mut Option<PgListener>) -> bool {
+/// Waits until there may be something new, and says whether that was told. A writer that gives up says nothing, so where
+/// changes wait for one, it is looked at more often.
+async fn wait_for_commit(listener: &mut Option<PgListener>, is_waiting: bool) -> bool {
     let Some(listening) = listener else {
         tokio::time::sleep(POLL_INTERVAL).await;
         return false;
     };
-    match tokio::time::timeout(FALLBACK_POLL_INTERVAL, listening.recv()).await {
+    let interval = match is_waiting {
+        true => POLL_INTERVAL,
+        false => FALLBACK_POLL_INTERVAL,
+    };
+    match tokio::time::timeout(interval, listening.recv()).await {
         Ok(Ok(_)) => true,
         Ok(Err(_)) => {
             *listener = None;

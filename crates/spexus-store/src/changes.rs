@@ -1,6 +1,7 @@
 //! Reading the history.
 
 use crate::directory::project_of;
+use crate::arrival;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
@@ -8,9 +9,9 @@ use spexus_domain::change::{Action, Change, Entity, field_changes, project_of};
 use spexus_domain::limits::MAX_PAGE_BYTES;
 use spexus_domain::{Uuid, nearest};
 
-/// The number of the last change.
+/// The number of the last change that readers of the whole installation may go past.
 pub async fn head(conn: &mut Conn) -> Result<i64> {
-    Ok(crate::chain::Head::read(conn).await?.seq)
+    Ok(arrival::look(conn).await?.settled)
 }
 
 /// The changes of an item, of its comments and of its links, newest first, before a cursor; and whether there are older ones.
@@ -102,10 +103,16 @@ pub async fn since_within(
     const OF_PROJECT: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
                               WHERE ledger = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     const OF_ALL: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
-                          WHERE seq > $1 ORDER BY seq LIMIT $2";
+                          WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
     let rows = match project_id {
         Some(project) => conn.all(OF_PROJECT, params![project, after, limit]).await?,
-        None => conn.all(OF_ALL, params![after, limit]).await?,
+        //= specs/spexus-store.md#several-processes
+        //# Who follows the changes of all projects MUST be given each of them once and in one order, whatever writers of several
+        //# projects finish first.
+        None => {
+            let settled = arrival::settled(conn).await?;
+            conn.all(OF_ALL, params![after, settled, limit]).await?
+        }
     };
     let sizes = sizes(&rows)?;
     let fitting = fitting(&sizes, max_bytes);

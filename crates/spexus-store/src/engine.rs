@@ -45,6 +45,8 @@ pub struct Conn {
     /// Cache of settings and projects, true from one transaction to the next; only the writer, who knows when they change,
     /// has one.
     settings: Option<SettingsCache>,
+    /// Whether something was changed that other writers remember.
+    changed_shared: bool,
     /// Where it is to be given back to, when it was lent.
     return_to: Option<oneshot::Sender<ReturnedConnection>>,
     /// The statements that were run, for tests that look at their plans.
@@ -109,6 +111,7 @@ impl Conn {
             limit,
             witness: None,
             settings: None,
+            changed_shared: false,
             return_to: None,
             #[cfg(test)]
             statements: Vec::new(),
@@ -261,8 +264,24 @@ impl Conn {
         self.settings = Some(HashMap::new());
     }
 
-    /// Empties the cache: a setting or a project has changed, or may have.
+    /// Empties the cache, because a setting or a project was changed; others have to know.
     pub(crate) fn clear_settings_cache(&mut self) {
+        self.changed_shared = true;
+        self.forget_settings();
+    }
+
+    /// Says that something was changed that every writer remembers.
+    pub(crate) fn note_shared_change(&mut self) {
+        self.changed_shared = true;
+    }
+
+    /// Whether something was changed that every writer remembers, since the last time this was asked.
+    pub(crate) fn take_shared_change(&mut self) -> bool {
+        std::mem::take(&mut self.changed_shared)
+    }
+
+    /// Empties the cache: a setting or a project may be another.
+    pub(crate) fn forget_settings(&mut self) {
         if let Some(kept) = &mut self.settings {
             kept.clear();
         }

@@ -1,6 +1,6 @@
 //! Answers kept for requests with an idempotency key, so that sending one twice does it once.
 
-use crate::engine::params;
+use crate::engine::{Engine, params};
 use crate::error::Result;
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
@@ -30,15 +30,22 @@ pub async fn recall(tx: &mut Tx, key: &str, request_hash: [u8; 32]) -> Result<Op
 /// Keeps an answer, and forgets those that are too old.
 pub async fn remember(tx: &mut Tx, key: &str, request_hash: [u8; 32], answer: &str) -> Result<()> {
     let (user, now) = (tx.actor().user_id, tx.now());
-    tx.conn
-        .run(
-            "DELETE FROM idempotency WHERE created_at < $1",
-            params![now.plus_seconds(-KEEP_SECONDS)],
-        )
-        .await?;
-    let sql = "INSERT INTO idempotency (user_id, key, request_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5)";
-    tx.conn
-        .run(sql, params![user, key, request_hash, answer, now])
-        .await
-        .map(drop)
+    let forget = match tx.conn.engine() {
+        Engine::Sqlite => "DELETE FROM idempotency WHERE created_at < $1",
+        // Somebody beside us may be doing the same.
+        Engine::Postgres => {
+            "DELETE FROM idempotency WHERE (user_id, key) IN \
+             (SELECT user_id, key FROM idempotency WHERE created_at < $1 FOR UPDATE SKIP LOCKED)"
+        }
+    };
+    let oldest = params![now.plus_seconds(-KEEP_SECONDS)];
+    tx.conn.run(forget, oldest).await?;
+    let sql = "INSERT INTO idempotency (user_id, key, request_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (user_id, key) DO NOTHING";
+    let kept = params![user, key, request_hash, answer, now];
+    match tx.conn.run(sql, kept).await? {
+        // The same key came in another project at the same moment.
+        0 => Err(tx.stray()),
+        _ => Ok(()),
+    }
 }

@@ -11,6 +11,7 @@
 
 pub mod accounts;
 pub mod apps;
+mod arrival;
 pub mod audit;
 pub mod backup;
 pub mod baselines;
@@ -35,6 +36,7 @@ pub mod idempotency;
 mod interrupts;
 pub mod items;
 mod job;
+mod lane;
 pub mod links;
 pub mod listing;
 pub mod logins;
@@ -76,6 +78,7 @@ pub use tx::{Actor, Tx};
 use change_broadcast::ChangeBroadcast;
 use futures_util::future::{BoxFuture, Either, select};
 use job::JobClass;
+use lane::Lane;
 use nested_transaction::NestedTransaction;
 use pool::Pool;
 use snapshot::{SnapshotHandle, SnapshotPermit, SnapshotPermits};
@@ -115,6 +118,9 @@ pub struct StoreOptions {
     pub max_lookup_connections: u32,
     /// How long one statement may take; 0 for as long as it takes.
     pub max_statement_ms: u64,
+    /// Connections for writing to projects side by side, beside the one that writes anywhere; PostgreSQL only. With 0 there is
+    /// one writer for everything.
+    pub max_project_writers: u32,
     /// Writes that may wait; more are refused.
     pub max_queued_writes: usize,
     /// How long a write waits for its turn before it is refused.
@@ -136,6 +142,7 @@ impl Default for StoreOptions {
             acquire_timeout_ms: 5_000,
             max_lookup_connections: 2,
             max_statement_ms: 25_000,
+            max_project_writers: 4,
             max_queued_writes: 4_096,
             max_write_wait_ms: 5_000,
             max_write_ms: 15_000,
@@ -184,11 +191,11 @@ impl Store {
         let writing = Pool::for_writing(location, options).await?;
         let mut conn = writing.acquire().await?;
         let fresh = schema::prepare(&mut conn, Some(location), options.may_prepare).await?;
-        let head = chain::Head::read(&mut conn).await?;
+        let arrived = arrival::look(&mut conn).await?;
         drop(conn);
         let readers = Pool::for_reading(location, options, options.max_read_connections)?;
         let lookups = Pool::for_reading(location, options, options.max_lookup_connections.max(1))?;
-        let broadcast = ChangeBroadcast::new(head.seq);
+        let broadcast = ChangeBroadcast::new(arrived);
         tokio::spawn(change_broadcast::follow_other_processes(
             broadcast.clone(),
             lookups.clone(),
@@ -256,7 +263,7 @@ impl Store {
         let (transaction, commands) = NestedTransaction::new();
         let writer = &self.shared.writer;
         let limit = writer.limit(JobClass::MultiStep);
-        let holding = writer.write(actor, JobClass::MultiStep, move |tx| {
+        let holding = writer.write(actor, JobClass::MultiStep, Lane::Installation, move |tx| {
             Box::pin(commands.serve(tx, limit))
         });
         let store = self.in_transaction(transaction.clone());
@@ -344,6 +351,36 @@ impl Store {
         self.write_as(JobClass::Short, actor, job).await
     }
 
+    /// Like `write`, for work in one project: on PostgreSQL writes of other projects go on beside it. Work that turns out to
+    /// write elsewhere is undone and done again where it may.
+    //= specs/spexus-store.md#several-processes
+    //# A write that turns out to concern more than the project it was begun in MUST be undone and done again alone.
+    pub async fn write_in<T, F>(&self, project_id: Uuid, actor: Actor, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+    {
+        if !self.has_lanes() {
+            return self.write(actor, job).await;
+        }
+        let writer = &self.shared.writer;
+        let (first, lane) = (job.clone(), Lane::Project(project_id));
+        let in_its_lane = writer.write(actor.clone(), JobClass::Short, lane, move |tx| {
+            Box::pin(async move {
+                let done = first(tx).await;
+                if tx.take_strayed() {
+                    tx.discard();
+                    return Ok(None);
+                }
+                done.map(Some)
+            })
+        });
+        match in_its_lane.await? {
+            Some(done) => Ok(done),
+            None => self.write(actor, job).await,
+        }
+    }
+
     /// Like `write`, for work of an operator on a whole database: it may take as long as it takes, and all other writes
     /// wait meanwhile.
     pub async fn write_long<T, F>(&self, actor: Actor, job: F) -> Result<T>
@@ -362,8 +399,18 @@ impl Store {
         match &self.scope {
             Scope::Transaction(transaction) => transaction.write(actor, job).await,
             Scope::Snapshot(_) => Err(only_reads()),
-            Scope::Alone => self.shared.writer.write(actor, class, job).await,
+            Scope::Alone => {
+                self.shared
+                    .writer
+                    .write(actor, class, Lane::Installation, job)
+                    .await
+            }
         }
+    }
+
+    /// Whether a write that names its project goes on beside those of other projects.
+    pub fn has_lanes(&self) -> bool {
+        !self.is_in_transaction() && self.shared.writer.has_lanes()
     }
 
     /// Follows the number of the last change, also of those made by other processes.

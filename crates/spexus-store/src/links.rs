@@ -213,6 +213,8 @@ pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, 
     let sql = "INSERT INTO link (project_id, id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
                target_hash, rev, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11)";
     let (user, now) = (tx.actor().user_id, tx.now());
+    tx.concerns(source.project_id)?;
+    tx.concerns(target.project_id)?;
     let mut projects = vec![source.project_id];
     if source.project_id != target.project_id {
         projects.push(target.project_id);
@@ -243,6 +245,7 @@ pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<i64> {
                target_hash = \
                (SELECT content_hash FROM item WHERE item.project_id = link.target_project_id AND item.id = link.target_id), \
                rev = rev + 1 WHERE project_id IN ($2, $3) AND id = $1 RETURNING rev";
+    stay_in_lane(tx, std::slice::from_ref(link))?;
     let (source, target) = (link.source.project_id, link.target.project_id);
     let rows = tx.conn.all(sql, params![link.id, source, target]).await?;
     let row = rows
@@ -254,6 +257,7 @@ pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<i64> {
 /// Soft delete of links, alone or with the items that go under `deletion_id`.
 pub async fn soft_delete(tx: &mut Tx, links: &[Link], deletion_id: Option<Uuid>) -> Result<()> {
     let mut query = Conditions::default();
+    stay_in_lane(tx, links)?;
     let (now, deletion) = (query.bind(tx.now()), query.bind(deletion_id));
     query.among("project_id", projects_of(links));
     query.among("id", links.iter().map(|link| link.id));
@@ -262,6 +266,11 @@ pub async fn soft_delete(tx: &mut Tx, links: &[Link], deletion_id: Option<Uuid>)
         query.text()
     );
     tx.conn.run(sql, query.params).await.map(drop)
+}
+
+/// Says that the projects of both ends of some links are concerned.
+fn stay_in_lane(tx: &mut Tx, links: &[Link]) -> Result<()> {
+    projects_of(links).into_iter().try_for_each(|project| tx.concerns(project))
 }
 
 /// The projects in which some links have rows.
@@ -290,6 +299,7 @@ pub async fn undelete_by(tx: &mut Tx, project_id: Uuid, deletion_id: Uuid) -> Re
         let sql = format!("{} WHERE {} ORDER BY l.id", select_links!(""), query.text());
         let rows = tx.conn.all(sql, query.params).await?;
         let found = rows.iter().map(link).collect::<Result<Vec<_>>>()?;
+        stay_in_lane(tx, &found)?;
         let mut query = Conditions::default();
         query.among("project_id", projects_of(&found));
         query.among("id", some.iter().copied());

@@ -6,6 +6,7 @@ use crate::sqlite::pool::ConnectionPool;
 use crate::sqlite::{Access, SqliteConnectOptions};
 use crate::statement::StatementLimits;
 use crate::witness::Witness;
+use crate::writer::writers;
 use crate::{StoreOptions, connect};
 use refusal::{Code, Refusal};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
@@ -101,7 +102,7 @@ impl Pool {
         }
     }
 
-    /// The one connection for writing.
+    /// A connection for each writer.
     pub(crate) async fn for_writing(location: &Location, options: &StoreOptions) -> Result<Self> {
         let limit = StatementLimits::of_writer(options.max_statement_ms);
         match location {
@@ -114,7 +115,10 @@ impl Pool {
                 let server_options = postgres(url)?;
                 connect::try_out(&server_options, Duration::from_millis(options.acquire_timeout_ms)).await?;
                 let (witness, server_options) = Witness::of(server_options, true);
-                let pool = server(PgPoolOptions::new().max_connections(1), options);
+                let pool = server(
+                    PgPoolOptions::new().max_connections(writers(Engine::Postgres, options)),
+                    options,
+                );
                 let pool = pool.connect_with(server_options).await?;
                 Ok(Self::Postgres(pool, limit, witness))
             }

@@ -8,6 +8,7 @@ use spexus_domain::change::NewChange;
 /// Adds changes to their ledgers in their order, in this transaction.
 pub async fn record_all(tx: &mut Tx, changes: Vec<NewChange>) -> Result<()> {
     let table = copy::table("change")?;
+    tx.take_numbers(changes.len()).await?;
     let mut rows = Vec::with_capacity(changes.len());
     for change in changes {
         rows.push(tx.seal_new(change).await?);

@@ -7,14 +7,14 @@
 use crate::chain::Head;
 use crate::copy::{self, Table};
 use crate::directory::project_of;
-use crate::engine::{Conn, Param, params};
+use crate::engine::{Conn, Engine, Param, params};
 use crate::error::Result;
 use crate::nested_transaction::NestedTransaction;
 use crate::pool::Pool;
 use crate::staging::OtherChange;
 use crate::transfer::{self, Snapshot};
 use crate::tx::{Actor, Tx};
-use crate::{Store, schema};
+use crate::{Store, changes, schema};
 use futures_util::future::join;
 use spexus_domain::{Timestamp, Uuid};
 use std::collections::{BTreeMap, HashMap};
@@ -78,14 +78,19 @@ pub(crate) struct Base {
 impl ScratchCopy {
     /// Copies what the work will look at, as it is at one moment.
     pub async fn begin(store: &Store, actor: Actor, extent: CopyExtent) -> Result<Self> {
+        // Before the snapshot: what is finished after this, and has a smaller number than something the snapshot shows, is news.
+        let known = match store.engine() {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(changes::head(&mut store.read().await?).await?),
+        };
         let mut snapshot = Snapshot::begin(store, actor.user_id).await?;
-        let copied = copy_all(snapshot.conn()?, extent, store.now()).await;
+        let copied = copy_all(snapshot.conn()?, known, extent, store.now()).await;
         snapshot.end().await?;
         let (mut conn, base) = copied?;
         conn.script("COMMIT; PRAGMA foreign_keys = ON; BEGIN").await?;
         let mut tx = Tx::new(conn);
         tx.is_indexed = false;
-        tx.set_head(Head::NONE);
+        tx.begin_behind(Head::NONE);
         tx.begin_job(actor, base.at);
         Ok(Self { tx, base })
     }
@@ -167,13 +172,21 @@ impl ScratchCopy {
     }
 }
 
-async fn copy_all(source: &mut Conn, extent: CopyExtent, now: Timestamp) -> Result<(Conn, Base)> {
+async fn copy_all(
+    source: &mut Conn,
+    known: Option<i64>,
+    extent: CopyExtent,
+    now: Timestamp,
+) -> Result<(Conn, Base)> {
     source.without_limit();
     let mut conn = Pool::private().acquire().await?;
     schema::prepare(&mut conn, None, true).await?;
     conn.script(LIGHTEN).await?;
     let mut base = Base {
-        seq: Head::read(source).await?.seq,
+        seq: match known {
+            Some(known) => known,
+            None => Head::read(source).await?.seq,
+        },
         has_items: transfer::has_items(source, None).await?,
         at: now,
         settings: BTreeMap::new(),

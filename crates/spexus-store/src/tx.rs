@@ -1,14 +1,16 @@
 //! A transaction as a job of the writer sees it: a connection, a time, who acts, and the ends of the ledgers.
 
+use crate::arrival;
 use crate::chain::{Head, LedgerHead};
-use crate::engine::{Conn, Param, params};
+use crate::engine::{Conn, Engine, Param, params};
 use crate::error::{Error, Result};
+use crate::lane::Lane;
 use crate::search::KnownWords;
 use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Entity, NewChange, Payload, Sealed, ledger_of};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -46,8 +48,16 @@ pub struct Tx {
     state: Mark,
     /// The number of the last change when the transaction began.
     base: i64,
-    /// The last change of all as this connection last left it.
-    left: Option<Head>,
+    /// What everybody could write to, as this connection last left it.
+    left: Option<Shared>,
+    /// The same when the transaction began.
+    shared: Shared,
+    /// Where it may write.
+    lane: Lane,
+    /// Whether the job tried to write elsewhere.
+    has_strayed: bool,
+    /// Numbers for changes, taken for many at once.
+    numbers: VecDeque<i64>,
     /// The ends of ledgers that were added to, as far as they are known.
     ledgers: HashMap<Uuid, LedgerHead>,
     salts: Salts,
@@ -59,6 +69,15 @@ pub struct Tx {
     pub(crate) is_indexed: bool,
     /// How long a transaction of many steps may take.
     step_limit: Option<Duration>,
+}
+
+/// What tells whether anybody wrote what this connection remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shared {
+    /// The end of the history: there is one writer at a time, and all it does is there.
+    Head(Head),
+    /// How often something was changed that every writer remembers.
+    Rev(i64),
 }
 
 /// Random bytes, fetched for many salts at once.
@@ -138,6 +157,10 @@ impl Tx {
             },
             base: 0,
             left: None,
+            shared: Shared::Head(head),
+            lane: Lane::Installation,
+            has_strayed: false,
+            numbers: VecDeque::new(),
             ledgers: HashMap::new(),
             salts: Salts::default(),
             discarded: false,
@@ -215,8 +238,67 @@ impl Tx {
         let row = self.seal_new(change).await?;
         //= specs/spexus-store.md#history
         //# A change and its row in the ledger MUST be committed in one transaction.
-        self.conn.run(INSERT_CHANGE, row).await?;
+        match row.first() {
+            Some(Param::Int(None)) => {
+                let sql = concat!(
+                    insert_change!("coalesce($1, nextval('change_seq_seq'))"),
+                    " RETURNING seq"
+                );
+                self.state.head.seq = self.conn.one(sql, row).await?.int("seq")?;
+            }
+            _ => drop(self.conn.run(insert_change!("$1"), row).await?),
+        }
         Ok(self.state.head.seq)
+    }
+
+    /// Takes numbers for so many changes at once, where they are not simply counted on.
+    pub(crate) async fn take_numbers(&mut self, count: usize) -> Result<()> {
+        if self.conn.engine() == Engine::Postgres {
+            self.numbers = arrival::take(&mut self.conn, count).await?.into();
+        }
+        Ok(())
+    }
+
+    /// The number of the next change; none where it is given out with the row.
+    fn next_number(&mut self) -> Option<i64> {
+        match self.conn.engine() {
+            Engine::Sqlite => Some(self.state.head.seq + 1),
+            Engine::Postgres => self.numbers.pop_front(),
+        }
+    }
+
+    /// Says that something of another project is concerned than the one this job has to itself.
+    pub fn concerns(&mut self, project_id: Uuid) -> Result<()> {
+        match self.lane {
+            Lane::Project(own) if own != project_id => Err(self.stray()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The project this job has to itself, where it may not write anywhere.
+    pub(crate) fn own_project(&self) -> Option<Uuid> {
+        match self.lane {
+            Lane::Project(own) => Some(own),
+            Lane::Installation => None,
+        }
+    }
+
+    /// From here on nothing of the job is kept: it is done again where it may write anywhere.
+    pub(crate) fn stray(&mut self) -> Error {
+        self.has_strayed = true;
+        Error::Broken("a write left its project".into())
+    }
+
+    /// Whether the job wrote, or wanted to write, what was not its own. What every writer remembers is nobody's own.
+    pub(crate) fn take_strayed(&mut self) -> bool {
+        let shared = matches!(self.lane, Lane::Project(_)) && self.conn.take_shared_change();
+        std::mem::take(&mut self.has_strayed) || shared
+    }
+
+    /// Forgets the words that are known to be remembered, because some are not any more; others have to know.
+    pub(crate) fn forget_words(&mut self) {
+        self.words.forget();
+        self.conn.note_shared_change();
     }
 
     /// The row of a new change at the end of its ledger.
@@ -244,7 +326,14 @@ impl Tx {
     //# installation.
     pub(crate) async fn seal(&mut self, change: &ToSeal<'_>) -> Result<Vec<Param>> {
         let ledger = ledger_of(change.project_id);
+        let is_of_accounts = ACCOUNTS.iter().any(|entity| entity.name() == change.entity);
+        self.concerns(ledger)?;
+        if is_of_accounts {
+            self.state.accounts = true;
+            self.conn.note_shared_change();
+        }
         let end = self.ledger_head(ledger).await?;
+        let number = self.next_number();
         let salt = self.salts.next()?;
         let payload = Payload {
             username: &self.actor.username,
@@ -256,7 +345,8 @@ impl Tx {
         let sealed = Sealed {
             ledger,
             number: end.number + 1,
-            at: self.now,
+            // Another node's clock may be before ours.
+            at: self.now.max(end.at),
             user_id: self.actor.user_id,
             token_id: self.actor.token_id,
             entity: change.entity,
@@ -268,24 +358,17 @@ impl Tx {
             payload: payload.hash(&salt),
         };
         let head = Head {
-            seq: self.state.head.seq + 1,
+            seq: number.unwrap_or(self.state.head.seq),
             hash: sealed.hash(&end.hash),
             at: sealed.at,
         };
-        let row = row(head, &sealed, &payload, &salt);
+        let row = row(number, &sealed, &payload, &salt, head.hash);
         let end = LedgerHead {
             number: sealed.number,
             hash: head.hash,
+            at: head.at,
         };
         self.ledgers.insert(ledger, end);
-        let accounts = [
-            Entity::User,
-            Entity::Token,
-            Entity::Project,
-            Entity::Member,
-            Entity::Group,
-        ];
-        self.state.accounts |= accounts.iter().any(|entity| entity.name() == change.entity);
         self.state.head = head;
         Ok(row)
     }
@@ -296,22 +379,42 @@ impl Tx {
         //# A change MUST NOT be told to have happened before the change in front of it, whatever the clocks of the nodes say.
         self.now = now.max(self.state.head.at);
         self.discarded = false;
+        self.has_strayed = false;
     }
 
     pub(crate) fn is_discarded(&self) -> bool {
         self.discarded
     }
 
-    pub(crate) fn set_head(&mut self, head: Head) {
+    /// A transaction of the only writer has begun, behind the end of the history.
+    pub(crate) fn begin_behind(&mut self, head: Head) {
+        self.begin(head, Shared::Head(head));
+    }
+
+    /// A transaction has begun beside others: behind the last change of its project, or of all.
+    pub(crate) fn begin_in(&mut self, lane: Lane, head: Head, own: Option<LedgerHead>, shared_rev: i64) {
+        self.lane = lane;
+        self.begin(head, Shared::Rev(shared_rev));
+        // Others add to ledgers whenever this one does not hold them.
+        self.ledgers.clear();
+        if let (Lane::Project(project), Some(own)) = (lane, own) {
+            self.ledgers.insert(project, own);
+        }
+    }
+
+    fn begin(&mut self, head: Head, shared: Shared) {
         //= specs/spexus-store.md#several-processes
         //# A write MUST see settings and projects as they are, whichever process changed them last.
-        // Every change of a setting or a project is in the history, so what was read is true until somebody else adds to it.
-        if self.left != Some(head) {
-            self.conn.clear_settings_cache();
+        // What was read is true until somebody else writes it.
+        if self.left != Some(shared) {
+            self.conn.forget_settings();
             // They may have forgotten words and added to ledgers as well.
             self.words.forget();
             self.ledgers.clear();
         }
+        self.conn.take_shared_change();
+        self.shared = shared;
+        self.numbers.clear();
         self.base = head.seq;
         self.words.begin();
         self.state = Mark {
@@ -320,9 +423,29 @@ impl Tx {
         };
     }
 
+    /// What there is to say to other writers before the commit: that something was changed that they remember.
+    pub(crate) fn share_change(&mut self) -> bool {
+        let changed = self.conn.take_shared_change();
+        if let (true, Shared::Rev(rev)) = (changed, &mut self.shared) {
+            *rev += 1;
+        }
+        changed
+    }
+
     pub(crate) fn committed(&mut self) {
         self.words.committed();
-        self.left = Some(self.state.head);
+        self.left = Some(match self.shared {
+            Shared::Head(_) => Shared::Head(self.state.head),
+            Shared::Rev(rev) => Shared::Rev(rev),
+        });
+    }
+
+    /// How often something was changed that every writer remembers, this transaction included.
+    pub(crate) fn shared_rev(&self) -> Option<i64> {
+        match self.shared {
+            Shared::Head(_) => None,
+            Shared::Rev(rev) => Some(rev),
+        }
     }
 
     pub(crate) fn head(&self) -> Head {
@@ -344,7 +467,8 @@ impl Tx {
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.state = mark;
         self.ledgers.clear();
-        self.conn.clear_settings_cache();
+        self.numbers.clear();
+        self.conn.forget_settings();
         self.words.begin();
     }
 }
@@ -360,14 +484,37 @@ fn ordered_id(micros: u64, count: u32, random: Uuid) -> Uuid {
     Uuid::from_u64_pair(high, low)
 }
 
-const INSERT_CHANGE: &str = "INSERT INTO change (seq, ledger, number, at, user_id, username, token_id, client, entity, entity_id, \
-     item_id, other_item_id, label, action, rev, before, after, salt, payload_hash, hash) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+/// What accounts and what they may do are made of.
+const ACCOUNTS: [Entity; 5] = [
+    Entity::User,
+    Entity::Token,
+    Entity::Project,
+    Entity::Member,
+    Entity::Group,
+];
+
+macro_rules! insert_change {
+    ($seq:literal) => {
+        concat!(
+            "INSERT INTO change (seq, ledger, number, at, user_id, username, token_id, client, entity, entity_id, ",
+            "item_id, other_item_id, label, action, rev, before, after, salt, payload_hash, hash) VALUES (",
+            $seq,
+            ", $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+        )
+    };
+}
+use insert_change;
 
 /// A row of the table `change`, in the order of its columns.
-pub(crate) fn row(head: Head, sealed: &Sealed<'_>, payload: &Payload<'_>, salt: &[u8]) -> Vec<Param> {
+pub(crate) fn row(
+    seq: Option<i64>,
+    sealed: &Sealed<'_>,
+    payload: &Payload<'_>,
+    salt: &[u8],
+    hash: [u8; 32],
+) -> Vec<Param> {
     params![
-        head.seq,
+        seq,
         sealed.ledger,
         sealed.number,
         sealed.at,
@@ -386,7 +533,7 @@ pub(crate) fn row(head: Head, sealed: &Sealed<'_>, payload: &Payload<'_>, salt: 
         payload.after,
         salt.to_vec(),
         sealed.payload,
-        head.hash,
+        hash,
     ]
 }
 

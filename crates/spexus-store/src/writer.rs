@@ -1,15 +1,19 @@
-//! The one writer, with group commit. Every change of a process goes through one queue and one connection: jobs that wait
-//! together run one after the other in one transaction and are made durable by one flush. A job that fails is rolled back
-//! alone, to its savepoint; nobody hears "done" before the flush.
+//! The writers, with group commit. Every change of a process goes through a queue and a connection: jobs that wait together run
+//! one after the other in one transaction and are made durable by one flush. A job that fails is rolled back alone, to its
+//! savepoint; nobody hears "done" before the flush.
+//!
+//! SQLite has one writer. On PostgreSQL the first one writes anywhere, and a few others write each in the projects of their
+//! lane (`lane.rs`); the database sees to it that none of them, of whatever process, writes where another does.
 //!
 //! Everything here has a limit, because everybody waits behind it: for its turn each job has its own time from its
 //! arrival, a job that nobody waits for is not done, and a connection that does not answer is given up.
 
-use crate::chain::Head;
+use crate::chain::{Head, LedgerHead, hash};
 use crate::change_broadcast::ChangeBroadcast;
-use crate::engine::Engine;
+use crate::engine::{Engine, Row};
 use crate::error::{Error, Result};
 use crate::job::{FinishedJob, Job, JobClass, QueueTicket, TypedJob, queue_timeout};
+use crate::lane::Lane;
 use crate::tx::{Actor, Mark, Tx};
 use crate::{Clock, StoreOptions, pool::Pool, schema};
 use futures_util::future::BoxFuture;
@@ -17,10 +21,7 @@ use refusal::{Code, Refusal};
 use spexus_domain::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
-
-/// Taken at the start of every PostgreSQL write, so that each ledger has one end whatever the number of nodes.
-pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(75327)";
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// Jobs that share one group commit at most.
 const MAX_GROUP_JOBS: usize = 256;
@@ -89,41 +90,61 @@ impl Limits {
 /// Sends jobs to the writer.
 #[derive(Clone)]
 pub(crate) struct Writer {
-    queue: mpsc::Sender<Box<dyn Job>>,
+    /// A queue for each writer; the first one writes anywhere.
+    queues: Arc<[mpsc::UnboundedSender<Queued>]>,
+    /// How many jobs may wait in all queues together.
+    places: Arc<Semaphore>,
+    max_queued: usize,
     stop: watch::Sender<bool>,
     stopped: watch::Receiver<()>,
     limits: Limits,
 }
 
+/// A job in a queue, with its place there.
+struct Queued {
+    job: Box<dyn Job>,
+    lane: Lane,
+    _place: OwnedSemaphorePermit,
+}
+
 impl Writer {
-    /// Starts the writer; it ends when it is closed or the last sender is gone, and the queue is empty.
+    /// Starts the writers; they end when they are closed or the last sender is gone, and their queues are empty.
     pub(crate) fn start(
         pool: Pool,
         broadcast: Arc<ChangeBroadcast>,
         clock: Clock,
         options: &StoreOptions,
     ) -> Result<Self> {
-        let (queue, jobs) = mpsc::channel(options.max_queued_writes.max(1));
         let limits = Limits::of(options);
         let (stop, stopping) = watch::channel(false);
         let (running, stopped) = watch::channel(());
+        let running = Arc::new(running);
         let engine = pool.engine();
-        let work = async move {
-            let write_loop = WriteLoop {
-                pool,
-                broadcast,
-                clock,
-                limits,
+        let write_loop = Arc::new(WriteLoop {
+            pool,
+            broadcast,
+            clock,
+            limits,
+        });
+        let mut queues = Vec::new();
+        for _ in 0..writers(engine, options) {
+            let (queue, jobs) = mpsc::unbounded_channel();
+            queues.push(queue);
+            let (write_loop, stopping, running) = (write_loop.clone(), stopping.clone(), running.clone());
+            let work = async move {
+                write_loop.run(jobs, stopping).await;
+                drop(running);
             };
-            write_loop.run(jobs, stopping).await;
-            drop(running);
-        };
-        match engine {
-            Engine::Sqlite => on_its_own_thread(work)?,
-            Engine::Postgres => drop(tokio::spawn(work)),
+            match engine {
+                Engine::Sqlite => on_its_own_thread(work)?,
+                Engine::Postgres => drop(tokio::spawn(work)),
+            }
         }
+        let max_queued = options.max_queued_writes.clamp(1, Semaphore::MAX_PERMITS);
         Ok(Self {
-            queue,
+            queues: queues.into(),
+            places: Arc::new(Semaphore::new(max_queued)),
+            max_queued,
             stop,
             stopped,
             limits,
@@ -131,22 +152,14 @@ impl Writer {
     }
 
     /// Runs a job inside the next transaction and answers after the flush.
-    pub(crate) async fn write<T, F>(&self, actor: Actor, class: JobClass, work: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, actor: Actor, class: JobClass, lane: Lane, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
         let ticket = QueueTicket::new(self.limits.wait);
         let (job, mut answered) = TypedJob::boxed(actor, class, Some(ticket.clone()), work);
-        self.queue.try_send(job).map_err(|error| match error {
-            //= specs/spexus-store.md#writes
-            //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
-            mpsc::error::TrySendError::Full(_) => Error::Refused(Refusal::new(
-                Code::QueueCapExceeded,
-                "too many writes are waiting",
-            )),
-            mpsc::error::TrySendError::Closed(_) => Error::Refused(shutting_down()),
-        })?;
+        self.queue(job, lane)?;
         //= specs/spexus-store.md#time
         //# A write that did not begin within its time MUST be refused then, whatever waits before it, and MUST leave no trace.
         let begun = tokio::time::timeout_at(ticket.start_deadline().into(), &mut answered);
@@ -158,6 +171,31 @@ impl Writer {
         answer.unwrap_or_else(|_| Err(Error::Unavailable("the writer stopped".into())))
     }
 
+    fn queue(&self, job: Box<dyn Job>, lane: Lane) -> Result<()> {
+        //= specs/spexus-store.md#writes
+        //# Writes beyond the limit of the queue MUST be refused with QUEUE_CAP_EXCEEDED.
+        let place = self.places.clone().try_acquire_owned();
+        let full = |_| {
+            Error::Refused(Refusal::new(
+                Code::QueueCapExceeded,
+                "too many writes are waiting",
+            ))
+        };
+        let queued = Queued {
+            job,
+            lane,
+            _place: place.map_err(full)?,
+        };
+        let queue = self.queues.get(lane.of(self.queues.len()));
+        let sent = queue.and_then(|queue| queue.send(queued).ok());
+        sent.ok_or_else(|| Error::Refused(shutting_down()))
+    }
+
+    /// Whether projects have writers of their own.
+    pub(crate) fn has_lanes(&self) -> bool {
+        self.queues.len() > 1
+    }
+
     /// How long a job may take.
     pub(crate) fn limit(&self, class: JobClass) -> Option<Duration> {
         self.limits.of_job(class)
@@ -165,7 +203,7 @@ impl Writer {
 
     /// Jobs in the queue.
     pub(crate) fn queued(&self) -> usize {
-        self.queue.max_capacity() - self.queue.capacity()
+        self.max_queued - self.places.available_permits()
     }
 
     /// Takes no more jobs, and returns when those already taken are done.
@@ -173,6 +211,14 @@ impl Writer {
         self.stop.send_replace(true);
         let mut stopped = self.stopped.clone();
         while stopped.changed().await.is_ok() {}
+    }
+}
+
+/// How many writers there are.
+pub(crate) fn writers(engine: Engine, options: &StoreOptions) -> u32 {
+    match engine {
+        Engine::Sqlite => 1,
+        Engine::Postgres => 1 + options.max_project_writers,
     }
 }
 
@@ -209,7 +255,7 @@ struct IdleConnection {
 }
 
 impl WriteLoop {
-    async fn run(&self, mut jobs: mpsc::Receiver<Box<dyn Job>>, mut stopping: watch::Receiver<bool>) {
+    async fn run(&self, mut jobs: mpsc::UnboundedReceiver<Queued>, mut stopping: watch::Receiver<bool>) {
         let mut idle = None;
         let mut carried = None;
         loop {
@@ -217,12 +263,12 @@ impl WriteLoop {
                 None => next(&mut jobs, &mut stopping).await,
                 carried => carried,
             };
-            let Some(first) = job else { return };
+            let Some((first, lane)) = job else { return };
             if !first.is_awaited(Instant::now()) {
                 first.refuse(queue_timeout(self.limits.wait));
                 continue;
             }
-            let mut tx = match self.open(idle.take(), first.class()).await {
+            let mut tx = match self.open(idle.take(), first.class(), lane).await {
                 Ok(tx) => tx,
                 Err(error) => {
                     first.refuse(error);
@@ -230,7 +276,7 @@ impl WriteLoop {
                 }
             };
             let outcome;
-            (outcome, carried) = self.group(first, &mut jobs, &mut tx).await;
+            (outcome, carried) = self.group((first, lane), &mut jobs, &mut tx).await;
             match outcome {
                 Ok(()) => {
                     let since = Instant::now();
@@ -243,13 +289,13 @@ impl WriteLoop {
 
     /// A transaction that has begun. The connection is kept between batches; when it died meanwhile, a new one takes its
     /// place and nobody notices. One on which a transaction could not begin is given up: what is open on it goes with it.
-    async fn open(&self, idle: Option<IdleConnection>, class: JobClass) -> Result<Tx> {
+    async fn open(&self, idle: Option<IdleConnection>, class: JobClass, lane: Lane) -> Result<Tx> {
         let started = Instant::now();
         if let Some(IdleConnection { mut tx, since }) = idle {
             if since.elapsed() > MAX_UNTESTED_IDLE && !tx.conn.answers_within(MAX_PING).await {
                 tx.conn.abandon();
             } else {
-                match self.begin(&mut tx, class).await {
+                match self.begin(&mut tx, class, lane).await {
                     Ok(()) => return Ok(tx),
                     Err(error) => {
                         tx.conn.abandon();
@@ -264,7 +310,7 @@ impl WriteLoop {
             }
         }
         let mut tx = Tx::new(self.pool.acquire().await?);
-        match self.begin(&mut tx, class).await {
+        match self.begin(&mut tx, class, lane).await {
             Ok(()) => Ok(tx),
             Err(error) => {
                 tx.conn.abandon();
@@ -273,33 +319,37 @@ impl WriteLoop {
         }
     }
 
-    async fn begin(&self, tx: &mut Tx, class: JobClass) -> Result<()> {
-        tokio::time::timeout(self.limits.wait + ROUND_TRIP, begin(tx, &self.limits, class))
-            .await
-            .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
+    async fn begin(&self, tx: &mut Tx, class: JobClass, lane: Lane) -> Result<()> {
+        tokio::time::timeout(
+            self.limits.wait + ROUND_TRIP,
+            begin(tx, &self.limits, class, lane),
+        )
+        .await
+        .unwrap_or_else(|_| Err(Error::Unavailable("a write could not begin in time".into())))
     }
 
     /// One group commit: the first job and all that wait behind it; and the job that is to have the next one for itself. An
     /// error means that the connection cannot be trusted.
     async fn group(
         &self,
-        first: Box<dyn Job>,
-        jobs: &mut mpsc::Receiver<Box<dyn Job>>,
+        (first, lane): Placed,
+        jobs: &mut mpsc::UnboundedReceiver<Queued>,
         tx: &mut Tx,
-    ) -> (Result<()>, Option<Box<dyn Job>>) {
+    ) -> (Result<()>, Option<Placed>) {
         let started = Instant::now();
-        let mut group = GroupCommit::new(tx, self.limits);
-        let mut next = Some(first);
+        let mut group = GroupCommit::new(tx, self.limits, lane);
+        let mut next = Some((first, lane));
         let mut taken = 0;
         let mut ran = Ok(());
-        while let Some(job) = next.take_if(|job| taken == 0 || job.class() == JobClass::Short) {
+        let shares = |(job, its): &mut Placed| job.class() == JobClass::Short && *its == lane;
+        while let Some((job, _)) = next.take_if(|job| taken == 0 || shares(job)) {
             taken += 1;
             let shares = job.class() == JobClass::Short;
             ran = group.run(job, (self.clock)()).await;
             //= specs/spexus-store.md#writes
             //# Writes that wait together SHOULD share one transaction.
             if ran.is_ok() && shares && taken < MAX_GROUP_JOBS && started.elapsed() < MAX_GROUP_TIME {
-                next = jobs.try_recv().ok();
+                next = jobs.try_recv().ok().map(Queued::take);
             }
         }
         let outcome = match ran {
@@ -315,12 +365,22 @@ impl WriteLoop {
     }
 }
 
+/// A job and where it writes.
+type Placed = (Box<dyn Job>, Lane);
+
+impl Queued {
+    /// Takes the job out of the queue, where others may have its place.
+    fn take(self) -> Placed {
+        (self.job, self.lane)
+    }
+}
+
 /// The next job; once the writer is told to stop, only those already in the queue.
 async fn next(
-    jobs: &mut mpsc::Receiver<Box<dyn Job>>,
+    jobs: &mut mpsc::UnboundedReceiver<Queued>,
     stopping: &mut watch::Receiver<bool>,
-) -> Option<Box<dyn Job>> {
-    tokio::select! {
+) -> Option<Placed> {
+    let job = tokio::select! {
         job = jobs.recv() => job,
         //= specs/spexus-store.md#writes
         //# Writes that were accepted before the store was closed MUST be carried out.
@@ -328,7 +388,8 @@ async fn next(
             jobs.close();
             jobs.recv().await
         }
-    }
+    };
+    job.map(Queued::take)
 }
 
 async fn stop_requested(stopping: &mut watch::Receiver<bool>) {
@@ -348,10 +409,11 @@ struct GroupCommit<'t> {
     /// What there was beside the database before the last job.
     before: Mark,
     limits: Limits,
+    lane: Lane,
 }
 
 impl<'t> GroupCommit<'t> {
-    fn new(tx: &'t mut Tx, limits: Limits) -> Self {
+    fn new(tx: &'t mut Tx, limits: Limits, lane: Lane) -> Self {
         let before = tx.mark();
         Self {
             tx,
@@ -359,6 +421,7 @@ impl<'t> GroupCommit<'t> {
             has_savepoint: false,
             before,
             limits,
+            lane,
         }
     }
 
@@ -419,7 +482,7 @@ impl<'t> GroupCommit<'t> {
                 .map_err(lost);
         }
         self.tx.conn.script("ROLLBACK").await.map_err(lost)?;
-        begin(self.tx, &self.limits, JobClass::Short).await
+        begin(self.tx, &self.limits, JobClass::Short, self.lane).await
     }
 
     /// Commits the finished jobs.
@@ -427,12 +490,12 @@ impl<'t> GroupCommit<'t> {
         if self.finished.is_empty() {
             return self.tx.conn.script("ROLLBACK").await;
         }
-        commit(self.tx, broadcast).await
+        commit(self.tx, broadcast, self.lane).await
     }
 }
 
-/// Begins, takes the lock and reads where the history ends, in one trip to a server.
-async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass) -> Result<()> {
+/// Begins, takes the locks of its lane and reads where the history ends there, in one trip to a server.
+async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass, lane: Lane) -> Result<()> {
     //= specs/spexus-store.md#several-processes
     //# Writers of several processes on one database MUST keep every ledger whole and one series of numbers.
     let rows = match tx.conn.engine() {
@@ -445,10 +508,10 @@ async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass) -> Result<()> {
         Engine::Postgres => {
             let sql = format!(
                 "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; \
-                 SET LOCAL idle_in_transaction_session_timeout = {}; {POSTGRES_LOCK}; {}",
+                 SET LOCAL idle_in_transaction_session_timeout = {}; {}",
                 limits.wait.as_millis(),
                 limits.of_silence(class).as_millis(),
-                Head::SELECT_TO_WRITE
+                lane.begin()
             );
             tx.conn.script_rows(sql).await?
         }
@@ -458,18 +521,38 @@ async fn begin(tx: &mut Tx, limits: &Limits, class: JobClass) -> Result<()> {
     //= specs/spexus-store.md#schema
     //# A write MUST be refused when another process has meanwhile brought the database to a newer version.
     schema::refuse_newer(row.int("version")?)?;
-    tx.set_head(Head::of(row.opt_int("seq")?.map(|_| row))?);
+    let last = row.opt_int("seq")?.map(|_| row);
+    let head = Head::of(last)?;
+    match tx.conn.engine() {
+        Engine::Sqlite => tx.begin_behind(head),
+        Engine::Postgres => {
+            let own = last.map(ledger_head).transpose()?;
+            tx.begin_in(lane, head, own, row.int("shared_rev")?);
+        }
+    }
     Ok(())
 }
 
+fn ledger_head(row: &Row) -> Result<LedgerHead> {
+    Ok(LedgerHead {
+        number: row.int("number")?,
+        hash: hash(row, "hash")?,
+        at: row.time("at")?,
+    })
+}
+
 /// Makes it durable and tells everyone.
-async fn commit(tx: &mut Tx, broadcast: &ChangeBroadcast) -> Result<()> {
+async fn commit(tx: &mut Tx, broadcast: &ChangeBroadcast, lane: Lane) -> Result<()> {
     let sent = match tx.conn.engine() {
         Engine::Sqlite => tx.conn.run("COMMIT", vec![]).await.map(drop),
         // PostgreSQL answers COMMIT with success also where a statement failed before and everything is undone; the
         // statement in front of it fails in that case and keeps us from saying "done".
         Engine::Postgres => {
-            let sql = format!("SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
+            let share = match tx.share_change() {
+                true => "UPDATE installation SET shared_rev = shared_rev + 1; ",
+                false => "",
+            };
+            let sql = format!("{share}SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
             tokio::time::timeout(MAX_COMMIT, tx.conn.script(sql))
                 .await
                 .unwrap_or_else(|_| Err(Error::Unavailable("COMMIT was not answered".into())))
@@ -483,6 +566,13 @@ async fn commit(tx: &mut Tx, broadcast: &ChangeBroadcast) -> Result<()> {
         false => error,
     })?;
     tx.committed();
-    broadcast.committed(tx.base(), tx.head().seq, tx.touched_accounts());
+    let (seq, accounts) = (tx.head().seq, tx.touched_accounts());
+    match tx.shared_rev() {
+        None => broadcast.committed(tx.base(), seq, accounts),
+        Some(rev) => {
+            let alone_up_to = (lane == Lane::Installation).then_some(seq);
+            broadcast.committed_beside_others(rev, accounts, alone_up_to);
+        }
+    }
     Ok(())
 }

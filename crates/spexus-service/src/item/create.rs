@@ -25,7 +25,9 @@ pub async fn create(
     key: Option<&str>,
 ) -> Ruled<Item> {
     let key = Key::new(key, caller, input.project.as_deref(), &(kind, &input))?;
-    let job = service.change_anywhere(caller, Operation::CreateItem, move |tx, caller| {
+    let (named, parent) = (input.project.clone(), input.parent.clone());
+    let place = (named.as_deref(), parent.as_deref());
+    let job = service.change_at(caller, Operation::CreateItem, place, move |tx, caller| {
         Box::pin(async move {
             if let Some(kept) = recall(tx, key.as_ref()).await? {
                 return again(tx, &caller, &kept).await;

@@ -49,8 +49,8 @@ pub async fn delete(
     force: bool,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
-    let wanted = id.to_owned();
-    let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
+    let (place, wanted) = ((project, Some(id)), id.to_owned());
+    let job = service.change_in(caller, Operation::DeleteItem, place, move |tx, context| {
         Box::pin(async move {
             let item = context.item(&mut tx.conn, "id", &wanted, kind).await?;
             super::update::check_rev(&mut tx.conn, &item, expect_rev).await?;
@@ -87,8 +87,9 @@ pub async fn delete_agreed(
     agreed: DeletionPreview,
     expect_rev: Option<i64>,
 ) -> Ruled<DeletionPreview> {
-    let shown = agreed.reference_id.to_string();
-    let job = service.change(caller, Operation::DeleteItem, project, move |tx, context| {
+    let (shown, id) = (agreed.reference_id.to_string(), agreed.id.to_string());
+    let place = (project, Some(id.as_str()));
+    let job = service.change_in(caller, Operation::DeleteItem, place, move |tx, context| {
         Box::pin(async move {
             //= specs/spexus-service.md#rules
             //# What was shown MUST be deleted by its UUID and in the revision that was shown.
@@ -120,8 +121,8 @@ pub async fn restore(
     kind: Option<Kind>,
     id: &str,
 ) -> Ruled<Item> {
-    let id = id.to_owned();
-    let job = service.change(caller, Operation::RestoreItem, project, move |tx, context| {
+    let (place, id) = ((project, Some(id)), id.to_owned());
+    let job = service.change_in(caller, Operation::RestoreItem, place, move |tx, context| {
         Box::pin(async move {
             let id = AnyId::parse("id", &id)?;
             let item = context.any_item(&mut tx.conn, "id", &id).await?;

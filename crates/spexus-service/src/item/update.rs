@@ -23,8 +23,8 @@ pub async fn update(
     id: &str,
     patch: ItemPatch,
 ) -> Ruled<Item> {
-    let id = id.to_owned();
-    let job = service.change(caller, Operation::UpdateItem, project, move |tx, context| {
+    let (place, id) = ((project, Some(id)), id.to_owned());
+    let job = service.change_in(caller, Operation::UpdateItem, place, move |tx, context| {
         Box::pin(async move {
             let before = context.item(&mut tx.conn, "id", &id, kind).await?;
             check_rev(&mut tx.conn, &before, patch.expect_rev).await?;

@@ -110,8 +110,9 @@ fn seal(old: &Row, ledger: Uuid, end: &mut LedgerHead, salt: &[u8]) -> Result<Ve
     *end = LedgerHead {
         number: sealed.number,
         hash: head.hash,
+        at: head.at,
     };
-    Ok(row(head, &sealed, &payload, salt))
+    Ok(row(Some(head.seq), &sealed, &payload, salt, head.hash))
 }
 
 /// Baselines name what their project's ledger had come to.

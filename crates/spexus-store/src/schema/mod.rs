@@ -70,6 +70,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("012_postgres.sql"),
         after: include_str!("012_after.sql"),
     },
+    Step {
+        shared: include_str!("013_lanes.sql"),
+        sqlite: "",
+        postgres: include_str!("013_postgres.sql"),
+        after: "",
+    },
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.
@@ -198,7 +204,9 @@ async fn begin(conn: &mut Conn) -> Result<()> {
         Engine::Sqlite => conn.script("BEGIN IMMEDIATE").await,
         Engine::Postgres => {
             conn.script("BEGIN; SET LOCAL statement_timeout = 0").await?;
-            conn.run(crate::writer::POSTGRES_LOCK, params![]).await.map(drop)
+            conn.run(crate::lane::LOCK_INSTALLATION, params![])
+                .await
+                .map(drop)
         }
     }
 }

@@ -130,7 +130,7 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
         }
         Engine::Postgres => "TRUNCATE search_doc, search_form",
     };
-    tx.words.forget();
+    tx.forget_words();
     tx.conn.script(clear).await?;
     let mut after = (Uuid::nil(), Uuid::nil());
     loop {

@@ -102,7 +102,7 @@ async fn forget(tx: &mut Tx, project: Uuid, words: &[String]) -> Result<usize> {
     };
     let json = serde_json::to_string(&pairs).unwrap_or_default();
     tx.conn.run(sql, params![json, project]).await?;
-    tx.words.forget();
+    tx.forget_words();
     Ok(words.len())
 }
 

@@ -13,6 +13,7 @@ pub use chunk::Chunk;
 pub use publish::{Publication, Shift, publish};
 pub use sweep::sweep;
 
+use crate::arrival;
 use crate::copy::Table;
 use crate::engine::{Conn, params};
 use crate::error::Result;
@@ -152,9 +153,10 @@ pub async fn give_up(tx: &mut Tx, import: Uuid) -> Result<()> {
 
 /// What was changed behind a place in the history, in order; up to so many.
 pub async fn changes_since(conn: &mut Conn, seq: i64, limit: u32) -> Result<Vec<OtherChange>> {
-    let sql = "SELECT seq, username, ledger, entity, entity_id, item_id, label, action FROM change WHERE seq > $1 \
-               ORDER BY seq LIMIT $2";
-    let rows = conn.all(sql, params![seq, limit]).await?;
+    let settled = arrival::settled(conn).await?;
+    let sql = "SELECT seq, username, ledger, entity, entity_id, item_id, label, action FROM change WHERE seq > $1 AND seq <= $2 \
+               ORDER BY seq LIMIT $3";
+    let rows = conn.all(sql, params![seq, settled, limit]).await?;
     let change = |row: &crate::engine::Row| {
         Ok(OtherChange {
             seq: row.int("seq")?,

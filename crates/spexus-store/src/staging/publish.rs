@@ -340,6 +340,7 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
             .await?;
         let Some(last) = rows.last() else { break };
         after = last.int("ordinal")?;
+        tx.take_numbers(rows.len()).await?;
         let mut sealed = Vec::with_capacity(rows.len());
         for row in &rows {
             sealed.push(seal(tx, row, shift).await?);

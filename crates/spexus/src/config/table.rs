@@ -150,6 +150,12 @@ pub(crate) const TABLE: &[Setting] = &[
         service.store.max_statement_ms
     ),
     number!(
+        "store.max_project_writers",
+        "Connections for writing to projects side by side, beside the one that writes anywhere; PostgreSQL only. With 0 there is one writer for everything.",
+        0..=100,
+        service.store.max_project_writers
+    ),
+    number!(
         "store.max_queued_writes",
         "Writes that may wait; more are refused.",
         1..=1_000_000,
