@@ -129,7 +129,9 @@ impl Service {
             Some(AnyId::Reference { project, .. }) => project.as_deref(),
             None => None,
         };
-        let context = Context::of_read(self, &mut conn, caller, named.or(project)).await.ok()?;
+        let context = Context::of_read(self, &mut conn, caller, named.or(project))
+            .await
+            .ok()?;
         context.project_if_any()
     }
 

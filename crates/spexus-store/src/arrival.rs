@@ -69,6 +69,15 @@ pub(crate) async fn look(conn: &mut Conn) -> Result<Arrived> {
     })
 }
 
+/// The last number given out, where numbers are given out before they are written.
+pub(crate) async fn given_out(conn: &mut Conn) -> Result<Option<i64>> {
+    let sql = "SELECT last_value AS last FROM change_seq_seq";
+    match conn.engine() {
+        Engine::Sqlite => Ok(None),
+        Engine::Postgres => conn.one(sql, params![]).await?.int("last").map(Some),
+    }
+}
+
 /// So many numbers for changes of a transaction that has begun, in their order.
 pub(crate) async fn take(conn: &mut Conn, count: usize) -> Result<Vec<i64>> {
     let sql = "SELECT nextval('change_seq_seq') AS seq FROM generate_series(1, $1)";

@@ -201,21 +201,15 @@ pub(crate) async fn verify_watched(
 ) -> Result<Verdict> {
     let mut verifier = Verifier::begin(conn, checkpoints).await?;
     // Somebody may be about to finish a change in front of others that are finished.
-    let until = arrival::settled(conn).await?;
-    loop {
-        let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
-        let rows = conn.all(sql, params![verifier.last, until, STEP_ROWS]).await?;
-        if rows.is_empty() {
-            break;
-        }
-        progress(rows.len() as u64);
-        for row in &rows {
-            match verifier.look_at(row) {
-                Err(Error::Broken(_)) => verifier.unreadable(row)?,
-                looked_at => looked_at?,
-            }
-        }
+    let settled = arrival::settled(conn).await?;
+    verifier.read_to(conn, settled, progress).await?;
+    // No writer made what has a number that was never given out.
+    if let Some(given_out) = arrival::given_out(conn).await? {
+        verifier.end = given_out;
+        verifier.last = verifier.last.max(given_out);
+        verifier.read_to(conn, i64::MAX, progress).await?;
     }
+    verifier.end = verifier.end.max(verifier.last);
     verifier.look_for_tails();
     verifier.look_at_baselines(conn).await?;
     Ok(verifier.verdict())
@@ -230,6 +224,8 @@ struct Verifier {
     kept: CheckpointedEnds,
     /// The number of the last change that was looked at.
     last: i64,
+    /// The number of the last change there can be.
+    end: i64,
     changes: i64,
     erased: i64,
     earlier: Earlier,
@@ -267,6 +263,7 @@ impl Verifier {
             fault: kept.fault.clone(),
             kept,
             last: 0,
+            end: 0,
             changes: 0,
             erased: 0,
             earlier: Earlier::default(),
@@ -281,6 +278,24 @@ impl Verifier {
             verifier.recomputed = None;
         }
         Ok(verifier)
+    }
+
+    /// Reads on, up to a number.
+    async fn read_to(&mut self, conn: &mut Conn, until: i64, progress: &(dyn Fn(u64) + Sync)) -> Result<()> {
+        loop {
+            let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
+            let rows = conn.all(sql, params![self.last, until, STEP_ROWS]).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            progress(rows.len() as u64);
+            for row in &rows {
+                match self.look_at(row) {
+                    Err(Error::Broken(_)) => self.unreadable(row)?,
+                    looked_at => looked_at?,
+                }
+            }
+        }
     }
 
     fn look_at(&mut self, row: &Row) -> Result<()> {
@@ -410,7 +425,7 @@ impl Verifier {
         for row in &conn.all(sql, params![]).await? {
             let (seq, name) = (row.int("seq")?, row.text("name")?);
             let made_on = LedgerHead::read(conn, row.id("project_id")?, seq).await?;
-            if seq > self.last || made_on.hash != hash(row, "hash")? {
+            if seq > self.end || made_on.hash != hash(row, "hash")? {
                 let problem = format!("baseline {name:?} was made on another history");
                 self.fault.get_or_insert(ChainFault { seq, problem });
             }

@@ -270,7 +270,9 @@ pub async fn soft_delete(tx: &mut Tx, links: &[Link], deletion_id: Option<Uuid>)
 
 /// Says that the projects of both ends of some links are concerned.
 fn stay_in_lane(tx: &mut Tx, links: &[Link]) -> Result<()> {
-    projects_of(links).into_iter().try_for_each(|project| tx.concerns(project))
+    projects_of(links)
+        .into_iter()
+        .try_for_each(|project| tx.concerns(project))
 }
 
 /// The projects in which some links have rows.

@@ -275,14 +275,6 @@ impl Tx {
         }
     }
 
-    /// The project this job has to itself, where it may not write anywhere.
-    pub(crate) fn own_project(&self) -> Option<Uuid> {
-        match self.lane {
-            Lane::Project(own) => Some(own),
-            Lane::Installation => None,
-        }
-    }
-
     /// From here on nothing of the job is kept: it is done again where it may write anywhere.
     pub(crate) fn stray(&mut self) -> Error {
         self.has_strayed = true;

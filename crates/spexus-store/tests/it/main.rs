@@ -11,6 +11,7 @@ mod crash;
 mod differences;
 mod items;
 mod keys;
+mod lanes;
 mod links;
 mod listing;
 mod mcp_sessions;
