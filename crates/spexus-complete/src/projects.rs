@@ -36,7 +36,7 @@ pub(crate) struct Trained {
     pub(crate) model: Model,
     texts: HashMap<Uuid, [Learned; 2]>,
     /// The last change it knows; `None` before it was made.
-    known: Option<i64>,
+    known: Option<String>,
 }
 
 impl ProjectModels {
@@ -92,11 +92,19 @@ impl Trained {
         project: Option<&str>,
     ) -> Ruled<Currency> {
         let mut changed = BTreeSet::new();
-        let mut known = self.known.unwrap_or(i64::MAX);
+        let Some(mut known) = self.known.clone() else {
+            changes::now(service, caller, project).await?;
+            return Ok(Currency::Stale);
+        };
         loop {
-            let news = changes::since(service, caller, project, known, Some(PAGE_ROWS)).await?;
+            let read = changes::since(service, caller, project, &known, Some(PAGE_ROWS)).await;
+            let news = match read {
+                // The history is another one now.
+                Err(refusal) if refusal.code == Code::InvalidParams => return Ok(Currency::Stale),
+                read => read?,
+            };
             let Some(last) = news.last() else { break };
-            known = last.seq;
+            known = changes::behind(last);
             changed.extend(
                 news.iter()
                     .filter(|one| one.entity == Entity::Item)
@@ -105,9 +113,6 @@ impl Trained {
             if changed.len() > MAX_CATCH_UP {
                 return Ok(Currency::Stale);
             }
-        }
-        if self.known.is_none() {
-            return Ok(Currency::Stale);
         }
         for id in changed {
             self.unlearn(id);
@@ -124,7 +129,7 @@ impl Trained {
 
     /// Learns the project from its items.
     async fn make(&mut self, service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<()> {
-        let known = changes::head(service, caller).await?;
+        let known = changes::now(service, caller, project).await?;
         let mut query = ItemQuery {
             project: project.map(str::to_owned),
             order_by: Some("-updated_at".to_owned()),

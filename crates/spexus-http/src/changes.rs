@@ -27,8 +27,8 @@ use utoipa::{IntoParams, ToSchema};
 pub(crate) struct FeedParams {
     /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
-    /// The `next_since` of the answer before; 0 for everything.
-    since: Option<i64>,
+    /// The `next_since` of the answer before, unchanged; 0 or nothing for everything.
+    since: Option<String>,
     /// Rows of the answer, 1 to 200.
     limit: Option<u32>,
 }
@@ -40,8 +40,8 @@ pub(crate) struct FeedParams {
 pub(crate) struct StreamParams {
     /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
-    /// The id of the last event known; the present when left out.
-    since: Option<i64>,
+    /// The id of the last event known, or a `next_since`; the present when left out.
+    since: Option<String>,
 }
 
 /// A part of the feed.
@@ -50,7 +50,7 @@ pub(crate) struct Feed {
     /// The changes, oldest first.
     data: Vec<Change>,
     /// What to send as `since` next time.
-    next_since: i64,
+    next_since: String,
 }
 
 /// Tell what changed since a cursor, oldest first.
@@ -63,18 +63,18 @@ pub(crate) async fn list_changes(
     Authenticated(caller): Authenticated,
     Params(params): Params<FeedParams>,
 ) -> Answer<Json<Feed>> {
-    let since = params.since.unwrap_or(0);
+    let since = params.since.unwrap_or_else(|| changes::START.to_owned());
     let data = changes::since(
         &app.service,
         &caller,
         params.project.as_deref(),
-        since,
+        &since,
         params.limit,
     )
     .await?;
     //= specs/spexus-http.md#feed
     //# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
-    let next_since = data.last().map_or(since, |last| last.seq);
+    let next_since = data.last().map_or(since, changes::behind);
     Ok(Json(Feed { data, next_since }))
 }
 
@@ -92,10 +92,10 @@ pub(crate) async fn stream_changes(
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     let since = match last_event_id(&headers)?.or(params.since) {
         Some(since) => since,
-        None => changes::head(&app.service, &caller).await?,
+        None => changes::now(&app.service, &caller, params.project.as_deref()).await?,
     };
     // Whether the project can be read is told now, not in the middle of the stream.
-    changes::since(&app.service, &caller, params.project.as_deref(), since, Some(1)).await?;
+    changes::since(&app.service, &caller, params.project.as_deref(), &since, Some(1)).await?;
     let secret = Secret::of(&headers).map_or("", Secret::text);
     let permit = app.streams.acquire(caller.user_id);
     let permit = permit.ok_or_else(|| app.streams.refusal("streams"))?;
@@ -117,11 +117,11 @@ pub(crate) async fn stream_changes(
 //= specs/spexus-http.md#feed
 //# A listener that sends `Last-Event-ID` MUST be given everything that happened after that event.
 /// Where a connection broke. One that cannot be read is refused, because going on elsewhere would lose events in silence.
-fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
+fn last_event_id(headers: &HeaderMap) -> Ruled<Option<String>> {
     let Some(id) = headers.get("last-event-id") else {
         return Ok(None);
     };
-    let number = id.to_str().ok().and_then(|id| id.trim().parse().ok());
+    let cursor = id.to_str().ok().map(str::trim).filter(|id| id.contains('-'));
     let refusal = || {
         Refusal::field(
             Code::InvalidHeader,
@@ -130,7 +130,7 @@ fn last_event_id(headers: &HeaderMap) -> Ruled<Option<i64>> {
             "the `id` of the last event received",
         )
     };
-    number.map(Some).ok_or_else(refusal)
+    cursor.map(|id| Some(id.to_owned())).ok_or_else(refusal)
 }
 
 /// A follower of the change log: reads from the chain after its own cursor, so it is never too slow and misses nothing.
@@ -139,7 +139,7 @@ struct ChangeFollower {
     service: Service,
     auth: StreamAuth,
     project: Option<String>,
-    since: i64,
+    since: String,
     waiting: VecDeque<Change>,
     stopping: watch::Receiver<bool>,
 }
@@ -149,7 +149,7 @@ impl ChangeFollower {
         loop {
             if let Some(change) = self.waiting.pop_front() {
                 let event = Event::default()
-                    .id(change.seq.to_string())
+                    .id(changes::behind(&change))
                     .event("change")
                     .json_data(&change)
                     .ok()?;
@@ -160,13 +160,13 @@ impl ChangeFollower {
             // A token revoked or a role changed since the last event ends or narrows the stream now.
             let (caller, head) = self.auth.authenticate().await.ok()?;
             let project = self.project.as_deref();
-            let mut found = changes::stream_since(&self.service, &caller, project, self.since)
+            let mut found = changes::stream_since(&self.service, &caller, project, &self.since)
                 .await
                 .ok()?;
             // What was written since the right was asked for may be what took it away, or come after that.
             found.retain(|change| change.seq <= head);
             if let Some(last) = found.last() {
-                self.since = last.seq;
+                self.since = changes::behind(last);
                 self.waiting.extend(found);
                 continue;
             }

@@ -19,6 +19,7 @@ mod complete;
 mod execute;
 mod guard;
 mod instructions;
+mod mark;
 mod options;
 mod prompts;
 pub mod reference;

@@ -1,6 +1,7 @@
 //! Sessions in the database: a restart keeps them, and another node goes on with them.
 
 use crate::guard::tenants;
+use crate::mark::Mark;
 use crate::watch::{MAX_READ, gather};
 use crate::{McpOptions, Sessions};
 use futures_util::FutureExt;
@@ -77,28 +78,30 @@ impl DatabaseSessionStore {
 
     async fn read_missed(&self, mark: u64, watches: bool) -> Ruled<ChangeSet> {
         let head = *self.service.follow().borrow();
-        // A mark is whatever a client brings back; nothing comes after one that is not reached yet.
-        let mut since = i64::try_from(mark).unwrap_or(i64::MAX).min(head);
+        let brought = Mark::of_number(mark);
+        let there = Mark::read(&self.service, brought.seq).await?;
+        let mut since = brought;
         //= specs/spexus-mcp.md#sessions
-        //# A client that was away for long MUST be told that everything it watches may have changed.
-        if head.abs_diff(since) > MAX_MISSED {
+        //# A client that was told of another history, or was away for long, MUST be told that everything it watches may have changed.
+        let is_of_another = !there.is_some_and(|there| brought.agrees(there));
+        if is_of_another || head.abs_diff(since.seq) > MAX_MISSED {
             return Ok(ChangeSet {
                 since: mark,
-                up_to: head.unsigned_abs(),
+                up_to: Mark::at(head).number(),
                 everything: true,
                 ..ChangeSet::default()
             });
         }
         let mut all = Vec::new();
         loop {
-            let found = changes::news(&self.service, since, MAX_READ, watches).await?;
-            let Some(last) = found.last().map(|news| news.change.seq) else {
+            let found = changes::news(&self.service, since.seq, MAX_READ, watches).await?;
+            let Some(last) = found.last().map(|news| Mark::behind(&news.change)) else {
                 break;
             };
             since = last;
             all.extend(found);
         }
-        Ok(gather(mark, since.unsigned_abs(), &all))
+        Ok(gather(mark, since.number(), &all))
     }
 }
 

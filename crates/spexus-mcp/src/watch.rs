@@ -2,6 +2,7 @@
 
 use crate::guard::tenants;
 use crate::instructions::ActivePrompt;
+use crate::mark::Mark;
 use crate::resources::topic;
 use crate::roots::OpenFolders;
 use crate::sessions::DatabaseSessionStore;
@@ -39,7 +40,7 @@ impl Watcher {
     ) -> Self {
         let mut head = service.follow();
         let since = *head.borrow_and_update();
-        server.begin_at(since.unsigned_abs());
+        server.begin_at(Mark::at(since).number());
         let sessions = kept.map(|kept| (kept.follow(), kept));
         let following = Following {
             service,
@@ -68,9 +69,14 @@ struct Following {
 }
 
 impl Following {
-    async fn run(mut self, mut head: watch::Receiver<i64>, mut since: i64) {
+    async fn run(mut self, mut head: watch::Receiver<i64>, since: i64) {
+        let mut since = Mark::at(since);
+        if let Ok(Some(mark)) = Mark::read(&self.service, since.seq).await {
+            since = mark;
+            self.server.begin_at(mark.number());
+        }
         loop {
-            while since < *head.borrow_and_update() {
+            while since.seq < *head.borrow_and_update() {
                 since = self.tell_next(since).await;
             }
             tokio::select! {
@@ -82,13 +88,13 @@ impl Following {
 
     //= specs/spexus-mcp.md#changes
     //# A change by anyone MUST be told to those who watch a resource it concerns.
-    async fn tell_next(&self, since: i64) -> i64 {
-        let read = changes::news(&self.service, since, MAX_READ, self.server.has_subscribers()).await;
+    async fn tell_next(&self, since: Mark) -> Mark {
+        let read = changes::news(&self.service, since.seq, MAX_READ, self.server.has_subscribers()).await;
         let Ok(news) = read else {
             tokio::time::sleep(PAUSE).await;
             return since;
         };
-        let Some(last) = news.last().map(|news| news.change.seq) else {
+        let Some(last) = news.last().map(|news| Mark::behind(&news.change)) else {
             tokio::time::sleep(PAUSE).await;
             return since;
         };
@@ -107,10 +113,9 @@ impl Following {
             tokio::time::sleep(PAUSE).await;
             return since;
         }
-        self.server
-            .publish(gather(since.unsigned_abs(), last.unsigned_abs(), &news));
+        self.server.publish(gather(since.number(), last.number(), &news));
         let prompts = news.iter().any(|news| news.change.entity == Entity::Prompt);
-        self.prompt.passed(since, last, prompts);
+        self.prompt.passed(since.seq, last.seq, prompts);
         last
     }
 
@@ -118,10 +123,10 @@ impl Following {
     /// who see less hear of their tools while they still see it.
     //= specs/spexus-mcp.md#rights
     //# Whoever is no longer a member of a project MUST be told nothing of it from then on, by sessions and listeners that are open.
-    async fn settle_sight(&self, since: i64, news: &[News]) -> Ruled<()> {
+    async fn settle_sight(&self, since: Mark, news: &[News]) -> Ruled<()> {
         let before = ChangeSet {
-            since: since.unsigned_abs(),
-            up_to: since.unsigned_abs(),
+            since: since.number(),
+            up_to: since.number(),
             lists: tool_lists(news),
             ..ChangeSet::default()
         };

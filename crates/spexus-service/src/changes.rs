@@ -2,6 +2,8 @@
 
 use crate::Service;
 use crate::context::{Context, reading};
+use crate::feed_cursor;
+pub use crate::feed_cursor::{START, behind};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Change, Entity};
@@ -23,7 +25,7 @@ pub async fn since(
     service: &Service,
     caller: &Caller,
     project: Option<&str>,
-    after: i64,
+    after: &str,
     limit: Option<u32>,
 ) -> Ruled<Vec<Change>> {
     read(service, caller, project, after, limit, MAX_PAGE_BYTES).await
@@ -37,7 +39,7 @@ pub async fn stream_since(
     service: &Service,
     caller: &Caller,
     project: Option<&str>,
-    after: i64,
+    after: &str,
 ) -> Ruled<Vec<Change>> {
     read(
         service,
@@ -54,15 +56,16 @@ async fn read(
     service: &Service,
     caller: &Caller,
     project: Option<&str>,
-    after: i64,
+    after: &str,
     limit: Option<u32>,
     max_bytes: usize,
 ) -> Ruled<Vec<Change>> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
-    let mut found =
-        changes::since_within(&mut conn, Some(context.project()?.id), after, limit, max_bytes).await?;
+    let ledger = context.project()?.id;
+    let after = feed_cursor::number(&mut conn, ledger, after).await?;
+    let mut found = changes::since_within(&mut conn, Some(ledger), after, limit, max_bytes).await?;
     hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
     Ok(found)
 }
@@ -91,7 +94,20 @@ async fn is_seen(conn: &mut Conn, seen: Visibility<'_>, item: Option<Uuid>) -> R
     })
 }
 
-/// The number of the last change: where a feed that wants only news begins.
+/// The cursor behind the last change of a project: where a feed that wants only news begins.
+#[boxed]
+pub async fn now(service: &Service, caller: &Caller, project: Option<&str>) -> Ruled<String> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    let context = Context::of_read(service, &mut conn, caller, project).await?;
+    let ledger = context.project()?.id;
+    let end = changes::end_of(&mut conn, ledger).await?;
+    Ok(end.map_or_else(
+        || START.to_owned(),
+        |(number, hash)| feed_cursor::write(number, ledger, &hash),
+    ))
+}
+
+/// The number of the last change of all.
 #[boxed]
 pub async fn head(service: &Service, caller: &Caller) -> Ruled<i64> {
     let mut conn = reading(service, caller, Operation::Read).await?;

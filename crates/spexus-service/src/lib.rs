@@ -21,6 +21,7 @@ pub mod comment;
 pub mod consent;
 mod context;
 pub mod envelope;
+mod feed_cursor;
 pub mod group;
 mod idempotent;
 pub mod item;

@@ -346,7 +346,8 @@ impl Verifier {
             at: row.time("at")?,
         };
         //= specs/spexus-store.md#history
-        //# Verification MUST say how many changes are told to have happened before the change in front of them.
+        //# Verification MUST say how many changes are told to have happened before the change in front of them in their
+        //# ledger.
         if end.at < walked.head.at {
             self.earlier.note(row.int("seq")?);
         }

@@ -1,7 +1,7 @@
 //! Reading the history.
 
-use crate::directory::project_of;
 use crate::arrival;
+use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
@@ -86,8 +86,23 @@ pub async fn since_rev(conn: &mut Conn, entity_id: Uuid, item_id: Uuid, rev: i64
         .collect()
 }
 
-/// The changes after a cursor, oldest first, as many as one answer may hold: those of a project, or all. Only an empty page
-/// is the end.
+/// The hash of a change by its number in its ledger.
+pub async fn hash_of(conn: &mut Conn, ledger: Uuid, number: i64) -> Result<Option<String>> {
+    let sql = "SELECT hash FROM change WHERE ledger = $1 AND number = $2";
+    let row = conn.optional(sql, params![ledger, number]).await?;
+    row.map(|row| Ok(hex::encode(row.bytes("hash")?))).transpose()
+}
+
+/// The number and the hash of the last change of a ledger.
+pub async fn end_of(conn: &mut Conn, ledger: Uuid) -> Result<Option<(i64, String)>> {
+    let sql = "SELECT number, hash FROM change WHERE ledger = $1 ORDER BY number DESC LIMIT 1";
+    let row = conn.optional(sql, params![ledger]).await?;
+    row.map(|row| Ok((row.int("number")?, hex::encode(row.bytes("hash")?))))
+        .transpose()
+}
+
+/// The changes behind a number, oldest first, as many as one answer may hold: those of a project behind a number of its ledger, or
+/// all behind a number of arrival. Only an empty page is the end.
 pub async fn since(conn: &mut Conn, project_id: Option<Uuid>, after: i64, limit: u32) -> Result<Vec<Change>> {
     since_within(conn, project_id, after, limit, MAX_PAGE_BYTES).await
 }
@@ -100,8 +115,8 @@ pub async fn since_within(
     limit: u32,
     max_bytes: usize,
 ) -> Result<Vec<Change>> {
-    const OF_PROJECT: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
-                              WHERE ledger = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+    const OF_PROJECT: &str = "SELECT number AS seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
+                              WHERE ledger = $1 AND number > $2 ORDER BY number LIMIT $3";
     const OF_ALL: &str = "SELECT seq, CAST(octet_length(before) + octet_length(after) AS BIGINT) AS size FROM change \
                           WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
     let rows = match project_id {
@@ -121,7 +136,8 @@ pub async fn since_within(
     };
     let rows = match project_id {
         Some(project) => {
-            let sql = "SELECT * FROM change WHERE ledger = $1 AND seq > $2 AND seq <= $3 ORDER BY seq";
+            let sql =
+                "SELECT * FROM change WHERE ledger = $1 AND number > $2 AND number <= $3 ORDER BY number";
             conn.all(sql, params![project, after, *last]).await?
         }
         None => {

@@ -368,7 +368,8 @@ impl Tx {
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
         self.actor = actor;
         //= specs/spexus-store.md#history
-        //# A change MUST NOT be told to have happened before the change in front of it, whatever the clocks of the nodes say.
+        //# A change MUST NOT be told to have happened before the change in front of it in its ledger, whatever the clocks of the
+        //# nodes say.
         self.now = now.max(self.state.head.at);
         self.discarded = false;
         self.has_strayed = false;

@@ -125,6 +125,7 @@ impl Writer {
             broadcast,
             clock,
             limits,
+            pooled: writers(engine, options),
         });
         let mut queues = Vec::new();
         for _ in 0..writers(engine, options) {
@@ -246,6 +247,8 @@ struct WriteLoop {
     broadcast: Arc<ChangeBroadcast>,
     clock: Clock,
     limits: Limits,
+    /// Connections that may lie in the pool.
+    pooled: u32,
 }
 
 /// The connection between two transactions, idle since then.
@@ -309,12 +312,18 @@ impl WriteLoop {
                 }
             }
         }
-        let mut tx = Tx::new(self.pool.acquire().await?);
-        match self.begin(&mut tx, class, lane).await {
-            Ok(()) => Ok(tx),
-            Err(error) => {
-                tx.conn.abandon();
-                Err(error)
+        // What lies in the pool may have died like the other; behind all of that comes a new one.
+        let mut tries = 0;
+        loop {
+            let mut tx = Tx::new(self.pool.acquire().await?);
+            let Err(error) = self.begin(&mut tx, class, lane).await else {
+                return Ok(tx);
+            };
+            tx.conn.abandon();
+            tries += 1;
+            let is_final = matches!(error, Error::Refused(_)) || tries > self.pooled;
+            if is_final || started.elapsed() >= self.limits.wait {
+                return Err(error);
             }
         }
     }

@@ -172,7 +172,7 @@ fn items(node: &Node) -> Result<BTreeMap<String, Value>> {
 /// What the items should be by the history alone: every change applied in its order.
 fn replay(node: &Node) -> Result<BTreeMap<String, Map<String, Value>>> {
     let mut state = BTreeMap::<String, Map<String, Value>>::new();
-    let mut since = 0;
+    let mut since = "0".to_owned();
     loop {
         let page = node.get(&format!("/api/v1/changes?limit=200&since={since}"))?;
         let changes = page["data"].as_array().cloned().unwrap_or_default();
@@ -186,7 +186,7 @@ fn replay(node: &Node) -> Result<BTreeMap<String, Map<String, Value>>> {
             }
             item.insert("rev".into(), change["rev"].clone());
         }
-        since = page["next_since"].as_i64().context("next_since")?;
+        since = page["next_since"].as_str().context("next_since")?.to_owned();
         if changes.is_empty() {
             return Ok(state);
         }

@@ -14,6 +14,7 @@ fn label(change: &Value) -> &str {
 both![
     a_stream_ends_for_who_is_no_longer_a_member,
     a_client_that_asks_again_misses_nothing,
+    a_cursor_of_another_history_is_refused,
     a_listener_hears_what_rest_does,
     a_listener_hears_what_another_process_does,
     a_broken_connection_goes_on_where_it_broke,
@@ -27,7 +28,7 @@ both![
 //# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
 async fn a_client_that_asks_again_misses_nothing(server: &mut Server) {
     server.seed().await;
-    let (mut since, mut seen) = (0, vec![]);
+    let (mut since, mut seen) = ("0".to_owned(), vec![]);
     loop {
         let page = server
             .get(&format!("/api/v1/changes?limit=1&since={since}"))
@@ -40,25 +41,54 @@ async fn a_client_that_asks_again_misses_nothing(server: &mut Server) {
             );
             break;
         };
-        since = page["next_since"].as_i64().unwrap();
-        assert_eq!(change["seq"], since);
+        since = page["next_since"].as_str().unwrap().to_owned();
+        let number = change["number"].to_string();
+        assert_eq!(since.split('-').next(), Some(number.as_str()));
         seen.push(label(change).to_owned());
     }
     assert_eq!(&seen[seen.len() - 4..], ["EP-001", "US-001", "AC-001", "REQ-001"]);
-    assert_eq!(
-        server
-            .get(&format!("/api/v1/changes?since={}", i64::MAX))
-            .await
-            .ok()["data"],
-        json!([])
-    );
-    assert_eq!(
-        server.get("/api/v1/changes?since=-5&limit=200").await.ok()["data"]
-            .as_array()
-            .unwrap()
-            .len(),
-        seen.len()
-    );
+    let all = server.get("/api/v1/changes?limit=200").await.ok();
+    assert_eq!(all["data"].as_array().unwrap().len(), seen.len());
+}
+
+//= specs/spexus-http.md#feed
+//= type=test
+//# A cursor of another history or project, and a bare number of older versions, MUST be refused with what to do.
+async fn a_cursor_of_another_history_is_refused(server: &mut Server) {
+    server.seed().await;
+    let feed = "/api/v1/changes?since=";
+    let last = server.get("/api/v1/changes?limit=200").await.ok()["next_since"].clone();
+    let last = last.as_str().unwrap();
+    let (number, rest) = last.split_once('-').unwrap();
+    let (ledger, hash) = rest.split_once('-').unwrap();
+    let forged = hash.chars().rev().collect::<String>();
+    let number: u64 = number.parse().unwrap();
+    let restored = [
+        format!(
+            "{number}-{ledger}-{}",
+            if forged == hash { "00000000" } else { &forged }
+        ),
+        format!("{}-{ledger}-{hash}", number + 1),
+    ];
+    for cursor in restored {
+        let refused = server.get(&format!("{feed}{cursor}")).await.refused(400, 1021);
+        let told = refused.to_string();
+        assert!(
+            told.contains("another_history") && told.contains("anew"),
+            "{told}"
+        );
+        let stream = format!("/api/v1/changes/stream?since={cursor}");
+        server.get(&stream).await.refused(400, 1021);
+    }
+    for (cursor, why) in [
+        (format!("{number}-00000000-{hash}"), "another project"),
+        (number.to_string(), "bare number"),
+        ("-5".to_owned(), "not the cursor"),
+        (i64::MAX.to_string(), "bare number"),
+    ] {
+        let refused = server.get(&format!("{feed}{cursor}")).await.refused(400, 1021);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
 }
 
 async fn a_stream_ends_for_who_is_no_longer_a_member(server: &mut Server) {
@@ -94,7 +124,7 @@ async fn a_listener_hears_what_rest_does(server: &mut Server) {
         .await
         .ok();
     let (next, change) = events.next().await.unwrap();
-    assert!(next > id);
+    assert_ne!(next, id);
     assert_eq!(
         change["fields"],
         json!([{"field": "title", "before": "Heard", "after": "Heard again"}])

@@ -313,11 +313,11 @@ pub(crate) struct Events(EventStream);
 
 impl Events {
     /// The id and the data of the next event; `None` when the stream ended.
-    pub(crate) async fn next(&mut self) -> Option<(i64, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             let event = self.0.event().await?;
             if let (Some(id), false) = (&event.id, event.data.is_empty()) {
-                return Some((id.parse().unwrap(), serde_json::from_str(&event.data).unwrap()));
+                return Some((id.clone(), serde_json::from_str(&event.data).unwrap()));
             }
         }
     }

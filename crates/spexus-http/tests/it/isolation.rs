@@ -461,7 +461,7 @@ async fn ask(server: &Server, world: &World, row: &Row, about: About, id: &str) 
             .send(&world.token, Method::GET, "/api/v1/changes?limit=200", None, &[])
             .await
             .ok();
-        let last = format!("id: {}\n", feed["next_since"]);
+        let last = format!("id: {}\n", feed["next_since"].as_str().unwrap());
         while !told.contains(&last) {
             told.push_str(&String::from_utf8_lossy(
                 &response.chunk().await.unwrap().unwrap(),
@@ -498,7 +498,7 @@ async fn a_member_learns_and_touches_nothing_of_other_projects_by_any_operation(
 
 async fn learns_and_touches_nothing_else(server: &Server, who: Who) {
     let world = World::seed(server, who).await;
-    let everything = "/api/v1/changes?project=topsecret&limit=200&since=400";
+    let everything = "/api/v1/changes?project=topsecret&limit=200&since=0";
     let mut histories = Vec::new();
     for (kind, id, _) in &world.other.items {
         let path = format!("/api/v1/{}/{id}/history", kind.rules().path);

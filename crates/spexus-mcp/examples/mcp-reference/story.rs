@@ -138,7 +138,7 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
             { "op": "create", "kind": "user_story", "epic_id": "@e", "title": "Monthly" },
         ], "dry_run": true }),
         ),
-        ("changes_since", json!({ "since": 0, "limit": 1 })),
+        ("changes_since", json!({ "since": "0", "limit": 1 })),
         ("status_report", json!({ "under": "EP-001" })),
         ("analyze_hierarchy", json!({})),
         ("list_vocabulary", json!({})),

@@ -66,13 +66,13 @@ fn changes_since() -> Spec {
     Spec::new("changes_since", "Changes since", description, run_changes)
         .takes(
             object([
-                number("since", "next_since of the last answer"),
+                text("since", "next_since of the last answer; 0 for everything"),
                 number("limit", "1-200, default 50"),
                 project_field(),
             ]),
             answer(&[
                 ("changes", "array"),
-                ("next_since", "integer"),
+                ("next_since", "string"),
                 ("truncated", "boolean"),
             ]),
         )
@@ -81,20 +81,16 @@ fn changes_since() -> Spec {
 
 async fn run_changes(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {
     let project = arguments.text("project");
-    let Some(since) = arguments.get("since").and_then(Value::as_i64) else {
-        // Also where nothing is read yet, a project that is not there is told so.
-        project::of_request(&invocation.service, &invocation.caller, project).await?;
-        let head = changes::head(&invocation.service, &invocation.caller).await?;
-        let value = json!({ "changes": [], "next_since": head, "truncated": false });
-        return Ok(Answer::new(
-            format!("Now is {head}; ask again with since."),
-            value,
-        ));
+    let Some(since) = arguments.text("since") else {
+        let now = changes::now(&invocation.service, &invocation.caller, project).await?;
+        let text = format!("Now is {now}; ask again with since.");
+        let value = json!({ "changes": [], "next_since": now, "truncated": false });
+        return Ok(Answer::new(text, value));
     };
     let limit = limit(&arguments);
     let found = changes::since(&invocation.service, &invocation.caller, project, since, limit).await?;
-    let next = found.last().map_or(since, |last| last.seq);
-    let more = changes::since(&invocation.service, &invocation.caller, project, next, Some(1)).await?;
+    let next = found.last().map_or_else(|| since.to_owned(), changes::behind);
+    let more = changes::since(&invocation.service, &invocation.caller, project, &next, Some(1)).await?;
     let truncated = !more.is_empty();
     let rows: Vec<Value> = found.iter().map(change).collect();
     let text = match truncated {

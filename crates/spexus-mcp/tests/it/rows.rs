@@ -161,7 +161,7 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
             json!({ "operations": [{ "op": "update", "id": requirement, "priority": 2 }] }),
             Items,
         ),
-        "changes_since" => (json!({ "since": 0, "limit": 200 }), Project),
+        "changes_since" => (json!({ "since": "0", "limit": 200 }), Project),
         "status_report" | "analyze_hierarchy" => (json!({ "under": epic }), Items),
         "list_baselines" => (json!({}), Project),
         "create_baseline" => (

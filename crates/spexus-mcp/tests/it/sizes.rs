@@ -160,7 +160,7 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
             Cut,
         ),
         ("delete_comment", json!({ "comment_id": world.comment }), Cut),
-        ("changes_since", json!({ "since": 0, "limit": 200 }), Pages),
+        ("changes_since", json!({ "since": "0", "limit": 200 }), Pages),
         ("status_report", json!({}), Cut),
         ("analyze_hierarchy", json!({ "limit": 200 }), Pages),
         ("apply_changes", json!({ "operations": world.comments() }), Cut),

@@ -359,7 +359,7 @@ async fn a_whole_tree_comes_in_one_call(world: &World) {
         "{error}"
     );
     assert_eq!(agent.call("list_epics", json!({})).await["total_count"], 1);
-    let since = agent.call("changes_since", json!({ "since": 0 })).await;
+    let since = agent.call("changes_since", json!({ "since": "0" })).await;
     assert!(since["changes"].to_string().contains("created US-001"), "{since}");
     let next = agent
         .call("changes_since", json!({ "since": since["next_since"] }))

@@ -211,7 +211,7 @@ impl World {
 
     /// How much has happened in a project.
     pub(crate) async fn changes(&self, project: &str) -> usize {
-        let all = changes::since(&self.service, &self.admin, Some(project), 0, Some(200)).await;
+        let all = changes::since(&self.service, &self.admin, Some(project), "0", Some(200)).await;
         all.unwrap().len()
     }
 

@@ -156,7 +156,7 @@ impl Client {
     }
 
     pub(crate) async fn changes(&self) -> Ruled<Value> {
-        to_json(changes::since(&self.service, &self.caller, self.named(), 0, Some(200)).await)
+        to_json(changes::since(&self.service, &self.caller, self.named(), "0", Some(200)).await)
     }
 
     pub(crate) async fn batch(&self, input: Value) -> Ruled<Value> {

@@ -2,9 +2,9 @@
 //! change once and in one order, whatever writers finish first.
 
 use crate::world::{World, actor_of, create_in, make, of_item};
+use spexus_domain::Kind;
 use spexus_domain::change::Action;
 use spexus_domain::project::Project;
-use spexus_domain::Kind;
 use spexus_store::{Error, Store, StoreOptions, changes, projects};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 use std::collections::BTreeSet;

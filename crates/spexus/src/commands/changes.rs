@@ -13,9 +13,9 @@ use spexus_service::changes;
 /// What happened, oldest first.
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
-    /// Only changes after this one
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
-    since: i64,
+    /// Only changes after this cursor: `next_since` of an earlier answer; 0 for everything
+    #[arg(long, value_name = "CURSOR", default_value = changes::START)]
+    since: String,
     /// Changes shown, 1 to 200
     #[arg(long, value_name = "ROWS")]
     limit: Option<u32>,
@@ -26,31 +26,31 @@ pub(crate) struct Changes {
 
 pub(super) async fn run(session: &Session, output: Output, wanted: &Changes) -> Outcome {
     if wanted.follow {
-        return follow(session, output, wanted.since).await;
+        return follow(session, output, &wanted.since).await;
     }
     let limit = Some(wanted.limit.unwrap_or(MAX_PAGE_ROWS));
     let found = changes::since(
         &session.service,
         &session.caller,
         session.project(),
-        wanted.since,
+        &wanted.since,
         limit,
     )
     .await?;
-    let next = found.last().map_or(wanted.since, |last| last.seq);
+    let next = found.last().map_or_else(|| wanted.since.clone(), changes::behind);
     output.show(&json!({"data": found, "next_since": next}), |_| {
         let lines: Vec<String> = found.iter().map(change).collect();
         lines.join("\n")
     })
 }
 
-async fn follow(session: &Session, output: Output, since: i64) -> Outcome {
+async fn follow(session: &Session, output: Output, since: &str) -> Outcome {
     let mut heads = session.service.follow();
-    let mut after = since;
+    let mut after = since.to_owned();
     loop {
-        let found = page(session, after).await?;
+        let found = page(session, &after).await?;
         for each in &found {
-            after = each.seq;
+            after = changes::behind(each);
             let line = match output.json {
                 true => serde_json::to_string(each).map_err(std::io::Error::from)?,
                 false => change(each),
@@ -63,7 +63,7 @@ async fn follow(session: &Session, output: Output, since: i64) -> Outcome {
     }
 }
 
-async fn page(session: &Session, after: i64) -> Outcome<Vec<Change>> {
+async fn page(session: &Session, after: &str) -> Outcome<Vec<Change>> {
     let limit = Some(MAX_PAGE_ROWS);
     Ok(changes::since(&session.service, &session.caller, session.project(), after, limit).await?)
 }

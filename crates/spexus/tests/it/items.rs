@@ -275,7 +275,7 @@ fn search_batch_changes_and_baselines() {
     assert_eq!(diff["total_count"], 2);
     assert_eq!(world.json(&["baseline", "list"])["total_count"], 1);
     let changes = world.json(&["changes", "--limit", "3"]);
-    let next = changes["next_since"].as_i64().unwrap().to_string();
+    let next = changes["next_since"].as_str().unwrap().to_owned();
     let rest = world.json(&["changes", "--since", &next]);
     assert_eq!(rest["data"].as_array().unwrap().len(), 5);
 }

@@ -249,13 +249,13 @@ async fn others_write_while_a_large_import_runs_and_see_all_of_it_or_nothing(wor
     // The history tells the same numbers, in the same order, and is whole.
     node.is_whole().await;
     let mut labels = Vec::new();
-    let mut after = 0;
+    let mut after = changes::START.to_owned();
     loop {
-        let page = changes::since(&node.service, &node.admin, None, after, Some(200))
+        let page = changes::since(&node.service, &node.admin, None, &after, Some(200))
             .await
             .unwrap();
         let Some(last) = page.last() else { break };
-        after = last.seq;
+        after = changes::behind(last);
         let stories = page.into_iter().filter(|change| change.label.starts_with("US-"));
         for change in stories {
             let parent = change

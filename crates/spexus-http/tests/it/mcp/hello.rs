@@ -9,7 +9,8 @@ use test_support::eventually;
 
 /// Waits until all that happened so far was told: the server reads it for that.
 pub(super) async fn told(server: &Server) {
-    let is_told = || server.mcp.server().told_up_to() == server.service.follow().borrow().unsigned_abs();
+    let is_told =
+        || server.mcp.server().told_up_to() >> 20 == server.service.follow().borrow().unsigned_abs();
     eventually("everything is told", is_told).await;
 }
 

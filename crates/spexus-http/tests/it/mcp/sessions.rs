@@ -148,7 +148,7 @@ async fn what_is_asked_at_one_node_is_told_by_the_other() {
 // proves 002 Req-Proto-011
 //= specs/spexus-mcp.md#sessions
 //= type=test
-//# A client that was away for long MUST be told that everything it watches may have changed.
+//# A client that was told of another history, or was away for long, MUST be told that everything it watches may have changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_missed_too_much_is_told_that_everything_may_have_changed() {
     let server = Server::on_sqlite().await;
