@@ -5,8 +5,12 @@ use crate::{Code, Refusal};
 
 /// The option that equals `wanted` without regard to letter case and to spaces, dashes and underscores.
 pub fn find<'a, T>(options: &'a [T], name: impl Fn(&T) -> &str, wanted: &str) -> Option<&'a T> {
-    let wanted = fold(wanted);
-    options.iter().find(|option| fold(name(option)) == wanted)
+    // Nearly everything is written as it is known, and what comes from the database always.
+    let exact = options.iter().find(|option| name(option) == wanted);
+    exact.or_else(|| {
+        let wanted = fold(wanted);
+        options.iter().find(|option| fold(name(option)) == wanted)
+    })
 }
 
 /// The refusal for a name that is not among the options.

@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
 use crate::extract::{Id, Input, PageParams, Params, uuid};
+use crate::respond::Json;
 use crate::respond::{Answer, Tagged, one_rev};
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;

@@ -5,7 +5,7 @@ use crate::auth::Authenticated;
 use crate::extract::Input;
 use crate::item::idempotency_key;
 use crate::respond::Answer;
-use axum::Json;
+use crate::respond::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use spexus_domain::batch::{BatchInput, BatchResult};

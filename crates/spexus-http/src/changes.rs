@@ -5,7 +5,7 @@ use crate::auth::{Authenticated, RequestOrigin, Secret, StreamAuth};
 use crate::extract::Params;
 use crate::limits::OwnerPermit;
 use crate::respond::Answer;
-use axum::Json;
+use crate::respond::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};

@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::{Anonymous, authenticate, spend_anonymous};
 use crate::respond::Answer;
+use crate::respond::Json;
 use crate::sender::Sender;
-use axum::Json;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};

@@ -5,7 +5,7 @@ use crate::auth::Authenticated;
 use crate::extract::{Id, Input, Params, uuid};
 use crate::item::InProject;
 use crate::respond::Answer;
-use axum::Json;
+use crate::respond::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;

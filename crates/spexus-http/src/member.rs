@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Ids, Input, PageParams, Params};
+use crate::respond::Json;
 use crate::respond::{Answer, Tagged};
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;

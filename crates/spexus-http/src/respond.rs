@@ -1,6 +1,5 @@
 //! Rendering: values, refusals, revisions.
 
-use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -55,6 +54,24 @@ pub(crate) fn add_headers(refusal: &Refusal, mut response: Response) -> Response
     }
     response.extensions_mut().insert(refusal.code);
     response
+}
+
+/// A value as JSON, written into one text; `axum::Json` writes into a buffer that asks for room at every comma.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(text) => {
+                let kind = HeaderValue::from_static("application/json");
+                ([(header::CONTENT_TYPE, kind)], text).into_response()
+            }
+            Err(error) => {
+                tracing::error!(%error, "an answer could not be written");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        }
+    }
 }
 
 /// A value with its revision as ETag.

@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::plain_pairs;
+use crate::respond::Json;
 use crate::respond::{Answer, select_page};
-use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use spexus_domain::decode;

@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Input};
+use crate::respond::Json;
 use crate::respond::{Answer, Tagged, one_rev};
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse;

@@ -5,19 +5,18 @@
 
 use crate::error::{Error, Result};
 use crate::sqlite::pool::PooledConnection;
-use crate::sqlite::{self, Cost, SqliteRow, StatementError, StatementResult, run_inline};
+use crate::sqlite::{self, Cost, SqliteRow, SqliteValue, StatementError, StatementResult, run_inline};
 use crate::statement::{StatementLimits, statement_timeout};
 use crate::witness::{self, DOUBT_AFTER, Witness};
 use futures_util::FutureExt as _;
-use rusqlite::types::Value as SqliteValue;
 use serde_json::{Map, Value};
 use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Postgres, Row as _, ValueRef};
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -93,8 +92,8 @@ pub(crate) enum Row {
     Postgres(sqlx::postgres::PgRow),
 }
 
-/// Rows of settings and projects by the statement that read them.
-type SettingsCache = HashMap<(&'static str, Vec<Param>), Arc<[Row]>>;
+/// Settings and projects by the statement that read them.
+type SettingsCache = HashMap<(&'static str, Vec<Param>), Box<dyn Any + Send + Sync>>;
 
 /// Answers cached at most; more are asked again.
 const MAX_CACHED_SETTINGS: usize = 256;
@@ -179,7 +178,8 @@ impl Conn {
         self.statements.push((sql.to_string(), params.clone()));
         let rows = match self.engine() {
             Engine::Sqlite => self.fetch_inline(sql, params, limit, cost).await,
-            Engine::Postgres => self.fetch_remote(sql, params, limit).await,
+            // Boxed: a round trip to a server is a large future, and every use case holds one in its own for each statement.
+            Engine::Postgres => Box::pin(self.fetch_remote(sql, params, limit)).await,
         };
         self.note_failure(rows)
     }
@@ -200,7 +200,7 @@ impl Conn {
         let asked = run_inline(cost, || conn.rows(&sql, &params, limit, until));
         match asked {
             Err(StatementError::Interrupted) if is_last => Err(statement_timeout()),
-            Err(StatementError::Interrupted) => self.fetch_blocking(sql, params, limit).await,
+            Err(StatementError::Interrupted) => Box::pin(self.fetch_blocking(sql, params, limit)).await,
             Err(StatementError::Failed(error)) => Err(error),
             Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
         }
@@ -287,20 +287,27 @@ impl Conn {
         }
     }
 
-    /// Like `all` through the cache, for settings and projects, which are read by every write and hardly ever change.
-    pub(crate) async fn all_cached(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Arc<[Row]>> {
+    /// What is read from the rows of a statement, through the cache: for settings and projects, which are read by every write
+    /// and hardly ever change.
+    pub(crate) async fn cached<T: Clone + Send + Sync + 'static>(
+        &mut self,
+        sql: &'static str,
+        params: Vec<Param>,
+        read: fn(&[Row]) -> Result<T>,
+    ) -> Result<T> {
         let key = (sql, params);
-        if let Some(rows) = self.settings.as_ref().and_then(|kept| kept.get(&key)) {
-            return Ok(rows.clone());
+        let known = self.settings.as_ref().and_then(|kept| kept.get(&key));
+        if let Some(found) = known.and_then(|known| known.downcast_ref::<T>()) {
+            return Ok(found.clone());
         }
-        let rows: Arc<[Row]> = self.all(sql, key.1.clone()).await?.into();
+        let found = read(&self.all(sql, key.1.clone()).await?)?;
         if let Some(kept) = &mut self.settings {
             if kept.len() == MAX_CACHED_SETTINGS {
                 kept.clear();
             }
-            kept.insert(key, rows.clone());
+            kept.insert(key, Box::new(found.clone()));
         }
-        Ok(rows)
+        Ok(found)
     }
 
     pub(crate) async fn one(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Row> {
@@ -319,7 +326,7 @@ impl Conn {
                     let query = bind_postgres(sqlx::query(AssertSqlSafe(sql)), params);
                     query.execute(conn).await
                 });
-                done.await.map(|done| done.rows_affected())
+                Box::pin(done).await.map(|done| done.rows_affected())
             }
         };
         self.note_failure(touched)
@@ -352,7 +359,7 @@ impl Conn {
                 let done = self.ask_server(sql.clone(), async move |conn| {
                     conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await
                 });
-                done.await.map(drop)
+                Box::pin(done).await.map(drop)
             }
         };
         self.note_failure(done)
@@ -364,10 +371,10 @@ impl Conn {
             Engine::Sqlite => Err(Error::Broken("a file has no trips to save".into())),
             Engine::Postgres => {
                 let text = Sql::from(sql.clone());
-                self.ask_server(text, async move |conn| {
+                let rows = self.ask_server(text, async move |conn| {
                     conn.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await
-                })
-                .await
+                });
+                Box::pin(rows).await
             }
         };
         let rows = rows.map(|rows| rows.into_iter().map(Row::Postgres).collect());
@@ -550,7 +557,7 @@ impl Row {
     pub(crate) fn opt_id(&self, name: &str) -> Result<Option<Uuid>> {
         Ok(match self {
             Self::Sqlite(row) => row.get(name, |value| match value {
-                SqliteValue::Blob(bytes) => Uuid::from_slice(bytes).ok(),
+                SqliteValue::Id(bytes) => Some(Uuid::from_bytes(*bytes)),
                 _ => None,
             })?,
             Self::Postgres(row) => row.try_get(name)?,
@@ -562,6 +569,7 @@ impl Row {
             Self::Sqlite(row) => row
                 .get(name, |value| match value {
                     SqliteValue::Blob(bytes) => Some(bytes.clone()),
+                    SqliteValue::Id(bytes) => Some(bytes.to_vec()),
                     _ => None,
                 })?
                 .ok_or_else(|| null(name))?,

@@ -17,9 +17,9 @@ macro_rules! select_items {
     };
     ($extra:literal, $from:literal, $rest:literal) => {
         concat!(
-            "SELECT i.id, i.project_id, p.key AS project, i.kind, i.number, i.title, i.description, i.status, i.priority, ",
-            "i.type, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
-            "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.creator_id, c.username AS creator, ",
+            "SELECT i.kind, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
+            "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.id, i.number, p.key AS project, i.project_id, ",
+            "i.title, i.description, i.status, i.priority, i.type, i.creator_id, c.username AS creator, ",
             "i.position, i.attributes, i.rev, i.content_hash, i.created_at, i.updated_at, i.deleted_at",
             $extra,
             " FROM ",

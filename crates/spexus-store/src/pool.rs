@@ -167,7 +167,8 @@ impl Pool {
         Ok(match self {
             Self::Sqlite(pool, limit) => Conn::new(Connection::Sqlite(pool.acquire().await?), *limit),
             Self::Postgres(pool, limit, witness) => {
-                let conn = Conn::new(Connection::Postgres(pool.acquire().await?), *limit);
+                let acquired = Box::pin(pool.acquire()).await?;
+                let conn = Conn::new(Connection::Postgres(acquired), *limit);
                 conn.with_witness(witness.clone())
             }
         })

@@ -9,18 +9,16 @@ use spexus_domain::project::Project;
 
 /// A project by its key.
 pub async fn by_key(conn: &mut Conn, key: &str) -> Result<Option<Project>> {
-    let rows = conn
-        .all_cached("SELECT * FROM project WHERE key = $1", params![key])
-        .await?;
-    rows.first().map(project).transpose()
+    let sql = "SELECT * FROM project WHERE key = $1";
+    conn.cached(sql, params![key], |rows| rows.first().map(project).transpose())
+        .await
 }
 
 /// A project by its id.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Project>> {
-    let rows = conn
-        .all_cached("SELECT * FROM project WHERE id = $1", params![id])
-        .await?;
-    rows.first().map(project).transpose()
+    let sql = "SELECT * FROM project WHERE id = $1";
+    conn.cached(sql, params![id], |rows| rows.first().map(project).transpose())
+        .await
 }
 
 /// All projects, by key.

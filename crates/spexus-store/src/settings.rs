@@ -1,7 +1,7 @@
 //! Requirement types, link types and workflows: data that every user reads by name and administrators change; and the
 //! installation's own keys.
 
-use crate::engine::{Conn, params};
+use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use crate::tx::Tx;
 use serde::Serialize;
@@ -26,20 +26,17 @@ pub async fn put_secret(tx: &mut Tx, name: &str, value: [u8; 32]) -> Result<()> 
 
 /// The requirement types, in the order they were made.
 pub async fn requirement_types(conn: &mut Conn) -> Result<Vec<RequirementType>> {
-    let rows = conn
-        .all_cached(
-            "SELECT name, description FROM requirement_type ORDER BY ordinal, name",
-            params![],
-        )
-        .await?;
-    rows.iter()
-        .map(|row| {
+    let sql = "SELECT name, description FROM requirement_type ORDER BY ordinal, name";
+    conn.cached(sql, params![], |rows| {
+        let one = |row: &Row| {
             Ok(RequirementType {
                 name: row.text("name")?,
                 description: row.text("description")?,
             })
-        })
-        .collect()
+        };
+        rows.iter().map(one).collect()
+    })
+    .await
 }
 
 /// Writes a requirement type, new or changed.
@@ -71,13 +68,11 @@ pub async fn count_of_requirement_type(conn: &mut Conn, name: &str) -> Result<i6
 
 /// The link types, in the order they were made.
 pub async fn link_types(conn: &mut Conn) -> Result<Vec<LinkType>> {
-    let rows = conn
-        .all_cached(
-            "SELECT definition FROM link_type ORDER BY ordinal, name",
-            params![],
-        )
-        .await?;
-    rows.iter().map(|row| row.json("definition")).collect()
+    let sql = "SELECT definition FROM link_type ORDER BY ordinal, name";
+    conn.cached(sql, params![], |rows| {
+        rows.iter().map(|row| row.json("definition")).collect()
+    })
+    .await
 }
 
 /// Writes a link type, new or changed.
@@ -112,19 +107,17 @@ pub async fn count_of_link_type(conn: &mut Conn, name: &str) -> Result<i64> {
 
 /// The workflow of a kind; `None` for kinds without a status.
 pub async fn workflow(conn: &mut Conn, kind: Kind) -> Result<Option<Workflow>> {
-    let rows = conn
-        .all_cached(
-            "SELECT definition, rev FROM workflow WHERE kind = $1",
-            params![kind.name()],
-        )
-        .await?;
-    let workflow = rows.first().map(|row| {
-        Ok(Workflow {
-            rev: row.int("rev")?,
-            ..row.json("definition")?
-        })
-    });
-    workflow.transpose()
+    let sql = "SELECT definition, rev FROM workflow WHERE kind = $1";
+    conn.cached(sql, params![kind.name()], |rows| {
+        let workflow = rows.first().map(|row| {
+            Ok(Workflow {
+                rev: row.int("rev")?,
+                ..row.json("definition")?
+            })
+        });
+        workflow.transpose()
+    })
+    .await
 }
 
 /// Writes the workflow of a kind.

@@ -9,11 +9,14 @@ use crate::error::{Error, Result};
 use crate::{Durability, StoreOptions};
 use pool::PooledConnection;
 use rusqlite::config::DbConfig;
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, ToSql};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -77,7 +80,11 @@ impl SqliteConnectOptions {
         let interrupt = Arc::new(Interrupt::new());
         let seen = interrupt.clone();
         conn.progress_handler(STEPS_BETWEEN_INTERRUPT_CHECKS, Some(move || seen.is_over()))?;
-        Ok(SqliteConnection { conn, interrupt })
+        Ok(SqliteConnection {
+            conn,
+            interrupt,
+            columns: RefCell::default(),
+        })
     }
 }
 
@@ -86,7 +93,13 @@ impl SqliteConnectOptions {
 pub(crate) struct SqliteConnection {
     conn: Connection,
     interrupt: Arc<Interrupt>,
+    /// The columns of the answers to statements whose text is part of the program, by where it stands there: asking for their
+    /// names was a tenth of a point read.
+    columns: RefCell<HashMap<(usize, usize), Columns>>,
 }
+
+/// The names of the columns of an answer.
+type Columns = Arc<[Box<str>]>;
 
 /// Why a statement has no answer.
 #[derive(Debug)]
@@ -119,13 +132,30 @@ impl SqliteConnection {
     /// The rows of an answer, up to so many.
     pub(crate) fn rows(
         &self,
-        sql: &str,
+        sql: &Cow<'static, str>,
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
     ) -> StatementResult<Vec<SqliteRow>> {
         self.interrupt.set_deadline(until);
-        rows(&self.conn, sql, params, limit)
+        let mut statement = self.conn.prepare_cached(sql)?;
+        bind(&mut statement, params)?;
+        let columns = self.columns(sql, &statement);
+        rows(&mut statement, &columns, limit)
+    }
+
+    fn columns(&self, sql: &Cow<'static, str>, statement: &Statement<'_>) -> Columns {
+        let ask = || statement.column_names().into_iter().map(Box::from).collect();
+        let Cow::Borrowed(text) = sql else { return ask() };
+        let mut known = self.columns.borrow_mut();
+        let columns: &mut Columns = known
+            .entry((text.as_ptr().addr(), text.len()))
+            .or_insert_with(ask);
+        // A table may have got columns meanwhile.
+        if columns.len() != statement.column_count() {
+            *columns = ask();
+        }
+        columns.clone()
     }
 
     /// Runs a statement and tells how many rows it touched.
@@ -236,20 +266,20 @@ pub(crate) fn run_inline<T>(cost: Cost, work: impl FnOnce() -> T) -> T {
     }
 }
 
-fn rows(conn: &Connection, sql: &str, params: &[Param], limit: usize) -> StatementResult<Vec<SqliteRow>> {
-    let mut statement = conn.prepare_cached(sql)?;
-    bind(&mut statement, params)?;
-    let names: Arc<[Box<str>]> = statement.column_names().into_iter().map(Box::from).collect();
+fn rows(statement: &mut Statement<'_>, columns: &Columns, limit: usize) -> StatementResult<Vec<SqliteRow>> {
     let mut found = Vec::new();
     let mut rows = statement.raw_query();
     while found.len() < limit
         && let Some(row) = rows.next()?
     {
-        let values = (0..names.len()).map(|at| row.get_ref(at).map(Value::try_from));
-        let values = values.collect::<rusqlite::Result<std::result::Result<Vec<_>, _>>>()?;
+        let mut values = Vec::with_capacity(columns.len());
+        for at in 0..columns.len() {
+            values.push(SqliteValue::of(row.get_ref(at)?)?);
+        }
         found.push(SqliteRow {
-            names: names.clone(),
-            values: values.map_err(|error| Error::Broken(error.to_string()))?,
+            columns: columns.clone(),
+            values,
+            next: AtomicUsize::new(0),
         });
     }
     Ok(found)
@@ -291,17 +321,54 @@ impl ToSql for Param {
     }
 }
 
+/// A value, taken out of the database. Ids are most of what is in a row, and need no memory of their own.
+#[derive(Debug)]
+pub(crate) enum SqliteValue {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Id([u8; 16]),
+    Blob(Vec<u8>),
+}
+
+impl SqliteValue {
+    fn of(value: ValueRef<'_>) -> Result<Self> {
+        Ok(match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(number) => Self::Integer(number),
+            ValueRef::Real(number) => Self::Real(number),
+            ValueRef::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => Self::Text(text.to_owned()),
+                Err(error) => return Err(Error::Broken(error.to_string())),
+            },
+            ValueRef::Blob(bytes) => match bytes.try_into() {
+                Ok(id) => Self::Id(id),
+                Err(_) => Self::Blob(bytes.to_vec()),
+            },
+        })
+    }
+}
+
 /// A row, taken out of the database.
 #[derive(Debug)]
 pub(crate) struct SqliteRow {
-    names: Arc<[Box<str>]>,
-    values: Vec<Value>,
+    columns: Columns,
+    values: Vec<SqliteValue>,
+    /// Where the next column is looked for first: most are read in the order of the statement.
+    next: AtomicUsize,
 }
 
 impl SqliteRow {
     /// The value of a column, if there is such a column.
-    pub(crate) fn find(&self, name: &str) -> Option<&Value> {
-        let at = self.names.iter().position(|known| &**known == name)?;
+    pub(crate) fn find(&self, name: &str) -> Option<&SqliteValue> {
+        let (before, after) = self.columns.split_at_checked(self.next.load(Ordering::Relaxed))?;
+        let is = |known: &Box<str>| **known == *name;
+        let at = match after.iter().position(is) {
+            Some(at) => before.len() + at,
+            None => before.iter().position(is)?,
+        };
+        self.next.store(at + 1, Ordering::Relaxed);
         self.values.get(at)
     }
 
@@ -309,11 +376,11 @@ impl SqliteRow {
     pub(crate) fn get<'r, T>(
         &'r self,
         name: &str,
-        read: impl FnOnce(&'r Value) -> Option<T>,
+        read: impl FnOnce(&'r SqliteValue) -> Option<T>,
     ) -> Result<Option<T>> {
         match self.find(name) {
             None => Err(Error::Broken(format!("there is no column {name}"))),
-            Some(Value::Null) => Ok(None),
+            Some(SqliteValue::Null) => Ok(None),
             Some(value) => read(value)
                 .map(Some)
                 .ok_or_else(|| Error::Broken(format!("column {name} has another type"))),

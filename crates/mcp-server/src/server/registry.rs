@@ -104,20 +104,20 @@ impl<T: Listed> Snapshot<T> {
     //= specs/mcp-server.md#registry
     //# A list MUST hold the entries the client's audience sees, and no others.
     pub(crate) fn seen_by(&self, audience: &str, shows: impl Fn(Entry<'_>) -> bool) -> Arc<Self> {
-        if let Some(view) = self.views.load().get(audience) {
+        let known = self.views.load_full();
+        if let Some(view) = known.get(audience) {
             return view.clone();
         }
         let seen = self.entries.iter().filter(|(key, _)| shows(T::named(key)));
         let entries = seen.map(|(key, value)| (key.clone(), value.clone())).collect();
         let view = Arc::new(Self::new(entries, self.page_entries));
-        self.views.rcu(|views| {
-            let mut views = match views.len() < MAX_VIEWS {
-                true => (**views).clone(),
-                false => HashMap::new(),
-            };
-            views.insert(audience.to_owned(), view.clone());
-            views
-        });
+        let mut views = match known.len() < MAX_VIEWS {
+            true => (*known).clone(),
+            false => HashMap::new(),
+        };
+        views.insert(audience.to_owned(), view.clone());
+        // What was forgotten meanwhile stays forgotten, and this view with it: it may show what was true before.
+        self.views.compare_and_swap(&known, Arc::new(views));
         view
     }
 
@@ -253,8 +253,7 @@ impl<T: Listed> Collection<T> {
 
     /// Forgets what each audience sees.
     pub(crate) fn forget_views(&self) {
-        self.family
-            .rcu(|current| Snapshot::new(current.entries.clone(), self.page_entries));
+        self.family.load().views.store(Arc::default());
     }
 
     /// Takes some entries out and puts others in, in one step: all of it or nothing.

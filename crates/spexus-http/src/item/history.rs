@@ -3,7 +3,7 @@ use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Params};
 use crate::respond::Answer;
-use axum::Json;
+use crate::respond::Json;
 use axum::extract::State;
 use spexus_domain::Kind;
 use spexus_domain::change::Change;

@@ -11,13 +11,13 @@ use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, Uuid, text};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid, text};
 use spexus_store::recording::record_all;
 use spexus_store::{Conn, Error, Result, Tx, deletion, items, links};
 use std::collections::HashSet;
 
 /// Items that are read and written together: a trip to a server is worth many, and their texts are in memory together.
-const ITEMS_AT_ONCE: usize = 50;
+const ITEMS_AT_ONCE: usize = 100;
 
 /// Links that are ended together.
 const LINKS_AT_ONCE: u32 = 500;
@@ -151,12 +151,12 @@ async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) ->
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
     preview.check(force)?;
     let deletion_id = tx.new_id();
-    let below = preview.items.iter().map(|falling| (falling.id, falling.kind));
-    let falling: Vec<(Uuid, Kind)> = std::iter::once((item.id, item.kind)).chain(below).collect();
     end_links(tx, context, item.id, deletion_id).await?;
-    free_requirements(tx, &falling).await?;
+    free_requirements(tx, item.project_id, &preview.unpointed).await?;
     // The deepest first, so that the history never shows a child without its container.
-    let ids: Vec<Uuid> = falling.iter().rev().map(|(id, _)| *id).collect();
+    let below = preview.items.iter().map(|falling| falling.id);
+    let mut ids: Vec<Uuid> = std::iter::once(item.id).chain(below).collect();
+    ids.reverse();
     for some in ids.chunks(ITEMS_AT_ONCE) {
         let falling = items::by_ids(&mut tx.conn, some).await?;
         items::soft_delete(tx, &falling, deletion_id).await?;
@@ -191,21 +191,21 @@ async fn end_links(tx: &mut Tx, context: &Context, root: Uuid, deletion_id: Uuid
 }
 
 /// Takes the criteria that fall away from the requirements that stay.
-async fn free_requirements(tx: &mut Tx, falling: &[(Uuid, Kind)]) -> Result<()> {
-    let all: HashSet<Uuid> = falling.iter().map(|(id, _)| *id).collect();
-    let criteria = falling
-        .iter()
-        .filter(|(_, kind)| *kind == Kind::AcceptanceCriterion);
-    for (criterion, _) in criteria {
-        let pointing = items::pointing_to(&mut tx.conn, *criterion).await?;
-        for requirement in pointing.iter().filter(|other| !all.contains(&other.id)) {
-            let mut freed = requirement.clone();
-            freed.acceptance_criterion = None;
-            freed.rev += 1;
-            freed.updated_at = tx.now();
-            items::update(tx, requirement, &freed).await?;
-            record(tx, Action::Updated, Some(requirement), &freed).await?;
-        }
+async fn free_requirements(tx: &mut Tx, project_id: Uuid, staying: &[Reference]) -> Result<()> {
+    for reference in staying {
+        let id = AnyId::Reference {
+            project: None,
+            reference: reference.clone(),
+        };
+        let Some(requirement) = items::by_any_id(&mut tx.conn, project_id, &id).await? else {
+            continue;
+        };
+        let mut freed = requirement.clone();
+        freed.acceptance_criterion = None;
+        freed.rev += 1;
+        freed.updated_at = tx.now();
+        items::update(tx, &requirement, &freed).await?;
+        record(tx, Action::Updated, Some(&requirement), &freed).await?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::engine::Param;
 use crate::error::{Error, Result};
 use crate::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -86,7 +87,7 @@ pub(crate) struct PooledConnection {
 impl PooledConnection {
     pub(crate) fn rows(
         &self,
-        sql: &str,
+        sql: &Cow<'static, str>,
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
@@ -94,7 +95,12 @@ impl PooledConnection {
         self.opened()?.rows(sql, params, limit, until)
     }
 
-    pub(crate) fn run(&self, sql: &str, params: &[Param], until: Option<Instant>) -> StatementResult<u64> {
+    pub(crate) fn run(
+        &self,
+        sql: &Cow<'static, str>,
+        params: &[Param],
+        until: Option<Instant>,
+    ) -> StatementResult<u64> {
         self.opened()?.run(sql, params, until)
     }
 
