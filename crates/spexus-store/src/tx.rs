@@ -7,7 +7,7 @@ use crate::search::KnownWords;
 use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
-use spexus_domain::change::{Entity, NewChange, Payload, Sealed, ledger_of};
+use spexus_domain::change::{Entity, FormerHead, NewChange, Payload, Sealed, ledger_of};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -290,6 +290,24 @@ impl Tx {
         Ok(row)
     }
 
+    /// Moves the end of a ledger on by a change that was sealed at another installation, and gives its place among all.
+    pub(crate) fn go_on_to(&mut self, ledger: Uuid, end: LedgerHead) -> i64 {
+        self.ledgers.insert(ledger, end);
+        self.state.head = Head {
+            seq: self.state.head.seq + 1,
+            hash: end.hash,
+            // Its time is that of other clocks.
+            at: self.state.head.at,
+        };
+        self.state.head.seq
+    }
+
+    /// Begins a ledger of another installation, which nothing of is here.
+    pub(crate) fn begin_ledger(&mut self, ledger: Uuid, former: FormerHead) {
+        self.ledgers
+            .insert(ledger, LedgerHead::genesis(former, ledger));
+    }
+
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
         self.actor = actor;
         //= specs/spexus-store.md#history
@@ -360,7 +378,7 @@ fn ordered_id(micros: u64, count: u32, random: Uuid) -> Uuid {
     Uuid::from_u64_pair(high, low)
 }
 
-const INSERT_CHANGE: &str = "INSERT INTO change (seq, ledger, number, at, user_id, username, token_id, client, entity, entity_id, \
+pub(crate) const INSERT_CHANGE: &str = "INSERT INTO change (seq, ledger, number, at, user_id, username, token_id, client, entity, entity_id, \
      item_id, other_item_id, label, action, rev, before, after, salt, payload_hash, hash) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
 

@@ -70,6 +70,11 @@ const STEPS: &[Step] = &[
         postgres: include_str!("012_postgres.sql"),
         after: include_str!("012_after.sql"),
     },
+    Step {
+        shared: include_str!("015_carry.sql"),
+        sqlite: include_str!("015_sqlite.sql"),
+        postgres: include_str!("015_postgres.sql"),
+    },
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.
