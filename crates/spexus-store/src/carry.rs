@@ -189,7 +189,11 @@ async fn former_head(conn: &mut Conn) -> Result<FormerHead> {
 }
 
 /// The next changes of a project's ledger behind a place among all, and the place of the last of them.
-pub async fn changes_after(conn: &mut Conn, project_id: Uuid, after: i64) -> Result<(Vec<SealedChange>, i64)> {
+pub async fn changes_after(
+    conn: &mut Conn,
+    project_id: Uuid,
+    after: i64,
+) -> Result<(Vec<SealedChange>, i64)> {
     let sql = "SELECT * FROM change WHERE ledger = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     let rows = conn.all(sql, params![project_id, after, PAGE_CHANGES]).await?;
     let last = rows.last().map_or(Ok(after), |row| row.int("seq"))?;
@@ -297,8 +301,13 @@ pub async fn has_history(conn: &mut Conn, ledger: Uuid) -> Result<bool> {
 /// The refusal for a project whose history is here.
 pub fn is_here() -> Refusal {
     let problem = "the history of this project is here already";
-    Refusal::field(Code::EntityDuplicate, "project", problem, "a project that is not here")
-        .hint("Import it with --no-history as a copy: items keep their ids only where they are not here either.")
+    Refusal::field(
+        Code::EntityDuplicate,
+        "project",
+        problem,
+        "a project that is not here",
+    )
+    .hint("Import it with --no-history as a copy: items keep their ids only where they are not here either.")
 }
 
 /// Makes room for a project that comes with its history: the empty one that has its key goes.

@@ -7,8 +7,8 @@ use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::tx::Tx;
 use serde::Serialize;
-use spexus_domain::change::FormerHead;
 use spexus_domain::Uuid;
+use spexus_domain::change::FormerHead;
 use std::collections::BTreeMap;
 
 pub(crate) const TABLE: Table = Table {
@@ -93,4 +93,3 @@ fn origin(row: &Row) -> Result<LedgerOrigin> {
         hash: hash(row, "hash")?,
     })
 }
-

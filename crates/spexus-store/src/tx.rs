@@ -304,8 +304,7 @@ impl Tx {
 
     /// Begins a ledger of another installation, which nothing of is here.
     pub(crate) fn begin_ledger(&mut self, ledger: Uuid, former: FormerHead) {
-        self.ledgers
-            .insert(ledger, LedgerHead::genesis(former, ledger));
+        self.ledgers.insert(ledger, LedgerHead::genesis(former, ledger));
     }
 
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {

@@ -67,7 +67,8 @@ impl Notes {
         self.absent.insert(reference, line);
     }
 
-    fn line_of(&self, seq: i64) -> Option<u64> {
+    /// The line that made a change.
+    pub(super) fn line_of(&self, seq: i64) -> Option<u64> {
         let at = self.lines.partition_point(|(end, _)| *end < seq);
         self.lines.get(at).map(|(_, line)| *line)
     }

@@ -69,7 +69,12 @@ impl Carried {
             let sql = "SELECT count(*) AS n FROM baseline WHERE project_id = $1";
             if tx.conn.one(sql, params![old]).await?.int("n")? > 0 {
                 let problem = "the empty project there has baselines";
-                let refusal = Refusal::field(Code::RuleViolated, "project", problem, "another project, or a new one");
+                let refusal = Refusal::field(
+                    Code::RuleViolated,
+                    "project",
+                    problem,
+                    "another project, or a new one",
+                );
                 return Err(refusal.hint("Name a new one with --project KEY.").into());
             }
             let sql = "UPDATE project SET key = $2 WHERE id = $1";
@@ -104,7 +109,9 @@ impl Carried {
         let columns = copy::columns(table);
         let mut rows = self.baselines.clone();
         for row in &mut rows {
-            let seq = self.place(row).and_then(|seq| places.0.get(&seq).copied().flatten());
+            let seq = self
+                .place(row)
+                .and_then(|seq| places.0.get(&seq).copied().flatten());
             row[PLACE] = seq.unwrap_or(before).into();
         }
         copy::insert(&mut tx.conn, table, &columns, &rows).await

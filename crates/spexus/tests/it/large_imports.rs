@@ -76,7 +76,13 @@ impl Node {
         let input = Box::new(std::io::Cursor::new(text.to_owned()));
         let quiet = Arc::new(|_| {});
         match text.starts_with('{') {
-            true => lines::import(&self.service, &self.admin, None, input, false, quiet).await,
+            true => {
+                let reading = lines::Reading {
+                    dry_run: false,
+                    history: false,
+                };
+                lines::import(&self.service, &self.admin, None, input, reading, quiet).await
+            }
             false => sheet::import(&self.service, &self.admin, None, input, false, quiet).await,
         }
     }
