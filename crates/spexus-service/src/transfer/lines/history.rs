@@ -57,7 +57,13 @@ impl Reader {
     }
 
     /// Puts a project in the place of the empty one that has its key.
-    pub(super) async fn take_place_of(&self, tx: &mut Tx, empty: &Project, project: &Project) -> Result<()> {
+    pub(super) async fn take_place_of(
+        &mut self,
+        tx: &mut Tx,
+        empty: &Project,
+        project: &Project,
+    ) -> Result<()> {
+        self.instead_of = Some(empty.id);
         carry::make_room(tx, empty.id).await?;
         let fields = Attributes::from_iter([("name".to_owned(), empty.name.clone().into())]);
         let change = NewChange::new(

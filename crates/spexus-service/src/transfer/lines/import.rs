@@ -115,6 +115,7 @@ impl File {
         }
         let project = reader.target()?;
         notes.project = Some((project.id, project.key.clone()));
+        notes.instead_of = reader.instead_of;
         let imported = reader.finish(tx, &notes, line, self.reading.dry_run).await?;
         Ok((imported, notes))
     }
@@ -202,6 +203,8 @@ pub(super) struct Reader {
     pub(super) line: u64,
     /// The ledger that came with the project.
     pub(super) carried: Option<Carried>,
+    /// The empty project it takes the place of.
+    pub(super) instead_of: Option<Uuid>,
     /// What the file has as deleted and is not taken, because the history is not.
     pub(super) left_out: (HashSet<Reference>, HashSet<Uuid>),
     /// Living items, comments and links.
@@ -229,6 +232,7 @@ impl Reader {
             live: None,
             line: 0,
             carried: None,
+            instead_of: None,
             left_out: Default::default(),
             living: Totals::default(),
             project: None,
@@ -315,6 +319,9 @@ impl Reader {
         let key = project::key("key", self.key.as_deref().unwrap_or(&wanted.key))?;
         let found = projects::by_key(&mut tx.conn, &key).await?;
         attribute::check_rules(&wanted.attributes)?;
+        if let Some(found) = &found {
+            refuse_used(&mut tx.conn, found).await?;
+        }
         let itself = self.itself(tx, &key, wanted.id).await?;
         let present = found.as_ref().map_or_else(|| tx.new_id(), |found| found.id);
         let project = Project {
@@ -330,9 +337,6 @@ impl Reader {
             created_at: wanted.created_at,
             updated_at: wanted.updated_at,
         };
-        if let Some(found) = &found {
-            refuse_used(&mut tx.conn, found).await?;
-        }
         let action = match &found {
             Some(found) if found.id == project.id => {
                 transfer::put_project(tx, &project).await?;
