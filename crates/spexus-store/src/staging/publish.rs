@@ -183,7 +183,12 @@ fn without(all: &[Vec<Param>], but: &[Vec<Param>]) -> Vec<Vec<Param>> {
 //= specs/spexus-store.md#large-writes
 //# Everything that was staged MUST be shown by one transaction, with its changes in their ledgers in their order.
 pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> Result<Shift> {
-    let Publication { staged, tried_at, .. } = publication;
+    let Publication { staged, .. } = publication;
+    // What comes with its history happened when it says, and nothing of it just now.
+    let tried_at = match publication.carried {
+        Some(_) => Timestamp(i64::MIN),
+        None => publication.tried_at,
+    };
     keep_alive(tx, staged.id).await?;
     if tx.conn.engine() == Engine::Sqlite {
         tx.conn.script(WIDE_CACHE).await?;
@@ -198,9 +203,9 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
     let shift = take_numbers(&mut tx.conn, publication, project).await?;
     if publication.updates {
         forget_documents(&mut tx.conn, *staged).await?;
-        update_items(tx, staged.id, *tried_at).await?;
+        update_items(tx, staged.id, tried_at).await?;
     }
-    insert_items(tx, staged.id, *tried_at, &shift).await?;
+    insert_items(tx, staged.id, tried_at, &shift).await?;
     for table in [&COMMENT, &LINK] {
         copy_rows(&mut tx.conn, table, staged.id).await?;
     }
