@@ -98,7 +98,7 @@ impl utoipa::ToSchema for Reference {}
 pub enum AnyId {
     /// A UUID.
     Uuid(Uuid),
-    /// A reference id, looked up in the project of the request unless it names one: `web/REQ-012`.
+    /// A reference id, looked up in the project of the request unless it names one: `web/REQ-012` or `WEB-REQ-012`.
     Reference {
         /// The key of the project, when given.
         project: Option<String>,
@@ -114,23 +114,45 @@ impl AnyId {
         if let Ok(uuid) = Uuid::try_parse(text) {
             return Ok(Self::Uuid(uuid));
         }
-        let (project, local) = match text.split_once('/') {
+        let (key, local) = match text.split_once('/') {
             Some((key, local)) => (Some(crate::project::key(field, key)?), local),
             None => (None, text),
         };
-        match Reference::parse(local) {
-            Some(reference) => Ok(Self::Reference { project, reference }),
-            None => {
+        match prefixed(local) {
+            //= specs/spexus-service.md#projects
+            //# A reference id with the key of a project before it, after a slash or a dash and in any letter case, MUST mean that
+            //# project's item wherever an id is taken.
+            Some((prefix, reference)) if key.is_none() || prefix.is_none() || key == prefix => {
+                Ok(Self::Reference {
+                    project: prefix.or(key),
+                    reference,
+                })
+            }
+            _ => {
                 let problem = format!("{:?} is not an id", crate::text::excerpt(text, 60));
                 Err(Refusal::field(
                     Code::InvalidParams,
                     field,
                     problem,
-                    "a UUID or a reference id such as REQ-012",
+                    "a UUID or a reference id such as REQ-012, web/REQ-012 or WEB-REQ-012",
                 ))
             }
         }
     }
+}
+
+/// A reference id, and the key of the project that stands before it with a dash: `WEB-REQ-012`. Keys have dashes too; what the
+/// last two parts are is the reference.
+fn prefixed(text: &str) -> Option<(Option<String>, Reference)> {
+    if let Some(reference) = Reference::parse(text) {
+        return Some((None, reference));
+    }
+    let text = text.trim();
+    let (rest, digits) = text.rsplit_once('-')?;
+    let (prefix, of) = rest.rsplit_once('-')?;
+    let reference = Reference::parse(&format!("{of}-{digits}")).filter(|found| found.kind().is_some())?;
+    let prefix = crate::project::key("id", prefix).ok()?;
+    Some((Some(prefix), reference))
 }
 
 impl fmt::Display for AnyId {
@@ -192,5 +214,35 @@ mod tests {
             AnyId::Uuid(_)
         ));
         assert_eq!(AnyId::parse("id", "web/us-3").unwrap().to_string(), "web/US-003");
+    }
+
+    //= specs/spexus-service.md#projects
+    //= type=test
+    //# A reference id with the key of a project before it, after a slash or a dash and in any letter case, MUST mean that
+    //# project's item wherever an id is taken.
+    #[test]
+    fn the_key_of_a_project_may_stand_before_a_reference() {
+        for (text, told) in [
+            ("WEB-REQ-012", "web/REQ-012"),
+            ("web-req-12", "web/REQ-012"),
+            (" Web-2-Req-0012 ", "web-2/REQ-012"),
+            ("us-EP-1", "us/EP-001"),
+            ("req-1-req-2", "req-1/REQ-002"),
+            ("web/WEB-REQ-1", "web/REQ-001"),
+            ("REQ-1", "REQ-001"),
+        ] {
+            assert_eq!(AnyId::parse("id", text).unwrap().to_string(), told, "{text}");
+        }
+        for bad in [
+            "-REQ-1",
+            "WEB--REQ-1",
+            "WEB-REQ-",
+            "WEB-XX-1",
+            "WEB REQ-1",
+            "other/WEB-REQ-1",
+            "WEB-PROMPT-1",
+        ] {
+            assert!(AnyId::parse("id", bad).is_err(), "{bad}");
+        }
     }
 }

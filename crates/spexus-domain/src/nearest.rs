@@ -66,7 +66,7 @@ pub fn numbers(number: i64) -> Vec<i64> {
 }
 
 /// The option that is most like a name, if any is near.
-pub(crate) fn closest<'a>(wanted: &str, options: &[&'a str]) -> Option<&'a str> {
+pub fn closest<'a>(wanted: &str, options: &[&'a str]) -> Option<&'a str> {
     let wanted: String = fold(wanted).chars().take(100).collect();
     let distance = |option: &str| strsim::damerau_levenshtein(&wanted, &fold(option));
     let near = options.iter().min_by_key(|option| distance(option))?;

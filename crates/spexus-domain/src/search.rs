@@ -1,7 +1,7 @@
 //! Search as it is asked for and answered. What a query means is decided here, once for both databases: words, the
 //! beginnings of words, phrases in quotes, and a reference id that goes first.
 
-use crate::{Kind, Reference, Timestamp, analysis, item::Priority, limits};
+use crate::{AnyId, Kind, Reference, Timestamp, analysis, item::Priority, limits};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -11,6 +11,8 @@ use uuid::Uuid;
 pub struct Query {
     /// The reference id typed, if the text is one.
     pub reference: Option<Reference>,
+    /// The key of the project that stood before it.
+    pub project: Option<String>,
     /// What must all be found.
     pub terms: Vec<Term>,
 }
@@ -50,8 +52,13 @@ impl Query {
             }
         }
         terms.truncate(limits::MAX_QUERY_WORDS);
+        let (project, reference) = match AnyId::parse("query", &text) {
+            Ok(AnyId::Reference { project, reference }) => (project, Some(reference)),
+            _ => (None, None),
+        };
         Self {
-            reference: Reference::parse(&text),
+            reference,
+            project,
             terms,
         }
     }
@@ -124,5 +131,8 @@ mod tests {
         assert_eq!(query.terms.len(), 3);
         assert_eq!(query.terms[1], Term::Phrase(vec!["two".into(), "word".into()]));
         assert_eq!(Query::parse(" req-7 ").reference, Reference::parse("REQ-007"));
+        let prefixed = Query::parse("WEB-REQ-7");
+        assert_eq!(prefixed.reference, Reference::parse("REQ-007"));
+        assert_eq!(prefixed.project.as_deref(), Some("web"));
     }
 }

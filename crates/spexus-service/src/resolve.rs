@@ -9,8 +9,8 @@ use crate::context::Context;
 use spexus_domain::item::Item;
 use spexus_domain::link::Link;
 use spexus_domain::project::Project;
-use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
-use spexus_store::{Conn, Error, Result, items};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid, nearest};
+use spexus_store::{Conn, Error, Result, items, projects};
 
 /// Candidates told of an ambiguous reference at most.
 const MAX_CANDIDATES: usize = 10;
@@ -65,7 +65,9 @@ impl Context {
             (id, place) => items::by_any_id(conn, place.unwrap_or_default(), id).await?,
         };
         let found = found.filter(|item| self.caller.sees(item.project_id));
-        let item = found.ok_or_else(|| items::not_found(id))?;
+        let Some(item) = found else {
+            return Err(self.not_found(conn, id).await?.into());
+        };
         //= specs/spexus-service.md#projects
         //# A request that names a project MUST be refused when an id it gives, be it a UUID, belongs to another project.
         if let Some(named) = self.named()?
@@ -76,6 +78,41 @@ impl Context {
         }
         self.check_right(item.project_id)?;
         Ok(item)
+    }
+
+    /// The refusal for what is not there; where the project it names is none of those the caller sees, with the nearest of them.
+    //= specs/spexus-service.md#projects
+    //# A reference id with the key of a project that the caller does not see MUST be refused with the nearest key the caller sees.
+    async fn not_found(&self, conn: &mut Conn, id: &AnyId) -> Result<Refusal> {
+        let refusal = items::not_found(id);
+        let AnyId::Reference {
+            project: Some(wanted),
+            ..
+        } = id
+        else {
+            return Ok(refusal);
+        };
+        let seen: Vec<String> = match self.caller.visibility().is_complete() {
+            true => {
+                let all = projects::all(conn).await?;
+                all.into_iter().map(|project| project.key).collect()
+            }
+            false => {
+                let own = self.caller.memberships.iter();
+                own.filter(|own| self.caller.sees(own.project_id))
+                    .map(|own| own.key.clone())
+                    .collect()
+            }
+        };
+        if seen.contains(wanted) {
+            return Ok(refusal);
+        }
+        let keys: Vec<&str> = seen.iter().map(String::as_str).collect();
+        let hint = match nearest::closest(wanted, &keys) {
+            Some(near) => format!("There is no project {wanted:?}. Did you mean {near:?}?"),
+            None => format!("There is no project {wanted:?} that you see."),
+        };
+        Ok(refusal.hint(hint))
     }
 
     /// The project the request names.

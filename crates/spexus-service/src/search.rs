@@ -119,12 +119,11 @@ async fn named(conn: &mut Conn, query: &Query, filter: &ItemFilter) -> Result<Op
     let Some(reference) = query.reference.clone() else {
         return Ok(None);
     };
-    let id = AnyId::Reference {
-        project: None,
-        reference,
-    };
+    let project = query.project.clone();
+    let id = AnyId::Reference { project, reference };
     // A search is of one project, and so is a reference id typed into it.
-    let Some(item) = items::by_any_id(conn, filter.project_id.unwrap_or_default(), &id).await? else {
+    let found = items::by_any_id(conn, filter.project_id.unwrap_or_default(), &id).await?;
+    let Some(item) = found.filter(|item| Some(item.project_id) == filter.project_id) else {
         return Ok(None);
     };
     let inside = match filter.under {

@@ -4,6 +4,7 @@ use crate::arrival;
 use crate::checkpointed_ends::CheckpointedEnds;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::ledger_origin::{self, Arrival, LedgerOrigin};
 use crate::state_verdict::StateVerdict;
 use serde::Serialize;
 use spexus_domain::change::{FormerHead, FormerRow, Payload, Sealed, project_of};
@@ -85,6 +86,9 @@ pub struct LedgerVerdict {
     /// The first place that does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<ChainFault>,
+    /// Where it began, when that was at another installation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Arrival>,
 }
 
 /// Changes told to have happened before the one in front of them.
@@ -156,7 +160,10 @@ impl LedgerHead {
                 hash: hash(&row, "hash")?,
                 at: row.time("at")?,
             },
-            None => Self::genesis(former(&row)?, ledger),
+            None => match ledger_origin::of(conn, ledger).await? {
+                Some(origin) => Self::genesis(origin.former, ledger),
+                None => Self::genesis(former(&row)?, ledger),
+            },
         })
     }
 
@@ -220,6 +227,8 @@ struct Verifier {
     former: FormerHead,
     /// The former chain as far as it could be computed again; `None` once something of it was erased.
     recomputed: Option<[u8; 32]>,
+    /// What ledgers begin with that did not begin here.
+    origins: BTreeMap<Uuid, LedgerOrigin>,
     ledgers: BTreeMap<Uuid, Walked>,
     kept: CheckpointedEnds,
     /// The number of the last change that was looked at.
@@ -259,6 +268,7 @@ impl Verifier {
         let mut verifier = Self {
             former: row.as_ref().map_or(Ok(FormerHead::NONE), former)?,
             recomputed: Some(FormerHead::NONE.hash),
+            origins: ledger_origin::all(conn).await?,
             ledgers: BTreeMap::new(),
             fault: kept.fault.clone(),
             kept,
@@ -312,6 +322,15 @@ impl Verifier {
         Ok(())
     }
 
+    /// One ledger, as far as it was read.
+    fn walked(&mut self, ledger: Uuid) -> &mut Walked {
+        let origin = self.origins.get(&ledger);
+        let former = origin.map_or(self.former, |origin| origin.former);
+        self.ledgers
+            .entry(ledger)
+            .or_insert_with(|| Walked::begin(former, ledger))
+    }
+
     /// A row that is not even of the right form.
     fn unreadable(&mut self, row: &Row) -> Result<()> {
         let seq = row.int("seq")?;
@@ -326,14 +345,10 @@ impl Verifier {
     //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
     fn grow(&mut self, row: &Row, texts: &Texts, salt: &[u8]) -> Result<Option<String>> {
         let ledger = row.id("ledger")?;
-        let former = self.former;
-        let walked = self
-            .ledgers
-            .entry(ledger)
-            .or_insert_with(|| Walked::begin(former, ledger));
-        if walked.fault.is_some() {
+        if self.walked(ledger).fault.is_some() {
             return Ok(None);
         }
+        let walked_to = self.walked(ledger).head;
         let payload = hash(row, "payload_hash")?;
         //= specs/spexus-store.md#history
         //# Where a person's words were taken out of a change, the ledger MUST still verify, and verification MUST say how many
@@ -348,22 +363,25 @@ impl Verifier {
         //= specs/spexus-store.md#history
         //# Verification MUST say how many changes are told to have happened before the change in front of them in their
         //# ledger.
-        if end.at < walked.head.at {
+        if end.at < walked_to.at {
             self.earlier.note(row.int("seq")?);
         }
         let against = self.kept.agrees(ledger, number, &end.hash);
-        let problem = if number != walked.head.number + 1 {
+        let problem = if number != walked_to.number + 1 {
             Some("changes before it are missing".to_owned())
         } else if !erased && texts.payload().hash(salt) != payload {
             Some("the hash of its words does not fit what they are".to_owned())
-        } else if texts.sealed(row, number, payload)?.hash(&walked.head.hash) != end.hash {
+        } else if texts.sealed(row, number, payload)?.hash(&walked_to.hash) != end.hash {
             Some("its hash does not fit its content and the change before it".to_owned())
+        } else if self.is_another_arrival(ledger, &end) {
+            Some("it is not the change that came from the installation the ledger began at".to_owned())
         } else {
             against.clone().and_then(std::result::Result::err)
         };
+        self.erased += i64::from(problem.is_none() && erased);
+        let walked = self.walked(ledger);
         match &problem {
             None => {
-                self.erased += i64::from(erased);
                 walked.head = end;
                 if against.is_some() {
                     walked.proven = end;
@@ -381,6 +399,12 @@ impl Verifier {
             }
         }
         Ok(problem)
+    }
+
+    /// Whether a ledger did not come here with this change, though it came as far as that.
+    fn is_another_arrival(&self, ledger: Uuid, end: &LedgerHead) -> bool {
+        let came = self.origins.get(&ledger);
+        came.is_some_and(|origin| origin.number == end.number && origin.hash != end.hash)
     }
 
     /// Computes the former chain again, and compares it at its end.
@@ -402,19 +426,25 @@ impl Verifier {
         Ok(())
     }
 
-    /// Finds ledgers that end before a checkpoint says.
+    /// Finds ledgers that end before a checkpoint says, or before where they came here.
     fn look_for_tails(&mut self) {
-        let cut_off = {
+        let mut cut_off = {
             let ledgers = &self.ledgers;
             let ends = |ledger: Uuid| ledgers.get(&ledger).map_or(0, |walked| walked.head.number);
-            self.kept.cut_off(ends)
+            let mut cut_off = self.kept.cut_off(ends);
+            for (ledger, origin) in &self.origins {
+                let (end, came) = (ends(*ledger), origin.number);
+                let is_whole = ledgers.get(ledger).is_none_or(|walked| walked.fault.is_none());
+                if end < came && is_whole {
+                    let problem = format!("the ledger came here with {came} changes, and ends with {end}");
+                    cut_off.push((*ledger, problem));
+                }
+            }
+            cut_off
         };
         let seq = self.last + 1;
-        for (ledger, problem) in cut_off {
-            let walked = self
-                .ledgers
-                .entry(ledger)
-                .or_insert_with(|| Walked::begin(self.former, ledger));
+        for (ledger, problem) in cut_off.drain(..) {
+            let walked = self.walked(ledger);
             let fault = ChainFault { seq, problem };
             walked.fault.get_or_insert(fault.clone());
             self.fault.get_or_insert(fault);
@@ -446,6 +476,7 @@ impl Verifier {
                 trusted: head.number,
                 hash: hex::encode(head.hash),
                 fault,
+                origin: self.origins.get(&ledger).map(Arrival::from),
             });
         }
         Verdict {

@@ -132,6 +132,7 @@ const TABLES: &[Table] = &[
         order: "changes",
         columns: "changes:i head:b fault_seq:i fault:t",
     },
+    crate::ledger_origin::TABLE,
     Table {
         name: "baseline",
         order: "project_id, id",

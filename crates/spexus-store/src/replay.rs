@@ -6,11 +6,12 @@
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::{self, select_items};
+use crate::ledger_origin::{self, LedgerOrigin};
 use crate::listing::Conditions;
 use crate::state_verdict::StateVerdict;
 use serde_json::{Map, Value};
 use spexus_domain::Uuid;
-use spexus_domain::change::Action;
+use spexus_domain::change::{Action, INSTALLATION};
 use spexus_domain::item::Item;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,14 +25,28 @@ const BATCH_ITEMS: usize = 200;
 //= specs/spexus-store.md#history
 //# Verification MUST find an item, a comment or a link that is not what the history made of it.
 pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
+    compare_in(conn, None, progress).await
+}
+
+/// Compares everything of one project with its history.
+pub(crate) async fn compare_project(conn: &mut Conn, project_id: Uuid) -> Result<StateVerdict> {
+    compare_in(conn, Some(project_id), &|_| {}).await
+}
+
+async fn compare_in(
+    conn: &mut Conn,
+    project: Option<Uuid>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<StateVerdict> {
     let mut replay = Replay {
         names: names(conn).await?,
+        origins: ledger_origin::all(conn).await?,
         verdict: StateVerdict::default(),
     };
     let mut folds: BTreeMap<Place, ItemFolds> = BTreeMap::new();
     let mut after = ((Uuid::nil(), Uuid::nil()), i64::MIN);
     loop {
-        let rows = changes_behind(conn, after).await?;
+        let rows = changes_behind(conn, project, after).await?;
         for row in &rows {
             let place = (row.id("ledger")?, row.id("item_id")?);
             after = (place, row.int("seq")?);
@@ -52,26 +67,54 @@ pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result
             break;
         }
     }
-    replay.look_for_strangers(conn).await?;
+    match project {
+        None => replay.look_for_strangers(conn).await?,
+        Some(project) => replay.look_for_strangers_in(conn, project).await?,
+    }
     Ok(replay.verdict)
 }
 
 /// The project of an item, and the item.
 type Place = (Uuid, Uuid);
 
-async fn changes_behind(conn: &mut Conn, ((ledger, item), seq): (Place, i64)) -> Result<Vec<Row>> {
-    let sql = "SELECT item_id, other_item_id, seq, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
-               WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) ORDER BY ledger, item_id, seq LIMIT $4";
-    conn.all(sql, params![ledger, item, seq, STEP_ROWS]).await
+async fn changes_behind(
+    conn: &mut Conn,
+    project: Option<Uuid>,
+    ((ledger, item), seq): (Place, i64),
+) -> Result<Vec<Row>> {
+    const ALL: &str = "SELECT item_id, other_item_id, seq, ledger, number, entity, entity_id, label, action, rev, before, after, \
+                       salt FROM change WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) \
+                       ORDER BY ledger, item_id, seq LIMIT $4";
+    const OF_PROJECT: &str = "SELECT item_id, other_item_id, seq, ledger, number, entity, entity_id, label, action, rev, before, \
+                              after, salt FROM change WHERE ledger = $1 AND item_id IS NOT NULL AND (item_id, seq) > ($2, $3) \
+                              ORDER BY item_id, seq LIMIT $4";
+    match project {
+        None => conn.all(ALL, params![ledger, item, seq, STEP_ROWS]).await,
+        Some(project) => {
+            conn.all(OF_PROJECT, params![project, item, seq, STEP_ROWS])
+                .await
+        }
+    }
 }
 
 /// Every name each account ever had: the history tells people by the name of that day.
-async fn names(conn: &mut Conn) -> Result<HashMap<Uuid, HashSet<String>>> {
+pub(crate) async fn names(conn: &mut Conn) -> Result<HashMap<Uuid, HashSet<String>>> {
     let mut names: HashMap<Uuid, HashSet<String>> = HashMap::new();
     let sql = "SELECT DISTINCT entity_id AS id, label AS name FROM change WHERE entity = 'user' \
                UNION SELECT id, username AS name FROM account";
     for row in &conn.all(sql, params![]).await? {
         names.entry(row.id("id")?).or_default().insert(row.text("name")?);
+    }
+    // Names that people had where a project came from.
+    let sql = "SELECT after FROM change WHERE ledger = $1 AND entity = 'project'";
+    for row in &conn.all(sql, params![INSTALLATION]).await? {
+        let people = row.object("after")?.remove("people");
+        let people: HashMap<Uuid, HashSet<String>> = people
+            .and_then(|people| serde_json::from_value(people).ok())
+            .unwrap_or_default();
+        for (id, brought) in people {
+            names.entry(id).or_default().extend(brought);
+        }
     }
     Ok(names)
 }
@@ -86,6 +129,8 @@ struct Fold {
     label: String,
     /// The item itself, the one that is commented on, or the one a link begins at.
     item: Uuid,
+    /// The place of the last change in its ledger.
+    number: i64,
     target: Option<Uuid>,
     rev: i64,
     fields: Map<String, Value>,
@@ -101,6 +146,7 @@ impl ItemFolds {
             entity,
             label: String::new(),
             item: Uuid::nil(),
+            number: 0,
             target: None,
             rev: 0,
             fields: Map::new(),
@@ -108,6 +154,7 @@ impl ItemFolds {
             is_erased: false,
         });
         fold.item = row.id("item_id")?;
+        fold.number = row.int("number")?;
         fold.target = row.opt_id("other_item_id")?;
         fold.rev = row.int("rev")?;
         fold.is_erased |= row.bytes("salt")?.is_empty();
@@ -128,6 +175,8 @@ impl ItemFolds {
 
 struct Replay {
     names: HashMap<Uuid, HashSet<String>>,
+    /// Where ledgers began that did not begin here.
+    origins: BTreeMap<Uuid, LedgerOrigin>,
     verdict: StateVerdict,
 }
 
@@ -180,11 +229,26 @@ impl Replay {
             }
         }
         for (id, fold) in folds {
+            if self.stayed_behind(conn, places[0].0, &fold).await? {
+                continue;
+            }
             self.verdict.compared += 1;
             let problem = "the history has it, and it is gone";
             self.verdict.note(&fold.entity, id, &fold.label, problem);
         }
         Ok(())
+    }
+
+    /// Whether it is a link into another project that was not brought here with the project it is told of in.
+    async fn stayed_behind(&self, conn: &mut Conn, ledger: Uuid, fold: &Fold) -> Result<bool> {
+        let came = self.origins.get(&ledger).map_or(0, |origin| origin.number);
+        let (Some(target), true) = (fold.target, fold.entity == "link" && fold.number <= came) else {
+            return Ok(false);
+        };
+        let sql = "SELECT count(*) AS n FROM item WHERE project_id = $1 AND id IN ($2, $3)";
+        let row = conn.one(sql, params![ledger, fold.item, target]).await?;
+        let ends = if fold.item == target { 1 } else { 2 };
+        Ok(row.int("n")? < ends)
     }
 
     /// What is not as the history made it.
@@ -231,6 +295,24 @@ impl Replay {
             (Some(id), Some(name)) => self.names.get(&id).is_some_and(|names| names.contains(name)),
             _ => false,
         }
+    }
+
+    /// What is in a project without a history in its ledger.
+    async fn look_for_strangers_in(&mut self, conn: &mut Conn, project: Uuid) -> Result<()> {
+        const ITEMS: &str = "SELECT i.id FROM item i WHERE i.project_id = $1 AND NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
+        const COMMENTS: &str = "SELECT m.id FROM comment m WHERE m.project_id = $1 AND NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
+        const LINKS: &str = "SELECT l.id FROM link l WHERE l.project_id = $1 AND NOT EXISTS \
+            (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = l.source_id AND c.entity_id = l.id) ORDER BY l.id";
+        for (entity, sql) in [("item", ITEMS), ("comment", COMMENTS), ("link", LINKS)] {
+            for row in &conn.all(sql, params![project]).await? {
+                self.verdict.compared += 1;
+                self.verdict
+                    .note(entity, row.id("id")?, "", "it is not in the history");
+            }
+        }
+        Ok(())
     }
 
     /// What is there without a history, and what cannot be found by its id.

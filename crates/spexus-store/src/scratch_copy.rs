@@ -44,7 +44,8 @@ const LIGHTEN: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; P
 const TOUCHED: &str = "CREATE TABLE touched (seq INTEGER PRIMARY KEY, entity TEXT NOT NULL, entity_id BLOB NOT NULL, \
      is_new INTEGER NOT NULL, reindexed INTEGER NOT NULL) STRICT; \
      INSERT INTO touched SELECT min(seq), entity, entity_id, max(action = 'created'), \
-     max(coalesce(after -> '$.title', before -> '$.title', after -> '$.description', before -> '$.description') IS NOT NULL) \
+     max(salt = x'' OR coalesce(after -> '$.title', before -> '$.title', after -> '$.description', before -> '$.description') \
+     IS NOT NULL) \
      FROM change GROUP BY entity, entity_id; \
      CREATE INDEX touched_entity ON touched (entity_id)";
 

@@ -307,7 +307,7 @@ pub async fn clear_shipped(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-fn comment(row: &Row) -> Result<Comment> {
+pub(crate) fn comment(row: &Row) -> Result<Comment> {
     Ok(Comment {
         id: row.id("id")?,
         item_id: row.id("item_id")?,
@@ -328,7 +328,7 @@ fn comment(row: &Row) -> Result<Comment> {
     })
 }
 
-fn link(row: &Row) -> Result<LinkRow> {
+pub(crate) fn link(row: &Row) -> Result<LinkRow> {
     let end = |id: &str, of: &str, number: &str| -> Result<(Uuid, Reference)> {
         Ok((row.id(id)?, Reference::of_kind(kind(row, of)?, row.int(number)?)))
     };

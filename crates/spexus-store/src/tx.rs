@@ -9,7 +9,7 @@ use crate::search::KnownWords;
 use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
-use spexus_domain::change::{Entity, NewChange, Payload, Sealed, ledger_of};
+use spexus_domain::change::{Entity, FormerHead, NewChange, Payload, Sealed, ledger_of};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -246,7 +246,7 @@ impl Tx {
                 );
                 self.state.head.seq = self.conn.one(sql, row).await?.int("seq")?;
             }
-            _ => drop(self.conn.run(insert_change!("$1"), row).await?),
+            _ => drop(self.conn.run(INSERT_CHANGE, row).await?),
         }
         Ok(self.state.head.seq)
     }
@@ -363,6 +363,20 @@ impl Tx {
         self.ledgers.insert(ledger, end);
         self.state.head = head;
         Ok(row)
+    }
+
+    /// Moves the end of a ledger on by a change that was sealed at another installation, and gives its place among all; none where
+    /// it is given out with the row.
+    pub(crate) fn go_on_to(&mut self, ledger: Uuid, end: LedgerHead) -> Option<i64> {
+        self.ledgers.insert(ledger, end);
+        let number = self.next_number();
+        self.state.head.seq = number.unwrap_or(self.state.head.seq);
+        number
+    }
+
+    /// Begins a ledger of another installation, which nothing of is here.
+    pub(crate) fn begin_ledger(&mut self, ledger: Uuid, former: FormerHead) {
+        self.ledgers.insert(ledger, LedgerHead::genesis(former, ledger));
     }
 
     pub(crate) fn begin_job(&mut self, actor: Actor, now: Timestamp) {
@@ -497,6 +511,9 @@ macro_rules! insert_change {
     };
 }
 use insert_change;
+
+/// Writes a change whose number is known.
+pub(crate) const INSERT_CHANGE: &str = insert_change!("$1");
 
 /// A row of the table `change`, in the order of its columns.
 pub(crate) fn row(

@@ -1,6 +1,6 @@
 //! Addresses, taken apart: `epic://EP-001/hierarchy`, `epic://web/EP-001`, `requirements://search?query=login`.
 
-use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, decode};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, decode};
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
 use std::borrow::Cow;
@@ -166,7 +166,7 @@ impl Part {
 fn item(kind: Kind, path: &str, query: &str) -> Ruled<Option<Address>> {
     let segments: Vec<String> = path.split('/').map(plain).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let is_id = |text: &str| Reference::parse(text).is_some() || Uuid::try_parse(text).is_ok();
+    let is_id = |text: &str| AnyId::parse("id", text).is_ok();
     let named = |part: &str| Part::parse(kind, part);
     let (project, id, part) = match segments[..] {
         [id] => (None, id, Some(Part::Itself)),
@@ -344,6 +344,8 @@ mod tests {
             project("requirement://web/REQ-001?project=web"),
             web(Part::Itself)
         );
+        assert_eq!(project("requirement://WEB-REQ-001/history").1, "WEB-REQ-001");
+        assert_eq!(project("requirement://web/WEB-REQ-001").0, "web");
         // A project may be called like a reference or like a part.
         assert_eq!(project("epic://ep-1/EP-2").0, "ep-1");
         assert_eq!(project("epic://history/EP-2/history").0, "history");

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 both![
     a_project_that_is_named_is_the_only_one_touched,
+    a_reference_behind_its_project_and_a_slash_means_that_item,
+    a_reference_behind_its_project_and_a_dash_means_that_item,
     a_prompt_is_about_the_project_it_was_given,
     what_was_left_out_leaves_no_hole,
     an_address_means_its_own_project,
@@ -115,6 +117,79 @@ async fn a_project_that_is_named_is_the_only_one_touched(world: &World) {
     );
 }
 
+async fn a_reference_behind_its_project_and_a_slash_means_that_item(world: &World) {
+    every_tool_and_prompt_takes(world, "Web/").await;
+}
+
+async fn a_reference_behind_its_project_and_a_dash_means_that_item(world: &World) {
+    every_tool_and_prompt_takes(world, "WEB-").await;
+}
+
+/// Every tool that takes references, and every prompt, called with what stands before them.
+//= specs/spexus-service.md#projects
+//= type=test
+//# A reference id with the key of a project before it, after a slash or a dash and in any letter case, MUST mean that
+//# project's item wherever an id is taken.
+async fn every_tool_and_prompt_takes(world: &World, prefix: &str) {
+    pair::seed(world).await;
+    let agent = pair::agent(world, None).await;
+    let before = world.changes("default").await;
+    let web = Target::after(world, "web", prefix).await;
+    let listed = agent.ask("tools/list", json!({})).await;
+    let mut walked = 0;
+    for tool in &in_order(listed["tools"].as_array().unwrap()) {
+        let name = tool["name"].as_str().unwrap();
+        let (arguments, scope) = row(name, &web);
+        if scope != Scope::Items {
+            continue;
+        }
+        walked += 1;
+        let call = json!({ "name": name, "arguments": arguments });
+        let answer = agent.request("tools/call", call).await;
+        assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
+        assert!(
+            name == "preview_deletion" || !answer.to_string().contains(SECRET),
+            "{name}: {answer}"
+        );
+    }
+    assert!(walked > 25, "{walked} tools take references");
+    assert_eq!(
+        world.changes("default").await,
+        before,
+        "nothing happened in the other project"
+    );
+    let prompts = agent.ask("prompts/list", json!({})).await;
+    let mut walked = 0;
+    for prompt in prompts["prompts"].as_array().unwrap() {
+        let mut arguments = json!({});
+        for argument in prompt["arguments"].as_array().into_iter().flatten() {
+            let reference = match argument["name"].as_str().unwrap() {
+                "epic_id" => "EP-001",
+                "user_story_id" => "US-001",
+                "requirement_id" => "REQ-001",
+                "acceptance_criteria_id" => "AC-001",
+                name if argument["required"] == true => {
+                    arguments[name] = json!("something");
+                    continue;
+                }
+                _ => continue,
+            };
+            arguments[argument["name"].as_str().unwrap()] = json!(web.id(reference));
+        }
+        if !arguments.to_string().contains(prefix) {
+            continue;
+        }
+        walked += 1;
+        let name = &prompt["name"];
+        let got = agent
+            .request("prompts/get", json!({ "name": name, "arguments": arguments }))
+            .await;
+        assert!(got["result"].is_object(), "{name}: {got}");
+        assert!(!got.to_string().contains(SECRET), "{name}: {got}");
+    }
+    assert!(walked > 3, "{walked} prompts take references");
+}
+
 //= specs/spexus-mcp.md#prompts
 //= type=test
 //# Every prompt about an item MUST take the project the item is of, and MUST refuse an argument it does not know.
@@ -204,6 +279,9 @@ async fn an_address_means_its_own_project(world: &World) {
     pair::seed(world).await;
     let agent = pair::agent(world, None).await;
     for uri in [
+        "requirement://WEB-REQ-001",
+        "requirement://web-req-1",
+        "requirement://web/WEB-REQ-001",
         "requirement://web/REQ-001",
         "requirement://REQ-001?project=web",
         "requirement://web/REQ-001?project=web",

@@ -61,6 +61,14 @@ impl Target {
         }
     }
 
+    /// The same by references with whatever names their project before them.
+    pub(crate) async fn after(world: &World, project: &str, prefix: &str) -> Self {
+        Self {
+            prefix: prefix.to_owned(),
+            ..Self::bare(world, project, false).await
+        }
+    }
+
     /// The same by UUID.
     pub(crate) async fn by_uuid(world: &World, project: &str) -> Self {
         let mut uuids = Vec::new();

@@ -37,6 +37,8 @@ pub(super) type ImportJob<T> =
 pub(super) struct Notes {
     /// The project everything goes into.
     pub(super) project: Option<(Uuid, String)>,
+    /// The empty project it takes the place of.
+    pub(super) instead_of: Option<Uuid>,
     /// Whether the project must have been empty all the time.
     pub(super) is_alone: bool,
     /// Whether the database had any item when the scratch copy was made; `None` where there is none.
@@ -67,7 +69,8 @@ impl Notes {
         self.absent.insert(reference, line);
     }
 
-    fn line_of(&self, seq: i64) -> Option<u64> {
+    /// The line that made a change.
+    pub(super) fn line_of(&self, seq: i64) -> Option<u64> {
         let at = self.lines.partition_point(|(end, _)| *end < seq);
         self.lines.get(at).map(|(_, line)| *line)
     }
@@ -307,7 +310,8 @@ async fn conflict(
     let here = notes
         .project
         .as_ref()
-        .is_some_and(|(id, _)| other.project_id == Some(*id) || other.entity_id == *id);
+        .is_some_and(|(id, _)| other.project_id == Some(*id) || other.entity_id == *id)
+        || (notes.instead_of.is_some() && other.project_id == notes.instead_of);
     let (is_item, is_made) = (other.entity == "item", other.action == "created");
     let noted = match other.entity.as_str() {
         "item" => {

@@ -49,6 +49,9 @@ pub struct Imported {
     pub links: u64,
     /// Comments made.
     pub comments: u64,
+    /// Changes of the project's history that came with it.
+    #[serde(skip_serializing_if = "is_none")]
+    pub changes: u64,
     /// Accounts made for names nobody here had; disabled until an administrator enables them.
     pub new_users: Vec<String>,
     /// What looks like a mistake but was done.
@@ -70,8 +73,16 @@ pub struct Exported {
     pub links: u64,
     /// Comments written.
     pub comments: u64,
+    /// Changes of its history written.
+    #[serde(skip_serializing_if = "is_none")]
+    pub changes: u64,
     /// Links into other projects, which the form cannot hold.
     pub links_left_out: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Says in which line something was refused.

@@ -51,6 +51,11 @@ impl People {
         Ok(person)
     }
 
+    /// Who stands for each name met so far.
+    pub(super) fn met(&self) -> impl Iterator<Item = (&String, &Person)> {
+        self.known.iter()
+    }
+
     /// Makes an account nobody can log in to until an administrator sets a password.
     pub(super) async fn make(
         &self,

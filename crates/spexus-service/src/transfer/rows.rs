@@ -212,8 +212,8 @@ impl Applying {
     /// import with a refused row is undone as a whole, and the substitute with it.
     async fn next(&mut self, row: Ruled<Row>) -> Ruled<RowOutcome> {
         let row = row?;
-        let (line, name) = (row.line, fold(&row.name));
-        let named = Reference::parse(&row.name).and_then(|reference| reference.kind());
+        let (line, name) = (row.line, self.fold(&row.name));
+        let named = self.reference(&row.name).and_then(|reference| reference.kind());
         let (kind, parent) = (row.kind.or(named), row.parent.clone());
         let refused = match self.row(row).await {
             Ok(outcome) => {
@@ -294,7 +294,7 @@ impl Applying {
             .patch
             .acceptance_criterion
             .map(|wanted| wanted.map(|name| self.local(name)));
-        let reference = Reference::parse(&row.name);
+        let reference = self.reference(&row.name);
         if let (Some(kind), Some(named)) = (row.kind, reference.as_ref().and_then(Reference::kind))
             && kind != named
         {
@@ -307,7 +307,7 @@ impl Applying {
             ));
         }
         let known = self.known(reference.as_ref()).await?;
-        let name = fold(&row.name);
+        let name = self.fold(&row.name);
         let line = row.line;
         let (action, item) = match known {
             Some(item) => {
@@ -443,9 +443,29 @@ impl Applying {
         Ok(path.unwrap_or_else(|| vec![wanted.to_owned()]))
     }
 
+    /// The reference a name is, be it with the key of this project before it. That of another is a name like any other.
+    fn reference(&self, name: &str) -> Option<Reference> {
+        match AnyId::parse("reference_id", name) {
+            Ok(AnyId::Reference { project, reference })
+                if project.as_ref().is_none_or(|key| *key == self.project.key) =>
+            {
+                Some(reference)
+            }
+            _ => None,
+        }
+    }
+
+    /// References are the same with any number of zeros and in any letter case; so are names.
+    fn fold(&self, name: &str) -> String {
+        match self.reference(name) {
+            Some(reference) => reference.to_string(),
+            None => name.trim().to_lowercase(),
+        }
+    }
+
     /// What an id of the file stands for: something made above, or what it says.
     fn local(&self, name: String) -> String {
-        self.names.get(&fold(&name)).map_or(name, Uuid::to_string)
+        self.names.get(&self.fold(&name)).map_or(name, Uuid::to_string)
     }
 }
 
@@ -461,13 +481,5 @@ async fn refuse_stale(live: Option<&Store>, item: &Item, row: &Row) -> Ruled<()>
             Ok(check_rev(&mut live.read().await?, item, Some(expected)).await?)
         }
         _ => Ok(()),
-    }
-}
-
-/// References are the same with any number of zeros and in any letter case; so are names.
-fn fold(name: &str) -> String {
-    match Reference::parse(name) {
-        Some(reference) => reference.to_string(),
-        None => name.trim().to_lowercase(),
     }
 }

@@ -10,6 +10,7 @@ mod accounts;
 mod apps;
 mod audit;
 mod batch;
+mod carrying;
 mod client;
 mod comments;
 mod deletion;

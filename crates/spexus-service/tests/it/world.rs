@@ -76,6 +76,10 @@ impl World {
         }
     }
 
+    pub(crate) fn is_sqlite(&self) -> bool {
+        matches!(self.location, Location::File(_))
+    }
+
     pub(crate) async fn end(self) {
         self.service.close().await;
     }

@@ -76,6 +76,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("013_postgres.sql"),
         after: "",
     },
+    Step {
+        shared: include_str!("015_carry.sql"),
+        sqlite: include_str!("015_sqlite.sql"),
+        postgres: include_str!("015_postgres.sql"),
+        after: "",
+    },
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

@@ -27,14 +27,21 @@ const LISTED_AT_ONCE: usize = 100;
 
 const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN directory w ON w.id = t.entity_id \
                      JOIN item i ON i.project_id = w.project_id AND i.id = w.id WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
-const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.kind FROM touched t JOIN directory w ON w.id = t.entity_id \
+const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.kind, i.deleted_at AS item_deleted_at FROM touched t JOIN directory w ON w.id = t.entity_id \
                         JOIN comment m ON m.project_id = w.project_id AND m.id = w.id \
                         JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id \
                         WHERE t.entity = 'comment' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const LINKS: &str = "SELECT t.seq AS ordinal, l.* FROM touched t JOIN directory w ON w.id = t.entity_id \
                      JOIN link l ON l.project_id = w.project_id AND l.id = w.id \
                      WHERE t.entity = 'link' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
-const CHANGES: &str = "SELECT seq AS ordinal, nullif(ledger, zeroblob(16)) AS project_id, change.* FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+// What came with its place in its ledger keeps it; of the rest that is decided when it is shown.
+const CHANGES: &str = "SELECT c.seq AS ordinal, nullif(c.ledger, zeroblob(16)) AS project_id, c.entity, c.entity_id, c.item_id, \
+                       c.other_item_id, c.label, c.action, c.rev, c.before, c.after, iif(o.ledger IS NULL, NULL, c.number) AS number, \
+                       iif(o.ledger IS NULL, NULL, c.at) AS at, iif(o.ledger IS NULL, NULL, c.user_id) AS user_id, \
+                       iif(o.ledger IS NULL, NULL, c.username) AS username, iif(o.ledger IS NULL, NULL, c.token_id) AS token_id, \
+                       iif(o.ledger IS NULL, NULL, c.client) AS client, iif(o.ledger IS NULL, NULL, c.salt) AS salt, \
+                       iif(o.ledger IS NULL, NULL, c.payload_hash) AS payload_hash, iif(o.ledger IS NULL, NULL, c.hash) AS hash \
+                       FROM change c LEFT JOIN ledger_origin o ON o.ledger = c.ledger WHERE c.seq > $1 AND c.seq <= $2 ORDER BY c.seq";
 
 impl Chunk {
     /// The changes of the scratch copy behind one of them; `None` behind the end. Documents are numbered from `next_doc` on.
@@ -57,7 +64,7 @@ impl Chunk {
         let number = |documents: &Vec<Document>| next_doc + documents.len() as i64;
         let mut made = Vec::new();
         for row in &items {
-            if row.flag("reindexed")? {
+            if row.flag("reindexed")? && row.opt_int("deleted_at")?.is_none() {
                 let (id, place) = (row.id("id")?, (row.id("project_id")?, row.text("kind")?));
                 let (title, body) = (row.text("title")?, row.text("description")?);
                 documents.push(Document::new(
@@ -77,13 +84,15 @@ impl Chunk {
                 (row.id("item_id")?, Some(row.id("id")?)),
                 (row.id("project_id")?, row.text("kind")?),
             );
-            documents.push(Document::new(
-                number(&documents),
-                ids,
-                place,
-                "",
-                &row.text("content")?,
-            ));
+            if row.opt_int("deleted_at")?.is_none() && row.opt_int("item_deleted_at")?.is_none() {
+                documents.push(Document::new(
+                    number(&documents),
+                    ids,
+                    place,
+                    "",
+                    &row.text("content")?,
+                ));
+            }
             made.push((
                 "comment",
                 row.int("ordinal")?,

@@ -5,6 +5,7 @@
 //! Whatever is expensive is done in the short steps: documents of search are written where they belong already, under
 //! numbers that searches pass over while the import is not finished (`staged_import`).
 
+mod carried;
 mod chunk;
 mod publish;
 mod sweep;
@@ -40,28 +41,28 @@ pub(crate) const ITEM: Table = Table {
     order: "import_id, ordinal",
     columns: "import_id:u ordinal:i is_new:i reindexed:i id:u project_id:u kind:t number:i parent_id:u position:i title:t \
               description:t status:t priority:i type:t criterion_id:u assignee_id:u creator_id:u attributes:t rev:i \
-              content_hash:t created_at:i updated_at:i",
+              content_hash:t created_at:i updated_at:i deleted_at:i deletion_id:u",
 };
 
 pub(crate) const COMMENT: Table = Table {
     name: "staged_comment",
     order: "import_id, ordinal",
     columns: "import_id:u ordinal:i id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i \
-              created_at:i updated_at:i project_id:u",
+              created_at:i updated_at:i project_id:u deleted_at:i",
 };
 
 pub(crate) const LINK: Table = Table {
     name: "staged_link",
     order: "import_id, ordinal",
     columns: "import_id:u ordinal:i id:u project_id:u type:t source_project_id:u source_id:u target_project_id:u target_id:u \
-              source_hash:t target_hash:t rev:i created_by:u created_at:i",
+              source_hash:t target_hash:t rev:i created_by:u created_at:i deleted_at:i deletion_id:u",
 };
 
 pub(crate) const CHANGE: Table = Table {
     name: "staged_change",
     order: "import_id, ordinal",
     columns: "import_id:u ordinal:i project_id:u entity:t entity_id:u item_id:u other_item_id:u label:t action:t rev:i \
-              before:t after:t",
+              before:t after:t number:i at:i user_id:u username:t token_id:u client:t salt:b payload_hash:b hash:b",
 };
 
 /// An import that has begun.

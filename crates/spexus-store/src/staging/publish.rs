@@ -1,6 +1,8 @@
 //! The last step: everything that was staged is copied to its place, with its rows in the chain, in one transaction.
 
+use super::carried::Carried;
 use super::{COMMENT, ITEM, LINK, Staged, keep_alive};
+use crate::carry;
 use crate::copy::{self, Table};
 use crate::directory::project_of;
 use crate::engine::{Conn, Engine, Param, Row, params};
@@ -32,14 +34,15 @@ pub struct Publication {
     counts: Vec<(Uuid, String, String, i64)>,
     anchors: Vec<(Uuid, String)>,
     updates: bool,
+    carried: Option<Carried>,
 }
 
 /// What became different in a small table.
-struct Difference {
-    table: &'static Table,
-    gone: Vec<Vec<Param>>,
+pub(super) struct Difference {
+    pub(super) table: &'static Table,
+    pub(super) gone: Vec<Vec<Param>>,
     /// New rows, and rows that are not what they were.
-    new: Vec<Vec<Param>>,
+    pub(super) new: Vec<Vec<Param>>,
 }
 
 /// By how much numbers moved on while the import ran on its scratch copy: others made items as well.
@@ -154,6 +157,7 @@ impl Publication {
         }
         let sql = "SELECT 1 AS one FROM touched WHERE entity = 'item' AND is_new = 0 LIMIT 1";
         let updates = conn.optional(sql, params![]).await?.is_some();
+        let carried = Carried::of(conn, &mut settings).await?;
         Ok(Self {
             staged,
             changes: scratch.tx.seq(),
@@ -163,6 +167,7 @@ impl Publication {
             counts,
             anchors,
             updates,
+            carried,
         })
     }
 }
@@ -178,18 +183,29 @@ fn without(all: &[Vec<Param>], but: &[Vec<Param>]) -> Vec<Vec<Param>> {
 //= specs/spexus-store.md#large-writes
 //# Everything that was staged MUST be shown by one transaction, with its changes in their ledgers in their order.
 pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> Result<Shift> {
-    let Publication { staged, tried_at, .. } = publication;
+    let Publication { staged, .. } = publication;
+    // What comes with its history happened when it says, and nothing of it just now.
+    let tried_at = match publication.carried {
+        Some(_) => Timestamp(i64::MIN),
+        None => publication.tried_at,
+    };
     keep_alive(tx, staged.id).await?;
     if tx.conn.engine() == Engine::Sqlite {
         tx.conn.script(WIDE_CACHE).await?;
     }
+    if let Some(carried) = &publication.carried {
+        carried.begin(tx).await?;
+    }
     write_settings(tx, publication).await?;
+    if let Some(carried) = &publication.carried {
+        carried.take_place(tx).await?;
+    }
     let shift = take_numbers(&mut tx.conn, publication, project).await?;
     if publication.updates {
         forget_documents(&mut tx.conn, *staged).await?;
-        update_items(tx, staged.id, *tried_at).await?;
+        update_items(tx, staged.id, tried_at).await?;
     }
-    insert_items(tx, staged.id, *tried_at, &shift).await?;
+    insert_items(tx, staged.id, tried_at, &shift).await?;
     for table in [&COMMENT, &LINK] {
         copy_rows(&mut tx.conn, table, staged.id).await?;
     }
@@ -302,10 +318,10 @@ async fn insert_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp, shift: &Sh
     let (number, position) = (shift.sql(1), shift.sql(root_position(1)));
     let sql = format!(
         "INSERT INTO item (id, project_id, kind, number, parent_id, position, title, description, status, priority, type, \
-         criterion_id, assignee_id, creator_id, attributes, rev, content_hash, created_at, updated_at) \
+         criterion_id, assignee_id, creator_id, attributes, rev, content_hash, deleted_at, deletion_id, created_at, updated_at) \
          SELECT s.id, s.project_id, s.kind, s.number + {number}, s.parent_id, \
          s.position + CASE WHEN s.parent_id IS NULL THEN {position} ELSE 0 END, s.title, s.description, s.status, s.priority, \
-         s.type, s.criterion_id, s.assignee_id, s.creator_id, s.attributes, s.rev, s.content_hash, \
+         s.type, s.criterion_id, s.assignee_id, s.creator_id, s.attributes, s.rev, s.content_hash, s.deleted_at, s.deletion_id, \
          CASE WHEN s.created_at = $2 THEN $3 ELSE s.created_at END, CASE WHEN s.updated_at = $2 THEN $3 ELSE s.updated_at END \
          FROM {} s WHERE s.import_id = $1 AND s.is_new = 1 ORDER BY s.ordinal",
         ITEM.name
@@ -330,7 +346,8 @@ async fn copy_rows(conn: &mut Conn, table: &Table, import: Uuid) -> Result<()> {
 async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<()> {
     let table = copy::table("change")?;
     let columns = copy::columns(table);
-    let (mut after, mut written) = (0, 0);
+    let (mut after, mut written, before) = (0, 0, tx.seq());
+    let mut places = publication.carried.as_ref().map(Carried::places);
     loop {
         let sql =
             "SELECT * FROM staged_change WHERE import_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT $3";
@@ -344,9 +361,15 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
         let mut sealed = Vec::with_capacity(rows.len());
         for row in &rows {
             sealed.push(seal(tx, row, shift).await?);
+            if let Some(places) = &mut places {
+                places.note(row.int("ordinal")?, tx.seq());
+            }
         }
         written += rows.len() as i64;
         copy::insert(&mut tx.conn, table, &columns, &sealed).await?;
+    }
+    if let (Some(carried), Some(places)) = (&publication.carried, places) {
+        carried.insert_baselines(tx, before, &places).await?;
     }
     match written == publication.changes {
         true => Ok(()),
@@ -358,6 +381,9 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
 }
 
 async fn seal(tx: &mut Tx, row: &Row, shift: &Shift) -> Result<Vec<Param>> {
+    if row.opt_int("number")?.is_some() {
+        return carry::staged_row(tx, row);
+    }
     let (entity, action) = (row.text("entity")?, row.text("action")?);
     let (mut label, mut before, mut after) = (row.text("label")?, row.text("before")?, row.text("after")?);
     let project_id = row.opt_id("project_id")?;

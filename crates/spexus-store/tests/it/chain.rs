@@ -17,6 +17,7 @@ both![
     swapped_changes_are_found,
     an_appended_change_is_found,
     a_tail_cut_off_is_found_by_its_baseline,
+    what_came_with_a_ledger_is_held_against_where_it_began,
     an_altered_baseline_is_found,
     the_history_of_an_item_is_told_newest_first,
     the_feed_is_told_oldest_first,
@@ -446,6 +447,60 @@ async fn checkpoint(world: &World) -> Checkpoint {
         Box::pin(async move { checkpoints::take(tx, "a key").await })
     });
     job.await.unwrap()
+}
+
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST say which ledgers began at another installation, and how many of their changes came from there.
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST find a ledger that ends before the last change that came with it, or has another in its place.
+async fn what_came_with_a_ledger_is_held_against_where_it_began(world: World) {
+    five_changes(&world).await;
+    let zeros = match world.is_sqlite() {
+        true => "zeroblob(32)",
+        false => "decode(repeat('00', 32), 'hex')",
+    };
+    // A ledger begins like this where no history was before it; so this one may have begun elsewhere.
+    let came = format!(
+        "INSERT INTO ledger_origin (ledger, installation, former_changes, former_head, number, hash, arrived_at) \
+         SELECT ledger, 'elsewhere', 0, {zeros}, number, hash, at FROM change WHERE seq = 5"
+    );
+    world.place.meddle(&came).await;
+    world.epic("six").await;
+    let verdict = verify(&mut world.read().await).await.unwrap();
+    assert_eq!(verdict.fault, None);
+    let origin = verdict.ledgers[0].origin.clone().unwrap();
+    assert_eq!((origin.installation.as_str(), origin.changes), ("elsewhere", 5));
+    let refused = world
+        .place
+        .try_to_meddle("DELETE FROM ledger_origin")
+        .await
+        .unwrap_err();
+    assert!(refused.contains("only added to"), "{refused}");
+    world.place.drop_triggers().await;
+    for (what, undo, problem) in [
+        (
+            "former_changes = 1",
+            "former_changes = 0",
+            "its hash does not fit",
+        ),
+        (
+            "number = 3",
+            "number = 5",
+            "not the change that came from the installation",
+        ),
+    ] {
+        let set = |to: &str| format!("UPDATE ledger_origin SET {to}");
+        world.place.meddle(&set(what)).await;
+        let found = fault(&world).await.unwrap().problem;
+        assert!(found.contains(problem), "{what}: {found}");
+        world.place.meddle(&set(undo)).await;
+        assert_eq!(fault(&world).await, None);
+    }
+    world.place.meddle("DELETE FROM change WHERE seq > 3").await;
+    let found = fault(&world).await.unwrap().problem;
+    assert_eq!(found, "the ledger came here with 5 changes, and ends with 3");
 }
 
 //= specs/spexus-store.md#checkpoints

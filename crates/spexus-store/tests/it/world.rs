@@ -133,10 +133,12 @@ impl Place {
         let sql = match &self.location {
             Location::File(_) => {
                 "DROP TRIGGER change_is_kept; DROP TRIGGER change_stays; \
-                 DROP TRIGGER former_history_is_kept; DROP TRIGGER former_history_stays"
+                 DROP TRIGGER former_history_is_kept; DROP TRIGGER former_history_stays; \
+                 DROP TRIGGER ledger_origin_is_kept; DROP TRIGGER ledger_origin_stays"
             }
             Location::Server(_) => {
-                "ALTER TABLE change DISABLE TRIGGER USER; ALTER TABLE former_history DISABLE TRIGGER USER"
+                "ALTER TABLE change DISABLE TRIGGER USER; ALTER TABLE former_history DISABLE TRIGGER USER; \
+                 ALTER TABLE ledger_origin DISABLE TRIGGER USER"
             }
         };
         self.meddle(sql).await;

@@ -255,6 +255,22 @@ fn shown(verified: &Verified) -> String {
         let (id, trusted) = (ledger.ledger, ledger.trusted);
         text += &format!("\nThe ledger {id} can be trusted up to its change {trusted}.");
     }
+    //= specs/spexus-store.md#history
+    //# Verification MUST say which ledgers began at another installation, and how many of their changes came from there.
+    for ledger in &verdict.ledgers {
+        if let Some(origin) = &ledger.origin {
+            text += &format!(
+                "\nThe ledger {} began at another installation ({}): {} changes came with it.",
+                ledger.ledger,
+                origin.installation.get(..16).unwrap_or_default(),
+                origin.changes
+            );
+            if origin.former_changes > 0 {
+                let former = origin.former_changes;
+                text += &format!(" It seals the former history there, {former} changes that are not here.");
+            }
+        }
+    }
     if *checkpoints > 0 {
         let keys = signed_by.iter().cloned().collect::<Vec<_>>().join(", ");
         text += &format!("\nHeld against {checkpoints} checkpoints, signed with {keys}.");

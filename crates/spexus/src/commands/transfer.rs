@@ -8,6 +8,7 @@ use crate::session::Session;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use serde_json::json;
+use spexus_service::transfer::lines::Reading;
 use spexus_service::transfer::sheet::Layout;
 use spexus_service::transfer::{
     Exported, Imported, Input, Progress, RowAction, RowOutcome, demo, document, lines, sheet,
@@ -40,6 +41,9 @@ pub(crate) struct Import {
     /// Tries everything and tells what would come of it, but keeps nothing
     #[arg(long)]
     dry_run: bool,
+    /// Leaves out the history that JSON lines may carry: the project begins a new one
+    #[arg(long)]
+    no_history: bool,
 }
 
 /// A project that is carried out.
@@ -63,6 +67,9 @@ pub(crate) struct Export {
     /// Begins a CSV file with the mark that tells spreadsheets it is UTF-8
     #[arg(long)]
     bom: bool,
+    /// Leaves the history out of JSON lines, and what was deleted
+    #[arg(long)]
+    no_history: bool,
 }
 
 /// A project that is made up.
@@ -78,6 +85,7 @@ pub(crate) struct Demo {
 
 pub(super) async fn import(context: &CommandContext, wanted: &Import) -> Outcome {
     let format = format(wanted.format, &wanted.file)?;
+    refuse_no_history(wanted.no_history, format)?;
     let input = open_input(&wanted.file)?;
     let session = context.open().await?;
     let (bar, progress) = counting("imported", None);
@@ -88,7 +96,13 @@ pub(super) async fn import(context: &CommandContext, wanted: &Import) -> Outcome
         wanted.dry_run,
     );
     let imported = match format {
-        Format::Jsonl => lines::import(service, caller, project, input, dry, progress).await,
+        Format::Jsonl => {
+            let reading = Reading {
+                dry_run: dry,
+                history: !wanted.no_history,
+            };
+            lines::import(service, caller, project, input, reading, progress).await
+        }
         Format::Csv => sheet::import(service, caller, project, input, dry, progress).await,
         Format::Markdown => document::import(service, caller, project, input, dry, progress).await,
     };
@@ -125,6 +139,7 @@ pub(super) async fn export(context: &CommandContext, wanted: &Export) -> Outcome
             "--format csv or markdown, or without it",
         ));
     }
+    refuse_no_history(wanted.no_history, format)?;
     let session = context.open().await?;
     let (bar, progress) = counting("exported", None);
     let exported = write_export(&session, wanted, format, &progress).await;
@@ -170,7 +185,7 @@ async fn write_export(
     let mut target = Target::open(&wanted.file)?;
     let out = target.writer();
     let exported = match format {
-        Format::Jsonl => lines::export(service, caller, project, out, progress).await?,
+        Format::Jsonl => lines::export(service, caller, project, !wanted.no_history, out, progress).await?,
         Format::Csv => {
             let layout = Layout {
                 columns: wanted.columns.clone(),
@@ -186,6 +201,18 @@ async fn write_export(
     };
     target.keep()?;
     Ok(exported)
+}
+
+fn refuse_no_history(given: bool, format: Format) -> Outcome {
+    if given && format != Format::Jsonl {
+        let problem = "only JSON lines carry a history";
+        return Err(Failure::argument(
+            "no-history",
+            problem,
+            "--format jsonl, or without it",
+        ));
+    }
+    Ok(())
 }
 
 /// Where an export goes. A file appears only when it is complete.
@@ -322,6 +349,12 @@ fn summary(imported: &Imported) -> String {
             imported.links, imported.comments
         ));
     }
+    if imported.changes > 0 {
+        text.push_str(&format!(
+            "\nIts history came with it: {} changes, each held against the one before it",
+            imported.changes
+        ));
+    }
     if !imported.new_users.is_empty() {
         text.push_str(&format!(
             "\nDisabled accounts made for names nobody here had: {}",
@@ -347,8 +380,16 @@ fn report(output: Output, wanted: &Export, exported: &Exported) -> Outcome {
     }
     output.show(exported, |exported| {
         format!(
-            "Project {}: {} items, {} links, {} comments written to {}",
-            exported.project, exported.items, exported.links, exported.comments, wanted.file
+            "Project {}: {} items, {} links, {} comments{} written to {}",
+            exported.project,
+            exported.items,
+            exported.links,
+            exported.comments,
+            match exported.changes {
+                0 => String::new(),
+                changes => format!(" and {changes} changes of its history"),
+            },
+            wanted.file
         )
     })
 }

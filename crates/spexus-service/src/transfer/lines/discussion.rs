@@ -1,25 +1,33 @@
 //! What the items of a file are joined by: comments and links, with the times and names they bring.
 
-use super::import::{Reader, known, refused};
+use super::history::of_file;
+use super::import::{Reader, refused};
 use super::record::{CommentRecord, LinkRecord};
+use spexus_domain::Uuid;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::comment::{self, Comment};
 use spexus_domain::limits::MAX_COMMENT_DEPTH;
 use spexus_domain::link::find_type;
 use spexus_store::transfer::{self, LinkRow};
-use spexus_store::{Result, Tx, comments, links, settings};
+use spexus_store::{Result, Tx, carry, comments, links, settings};
 
 impl Reader {
     pub(super) async fn comment(&mut self, tx: &mut Tx, wanted: CommentRecord) -> Result<()> {
         let project = self.target()?.clone();
-        let item = known(&mut tx.conn, &project, "item", &wanted.item).await?;
+        let deletion = wanted.deletion();
+        self.refuse_deleted(deletion)?;
+        if self.leaves_out(&wanted) {
+            self.left_out.1.insert(wanted.id);
+            self.read.comments += 1;
+            return Ok(());
+        }
+        let is_carried = self.carries();
+        let item = of_file(&mut tx.conn, &project, ("item", is_carried), &wanted.item).await?;
         let depth = match wanted.parent_id {
             None => 0,
-            Some(parent) => match comments::by_id(&mut tx.conn, parent).await? {
-                Some((parent, _)) if parent.item_id == item.id && parent.depth < MAX_COMMENT_DEPTH => {
-                    parent.depth + 1
-                }
+            Some(parent) => match place_of(tx, parent, is_carried).await? {
+                Some((on, depth)) if on == item.id && depth < MAX_COMMENT_DEPTH => depth + 1,
                 _ => {
                     return Err(refused(
                         "parent_id",
@@ -48,6 +56,13 @@ impl Reader {
         };
         comments::insert(tx, project.id, &comment).await?;
         self.read.comments += 1;
+        match deletion {
+            Some(deletion) => carry::bury_comment(tx, comment.id, deletion).await?,
+            None => self.living.comments += 1,
+        }
+        if is_carried {
+            return carry::note_line(tx, comment.id, self.line).await;
+        }
         let fields = Attributes::from_iter([
             ("content".to_owned(), comment.content.into()),
             ("resolved".to_owned(), comment.resolved.into()),
@@ -62,8 +77,15 @@ impl Reader {
 
     pub(super) async fn link(&mut self, tx: &mut Tx, wanted: LinkRecord) -> Result<()> {
         let project = self.target()?.clone();
-        let source = known(&mut tx.conn, &project, "source", &wanted.source).await?;
-        let target = known(&mut tx.conn, &project, "target", &wanted.target).await?;
+        let deletion = wanted.deletion();
+        self.refuse_deleted(deletion)?;
+        if deletion.is_some() && !self.carries() {
+            self.read.links += 1;
+            return Ok(());
+        }
+        let is_deleted = deletion.is_some();
+        let source = of_file(&mut tx.conn, &project, ("source", is_deleted), &wanted.source).await?;
+        let target = of_file(&mut tx.conn, &project, ("target", is_deleted), &wanted.target).await?;
         if self.link_types.is_none() {
             self.link_types = Some(settings::link_types(&mut tx.conn).await?);
         }
@@ -73,7 +95,10 @@ impl Reader {
         if let (Some((from, to)), false) = (kinds, swapped) {
             link_type.check_ends((source.id, from), (target.id, to))?;
         }
-        if link_type.acyclic && links::leads_to(&mut tx.conn, &link_type.name, target.id, source.id).await? {
+        if link_type.acyclic
+            && !is_deleted
+            && links::leads_to(&mut tx.conn, &link_type.name, target.id, source.id).await?
+        {
             return Err(link_type.cycle(&wanted.source, &wanted.target).into());
         }
         let name = link_type.name.clone();
@@ -106,8 +131,26 @@ impl Reader {
             created_by: (maker.id, maker.username),
             created_at: wanted.created_at,
         };
-        transfer::insert_link(tx, project.id, &link).await?;
+        match deletion {
+            Some(deletion) => carry::insert_deleted_link(tx, project.id, &link, deletion).await?,
+            None => {
+                transfer::insert_link(tx, project.id, &link).await?;
+                self.living.links += 1;
+            }
+        }
         self.read.links += 1;
-        tx.record(change).await.map(drop)
+        match self.carries() {
+            true => carry::note_line(tx, link.id, self.line).await,
+            false => tx.record(change).await.map(drop),
+        }
     }
+}
+
+/// The item and the depth of a comment above the line; of a deleted one as well, where what was deleted comes too.
+async fn place_of(tx: &mut Tx, id: Uuid, is_carried: bool) -> Result<Option<(Uuid, usize)>> {
+    if is_carried {
+        return carry::comment_place(&mut tx.conn, id).await;
+    }
+    let found = comments::by_id(&mut tx.conn, id).await?;
+    Ok(found.map(|(comment, _)| (comment.item_id, comment.depth)))
 }

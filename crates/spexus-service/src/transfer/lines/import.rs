@@ -1,8 +1,9 @@
 //! Reading a project from JSON lines, with the ids, numbers, times and names it brings.
 
-use super::record::{Header, ProjectRecord, Record, Totals};
+use super::history::Carried;
+use super::record::{CHANGE_LINE, ChangeRecord, Header, ProjectRecord, Record, Totals};
 use super::settings::Taking;
-use super::{MAX_LINE_BYTES, VERSION};
+use super::{MAX_LINE_BYTES, PLAIN, WITH_HISTORY};
 use crate::Service;
 use crate::context::NO_PROJECT;
 use crate::transfer::large::{self, ImportJob, Notes};
@@ -18,22 +19,32 @@ use spexus_domain::member::ProjectRole;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, Project};
 use spexus_domain::workflow::Workflow;
-use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, text};
+use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, Uuid, text};
 use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use spexus_store::transfer::{self, Known};
-use spexus_store::{Conn, Result, Tx, items, projects};
-use std::collections::BTreeMap;
+use spexus_store::{Conn, Result, Store, Tx, items, projects};
+use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead as _, Read as _};
 
-/// Reads a project into an empty one, all of it or nothing. It is called what the file calls it, or as `key` says.
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Whether everything is tried and nothing kept.
+    pub dry_run: bool,
+    /// Whether the history is taken that the file has; without it the project begins a new one.
+    pub history: bool,
+}
+
+/// Reads a project into an empty one, all of it or nothing. It is called what the file calls it, or as `key` says. With its
+/// history it takes the place of the empty one.
 #[boxed]
 pub async fn import(
     service: &Service,
     caller: &Caller,
     key: Option<&str>,
     input: Input,
-    dry_run: bool,
+    reading: Reading,
     progress: Progress,
 ) -> Ruled<Imported> {
     for operation in [
@@ -43,13 +54,14 @@ pub async fn import(
     ] {
         caller.may(operation)?;
     }
-    let (input, is_large) = measured(input)?;
+    let Reading { dry_run, history } = reading;
+    let (input, is_large) = measured(input, history)?;
     let file = File {
         input,
         people: People::new(&service.passwords).await?,
         key: key.map(str::to_owned),
         default_role: service.default_role,
-        dry_run,
+        reading,
         progress,
     };
     //= specs/spexus.md#transfer
@@ -77,7 +89,7 @@ struct File {
     people: People,
     key: Option<String>,
     default_role: ProjectRole,
-    dry_run: bool,
+    reading: Reading,
     progress: Progress,
 }
 
@@ -89,28 +101,37 @@ impl File {
         };
         notes.is_alone = true;
         let mut reader = Reader::new(self.people, Taking::new(everything), self.key, self.default_role);
+        reader.wants_history = self.reading.history;
+        reader.live = notes.live.clone();
         let mut line = 0;
-        while let Some(record) = next(&mut self.input, &mut line)? {
-            let taken = reader.take(tx, record).await;
+        while let Some(read) = next(&mut self.input, &mut line)? {
+            reader.line = line;
+            let taken = match read {
+                Line::Record(record) => reader.take(tx, record).await,
+                Line::Change(change) => reader.change(tx, change).await,
+            };
             large::at(&mut notes, tx, line, taken)?;
             (self.progress)(line);
         }
         let project = reader.target()?;
         notes.project = Some((project.id, project.key.clone()));
-        let imported = reader.finish(tx, line, self.dry_run).await?;
+        notes.instead_of = reader.instead_of;
+        let imported = reader.finish(tx, &notes, line, self.reading.dry_run).await?;
         Ok((imported, notes))
     }
 }
 
-/// The input as it was, and whether it is more than fits into one transaction.
-fn measured(mut input: Input) -> Ruled<(Input, bool)> {
+/// The input as it was, and whether it is more than fits into one transaction. What comes with its history is proven on a
+/// scratch copy, whatever its size.
+fn measured(mut input: Input, history: bool) -> Ruled<(Input, bool)> {
     let mut beginning = Vec::new();
     let limit = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
     let mut lines = 0;
     while lines <= MAX_DIRECT_OPERATIONS && beginning.len() <= MAX_LINE_BYTES {
         let read = input.by_ref().take(limit).read_until(b'\n', &mut beginning);
         if read.map_err(|error| broken_file(&error))? == 0 {
-            return Ok((Box::new(std::io::Cursor::new(beginning)), false));
+            let carries = history && version_of(&beginning) == Some(WITH_HISTORY);
+            return Ok((Box::new(std::io::Cursor::new(beginning)), carries));
         }
         lines += 1;
     }
@@ -118,8 +139,22 @@ fn measured(mut input: Input) -> Ruled<(Input, bool)> {
     Ok((Box::new(std::io::BufReader::new(whole)), true))
 }
 
+fn version_of(beginning: &[u8]) -> Option<u32> {
+    let first = beginning.split(|byte| *byte == b'\n').next()?;
+    match serde_json::from_slice(first) {
+        Ok(Record::Header(header)) => Some(header.version),
+        _ => None,
+    }
+}
+
+/// What stands on a line.
+enum Line {
+    Record(Record),
+    Change(ChangeRecord),
+}
+
 /// The next record; `None` behind the last.
-fn next(input: &mut Input, line: &mut u64) -> Result<Option<Record>> {
+fn next(input: &mut Input, line: &mut u64) -> Result<Option<Line>> {
     loop {
         let mut text = Vec::new();
         let limit = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX) + 1;
@@ -139,14 +174,18 @@ fn next(input: &mut Input, line: &mut u64) -> Result<Option<Record>> {
         if text.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let record = serde_json::from_slice(&text).map_err(|error| {
+        let read = match text.starts_with(CHANGE_LINE) {
+            true => serde_json::from_slice(&text).map(Line::Change),
+            false => serde_json::from_slice(&text).map(Line::Record),
+        };
+        let read = read.map_err(|error| {
             let problem = format!("cannot be read: {}", text::excerpt(&error.to_string(), 200));
             at_line(
                 *line,
                 refused("record", problem, "a record as `spexus export` writes it").into(),
             )
         })?;
-        return Ok(Some(record));
+        return Ok(Some(read));
     }
 }
 
@@ -155,7 +194,21 @@ pub(super) struct Reader {
     key: Option<String>,
     /// What whoever has an account is in the project, when it is made here.
     default_role: ProjectRole,
-    header: bool,
+    /// The version of the file, once its first line is read.
+    version: Option<u32>,
+    wants_history: bool,
+    /// The real database, while all else happens in the scratch copy.
+    pub(super) live: Option<Store>,
+    /// The line that is being read.
+    pub(super) line: u64,
+    /// The ledger that came with the project.
+    pub(super) carried: Option<Carried>,
+    /// The empty project it takes the place of.
+    pub(super) instead_of: Option<Uuid>,
+    /// What the file has as deleted and is not taken, because the history is not.
+    pub(super) left_out: (HashSet<Reference>, HashSet<Uuid>),
+    /// Living items, comments and links.
+    pub(super) living: Totals,
     pub(super) project: Option<Project>,
     pub(super) counters: BTreeMap<String, i64>,
     taking: Taking,
@@ -174,7 +227,14 @@ impl Reader {
         Self {
             key,
             default_role,
-            header: false,
+            version: None,
+            wants_history: false,
+            live: None,
+            line: 0,
+            carried: None,
+            instead_of: None,
+            left_out: Default::default(),
+            living: Totals::default(),
             project: None,
             counters: BTreeMap::new(),
             taking,
@@ -192,13 +252,22 @@ impl Reader {
         if self.end.is_some() {
             return Err(refused("record", "stands behind the end", "nothing").into());
         }
-        if !self.header && !matches!(record, Record::Header(_)) {
+        if self.version.is_none() && !matches!(record, Record::Header(_)) {
             let allowed = "a file whose first line is {\"record\":\"header\",…}";
             return Err(refused("record", "is not a header", allowed).into());
         }
         match record {
+            Record::Item(_) | Record::Comment(_) | Record::Link(_) | Record::Baseline(_) | Record::End(_) => {
+                self.end_ledger(tx).await?
+            }
+            _ => {}
+        }
+        match record {
             Record::Header(header) => Ok(self.begin(&header)?),
             Record::Project(wanted) => self.project(tx, wanted).await,
+            Record::Ledger(wanted) => self.ledger(tx, wanted).await,
+            Record::Person(wanted) => Ok(self.person(wanted)?),
+            Record::Baseline(wanted) => self.baseline(tx, wanted).await,
             Record::RequirementType(wanted) => self.taking.requirement_type(tx, wanted).await,
             Record::LinkType(wanted) => self.taking.link_type(tx, wanted).await,
             Record::Workflow(wanted) => self.taking.workflow(tx, wanted).await,
@@ -214,20 +283,33 @@ impl Reader {
     }
 
     fn begin(&mut self, header: &Header) -> Ruled<()> {
-        if self.header || header.format != "spexus" {
+        if self.version.is_some() || header.format != "spexus" {
             return Err(refused(
                 "format",
                 format!("{:?} is not known", text::excerpt(&header.format, 60)),
                 "spexus, once",
             ));
         }
-        if header.version != VERSION {
-            let problem = format!("is {}, this program reads {VERSION}", header.version);
+        if ![PLAIN, WITH_HISTORY].contains(&header.version) {
+            let problem = format!(
+                "is {}, this program reads {PLAIN} and {WITH_HISTORY}",
+                header.version
+            );
             return Err(refused("version", problem, "a file of this version")
                 .hint("Use the spexus that wrote the file, or a newer one."));
         }
-        self.header = true;
+        self.version = Some(header.version);
         Ok(())
+    }
+
+    /// Whether the file has a history.
+    pub(super) fn has_history(&self) -> bool {
+        self.version == Some(WITH_HISTORY)
+    }
+
+    /// Whether the project comes with its history.
+    pub(super) fn carries(&self) -> bool {
+        self.wants_history && self.has_history()
     }
 
     async fn project(&mut self, tx: &mut Tx, wanted: ProjectRecord) -> Result<()> {
@@ -237,8 +319,13 @@ impl Reader {
         let key = project::key("key", self.key.as_deref().unwrap_or(&wanted.key))?;
         let found = projects::by_key(&mut tx.conn, &key).await?;
         attribute::check_rules(&wanted.attributes)?;
+        if let Some(found) = &found {
+            refuse_used(&mut tx.conn, found).await?;
+        }
+        let itself = self.itself(tx, &key, wanted.id).await?;
+        let present = found.as_ref().map_or_else(|| tx.new_id(), |found| found.id);
         let project = Project {
-            id: found.as_ref().map_or_else(|| tx.new_id(), |found| found.id),
+            id: itself.unwrap_or(present),
             key,
             name: text::title("name", &wanted.name)?,
             description: text::description("description", &wanted.description)?,
@@ -250,25 +337,34 @@ impl Reader {
             created_at: wanted.created_at,
             updated_at: wanted.updated_at,
         };
-        let action = if found.is_some() {
-            refuse_used(&mut tx.conn, &project).await?;
-            transfer::put_project(tx, &project).await?;
-            Action::Updated
-        } else {
-            projects::insert(tx, &project).await?;
-            Action::Created
+        let action = match &found {
+            Some(found) if found.id == project.id => {
+                transfer::put_project(tx, &project).await?;
+                Action::Updated
+            }
+            Some(found) => {
+                self.take_place_of(tx, found, &project).await?;
+                Action::Created
+            }
+            None => {
+                projects::insert(tx, &project).await?;
+                Action::Created
+            }
         };
-        let fields = Attributes::from_iter([("name".to_owned(), project.name.clone().into())]);
-        let change = NewChange::new(Entity::Project, project.id, &project.key, action, project.rev)
-            .in_project(project.id)
-            .fields(None, fields);
-        tx.record(change).await?;
+        // What comes with its history has been made already.
+        if itself.is_none() {
+            let fields = Attributes::from_iter([("name".to_owned(), project.name.clone().into())]);
+            let change = NewChange::new(Entity::Project, project.id, &project.key, action, project.rev)
+                .in_project(project.id)
+                .fields(None, fields);
+            tx.record(change).await?;
+        }
         self.counters = wanted.counters;
         self.project = Some(project);
         Ok(())
     }
 
-    async fn finish(self, tx: &mut Tx, lines: u64, dry_run: bool) -> Result<Imported> {
+    async fn finish(mut self, tx: &mut Tx, notes: &Notes, lines: u64, dry_run: bool) -> Result<Imported> {
         let project = self.target()?.clone();
         if self.end != Some(self.read) {
             let message = match self.end {
@@ -282,6 +378,7 @@ impl Reader {
                 .hint("Export it again; nothing was imported.")
                 .into());
         }
+        let changes = self.arrive(tx, notes, &project).await?;
         for (prefix, last) in &self.counters {
             match prefix.as_str() {
                 PROMPT_PREFIX if self.taking.everything => {
@@ -294,9 +391,10 @@ impl Reader {
         Ok(Imported {
             project: project.key,
             dry_run,
-            created: self.read.items,
-            links: self.read.links,
-            comments: self.read.comments,
+            created: self.living.items,
+            links: self.living.links,
+            comments: self.living.comments,
+            changes,
             new_users: self.people.made,
             ..Imported::default()
         })

@@ -1,13 +1,14 @@
 //! The items of a file, checked as if someone made them, but written with the ids, numbers and times they bring.
 
-use super::import::{Reader, known, refused};
+use super::history::of_file;
+use super::import::{Reader, refused};
 use super::record::ItemRecord;
 use crate::item::record;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, NewItem, Pointer};
 use spexus_domain::project::Project;
 use spexus_domain::{Code, Kind, Reference, Refusal, Ruled, attribute, nearest};
-use spexus_store::{Result, Tx, items, settings};
+use spexus_store::{Result, Tx, carry, items, settings};
 
 impl Reader {
     pub(super) async fn item(&mut self, tx: &mut Tx, wanted: ItemRecord) -> Result<()> {
@@ -15,19 +16,34 @@ impl Reader {
         let Some(kind) = wanted.reference_id.kind() else {
             return Err(refused("reference_id", "is not that of an item", "such as REQ-012").into());
         };
+        let deletion = wanted.deletion();
+        self.refuse_deleted(deletion)?;
+        if deletion.is_some() && !self.carries() {
+            self.left_out.0.insert(wanted.reference_id);
+            self.read.items += 1;
+            return Ok(());
+        }
         check_fields(kind, &wanted)?;
         refuse_known_id(tx, &wanted).await?;
-        attribute::check(&project.attributes, kind, &wanted.attributes)?;
-        let parent = self.parent(tx, &project, kind, wanted.parent.as_ref()).await?;
+        if deletion.is_none() {
+            attribute::check(&project.attributes, kind, &wanted.attributes)?;
+        }
+        let parent = self
+            .parent(tx, &project, (kind, deletion.is_some()), wanted.parent.as_ref())
+            .await?;
         let criterion = self
             .criterion(
                 tx,
                 &project,
-                wanted.acceptance_criterion.as_ref(),
+                (wanted.acceptance_criterion.as_ref(), deletion.is_some()),
                 parent.as_ref(),
             )
             .await?;
-        let status = self.status(tx, kind, wanted.status).await?;
+        let status = match deletion {
+            // It had it when it was deleted, whatever the workflow is now.
+            Some(_) => wanted.status,
+            None => self.status(tx, kind, wanted.status).await?,
+        };
         let requirement_type = self.requirement_type(tx, kind, wanted.requirement_type).await?;
         let creator = self.people.find(tx, "creator", &wanted.creator).await?;
         let assignee = match &wanted.assignee {
@@ -67,23 +83,32 @@ impl Reader {
         };
         items::insert(tx, &item).await?;
         self.read.items += 1;
-        record(tx, Action::Created, None, &item).await
+        match deletion {
+            Some(deletion) => carry::bury_item(tx, &item, deletion).await?,
+            None => self.living.items += 1,
+        }
+        match self.carries() {
+            true => carry::note_line(tx, item.id, self.line).await,
+            false => record(tx, Action::Created, None, &item).await,
+        }
     }
 
     async fn parent(
         &mut self,
         tx: &mut Tx,
         project: &Project,
-        kind: Kind,
+        (kind, is_deleted): (Kind, bool),
         wanted: Option<&Reference>,
     ) -> Result<Option<Pointer>> {
         kind.check_parent(wanted.and_then(Reference::kind))?;
         let Some(reference) = wanted else { return Ok(None) };
         let known = match &self.container {
             Some((last, known)) if last == reference => known.clone(),
-            _ => known(&mut tx.conn, project, "parent", reference).await?,
+            _ => of_file(&mut tx.conn, project, ("parent", is_deleted), reference).await?,
         };
-        self.container = Some((reference.clone(), known.clone()));
+        if !is_deleted {
+            self.container = Some((reference.clone(), known.clone()));
+        }
         Ok(Some(Pointer {
             id: known.id,
             reference_id: reference.clone(),
@@ -94,11 +119,12 @@ impl Reader {
         &mut self,
         tx: &mut Tx,
         project: &Project,
-        wanted: Option<&Reference>,
+        (wanted, is_deleted): (Option<&Reference>, bool),
         story: Option<&Pointer>,
     ) -> Result<Option<Pointer>> {
         let Some(reference) = wanted else { return Ok(None) };
-        let found = known(&mut tx.conn, project, "acceptance_criterion", reference).await?;
+        let field = ("acceptance_criterion", is_deleted);
+        let found = of_file(&mut tx.conn, project, field, reference).await?;
         let fits = reference.kind() == Some(Kind::AcceptanceCriterion)
             && found.parent_id == story.map(|story| story.id);
         if !fits {

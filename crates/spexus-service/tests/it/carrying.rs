@@ -1,0 +1,437 @@
+//! A project that moves with its history: from installation to installation, from engine to engine, and what is no history.
+
+use crate::client::uuid;
+use crate::world::{Refused, World, both};
+use serde_json::{Value, json};
+use spexus_domain::Ruled;
+use spexus_domain::account::Caller;
+use spexus_service::audit;
+use spexus_service::transfer::lines::{self, Reading};
+use spexus_service::transfer::{Imported, Input};
+use spexus_store::chain::Verdict;
+use std::io::Cursor;
+use std::sync::Arc;
+
+both![
+    a_project_moves_with_its_history_whole,
+    a_ledger_that_is_none_is_refused_with_its_place,
+    without_its_history_a_project_begins_a_new_one,
+    what_is_here_is_not_brought_a_second_time,
+];
+
+const WHOLE: Reading = Reading {
+    dry_run: false,
+    history: true,
+};
+
+async fn export(world: &World, caller: &Caller, history: bool) -> Ruled<String> {
+    let mut out = Vec::new();
+    let quiet = Arc::new(|_| ()) as spexus_service::transfer::Progress;
+    lines::export(&world.service, caller, None, history, &mut out, &quiet).await?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+async fn import(world: &World, text: &str, key: Option<&str>, reading: Reading) -> Ruled<Imported> {
+    let input: Input = Box::new(Cursor::new(text.to_owned().into_bytes()));
+    let caller = &world.admin.caller;
+    lines::import(&world.service, caller, key, input, reading, Arc::new(|_| ())).await
+}
+
+async fn verify(world: &World) -> Verdict {
+    let (service, caller) = (&world.service, &world.admin.caller);
+    let verdict = audit::verify(service, caller, &[]).await.unwrap();
+    assert!(verdict.is_whole(), "{verdict:?}");
+    assert!(verdict.state.is_some());
+    verdict
+}
+
+/// Empty installations of every engine there is.
+async fn elsewhere() -> Vec<World> {
+    let mut worlds = vec![World::on_sqlite().await];
+    worlds.extend(World::on_postgres().await);
+    worlds
+}
+
+/// A project with everything a history may tell of.
+async fn furnish(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    world.user("kim", "User").await;
+    admin.update("REQ-001", json!({"assignee": "kim"})).await.unwrap();
+    admin
+        .update_user("kim", json!({"username": "kimberly"}))
+        .await
+        .unwrap();
+    let rules = json!({"attributes": [{"name": "points", "type": "number"}]});
+    admin.update_project("default", rules).await.unwrap();
+    admin
+        .update("EP-001", json!({"title": "Вход", "attributes": {"points": 0.1}}))
+        .await
+        .unwrap();
+    admin.baseline("first").await.unwrap();
+    for title in ["To be deleted", "Stays"] {
+        let epic = json!({"title": title, "priority": 2});
+        admin.create("epic", epic).await.unwrap();
+    }
+    let link = admin.link("REQ-001", "relates_to", "EP-003").await.unwrap();
+    admin.unlink(uuid(&link["id"])).await.unwrap();
+    admin.link("REQ-001", "relates_to", "EP-003").await.unwrap();
+    admin.link("EP-002", "relates_to", "EP-003").await.unwrap();
+    let said = admin
+        .comment("EP-002", json!({"content": "On what goes"}))
+        .await
+        .unwrap();
+    admin
+        .comment(
+            "EP-002",
+            json!({"content": "So it does", "parent_id": said["id"]}),
+        )
+        .await
+        .unwrap();
+    let gone = admin
+        .comment("EP-001", json!({"content": "Taken back"}))
+        .await
+        .unwrap();
+    admin.delete_comment(uuid(&gone["id"])).await.unwrap();
+    admin
+        .comment("EP-001", json!({"content": "Stands"}))
+        .await
+        .unwrap();
+    admin.delete("EP-002", true).await.unwrap();
+    // A link into a project that stays behind.
+    admin.create_project(json!({"key": "other"})).await.unwrap();
+    let there = json!({"title": "Elsewhere", "priority": 2, "project": "other"});
+    admin.create("epic", there).await.unwrap();
+    admin
+        .link("default/EP-001", "relates_to", "other/EP-001")
+        .await
+        .unwrap();
+    admin.baseline("second").await.unwrap();
+}
+
+fn told(history: &Value) -> Vec<(Value, Value, Value, Value)> {
+    let rows = history["data"].as_array().unwrap();
+    let told = rows.iter().map(|row| {
+        (
+            row["number"].clone(),
+            row["hash"].clone(),
+            row["user"].clone(),
+            row["fields"].clone(),
+        )
+    });
+    told.collect()
+}
+
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A project that comes with its history MUST keep its id, the ids and references of its items, and its ledger with every number and
+//# hash, and the ledger MUST go on and verify where it came.
+//= specs/spexus-service.md#carrying
+//= type=test
+//# An export with history MUST hold every change of the project's ledger with all that its hash covers, what the ledger begins
+//# with, and every item, comment and link of the project, also those that were deleted.
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST say which ledgers began at another installation, and how many of their changes came from there.
+async fn a_project_moves_with_its_history_whole(world: &World) {
+    furnish(world).await;
+    let admin = &world.admin.naming("default");
+    let text = export(world, &admin.caller, true).await.unwrap();
+    let project = admin.get_project("default").await.unwrap();
+    let item = admin.get("EP-001").await.unwrap();
+    let history = admin.history("EP-001").await.unwrap();
+    for there in elsewhere().await {
+        let imported = import(&there, &text, None, WHOLE).await.unwrap();
+        assert_eq!(
+            (imported.created, imported.links, imported.comments),
+            (5, 1, 3),
+            "what lives"
+        );
+        let verdict = verify(&there).await;
+        let came: Vec<_> = verdict
+            .ledgers
+            .iter()
+            .filter_map(|ledger| ledger.origin.as_ref())
+            .collect();
+        assert_eq!(came.len(), 1, "{verdict:?}");
+        assert_eq!(came[0].changes.unsigned_abs(), imported.changes);
+        assert_eq!(verdict.earlier.count, 0, "what came was made by other clocks");
+        assert_eq!(
+            there.admin.get_project("default").await.unwrap()["id"],
+            project["id"]
+        );
+        assert_eq!(there.admin.get("EP-001").await.unwrap()["id"], item["id"]);
+        let moved = there.admin.history("EP-001").await.unwrap();
+        assert_eq!(told(&moved), told(&history));
+        assert_eq!(
+            there.admin.search("Вход", json!({})).await.unwrap()["data"][0]["reference_id"],
+            "EP-001"
+        );
+        assert_eq!(
+            there.admin.search("\"to be deleted\"", json!({})).await.unwrap()["total_count"],
+            0
+        );
+        assert!(
+            export(&there, &there.admin.caller, true).await.unwrap() == text,
+            "byte for byte"
+        );
+        // Onwards to the engine it began at.
+        let back = match world.is_sqlite() {
+            true => Some(World::on_sqlite().await),
+            false => World::on_postgres().await,
+        };
+        if let Some(back) = back {
+            import(&back, &text, None, WHOLE).await.unwrap();
+            assert!(export(&back, &back.admin.caller, true).await.unwrap() == text);
+            back.end().await;
+        }
+        let difference = there
+            .admin
+            .difference(json!({"from": "first", "to": "second"}))
+            .await
+            .unwrap();
+        let here = admin
+            .difference(json!({"from": "first", "to": "second", "project": "default"}))
+            .await
+            .unwrap();
+        assert_eq!(difference["data"], here["data"]);
+        // Life goes on, and what was deleted can come back.
+        there.admin.restore("EP-002").await.unwrap();
+        let comments = there.admin.comments("EP-002", None).await.unwrap();
+        assert_eq!(comments["total_count"], 2);
+        let next = there
+            .admin
+            .create("epic", json!({"title": "Next", "priority": 2}))
+            .await
+            .unwrap();
+        assert_eq!(next["reference_id"], "EP-004");
+        let born = there.admin.history("EP-004").await.unwrap();
+        assert!(born["data"][0]["number"].as_u64().unwrap() > imported.changes);
+        verify(&there).await;
+        there.end().await;
+    }
+}
+
+/// The text without, or with another, line.
+fn edited(text: &str, edit: impl Fn(usize, &str) -> Option<String>) -> String {
+    let lines = text.lines().enumerate();
+    let mut edited = String::new();
+    for line in lines.filter_map(|(at, line)| edit(at, line)) {
+        edited += &line;
+        edited.push('\n');
+    }
+    edited
+}
+
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A ledger with a hole, an altered change, a change of another ledger or another end than it says MUST be refused with the line
+//# and the number of the change, and nothing MUST be written.
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A file whose items, comments and links are not what its ledger made of them, or whose ledger ends before them, MUST be
+//# refused with the line.
+async fn a_ledger_that_is_none_is_refused_with_its_place(world: &World) {
+    let source = World::on_sqlite().await;
+    furnish(&source).await;
+    let text = export(&source, &source.admin.caller, true).await.unwrap();
+    let stranger = World::on_sqlite().await;
+    furnish(&stranger).await;
+    let foreign = export(&stranger, &stranger.admin.caller, true).await.unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let foreign: Vec<&str> = foreign.lines().collect();
+    let is_change = |line: &str| line.starts_with(r#"{"record":"change""#);
+    let first = lines.iter().position(|line| is_change(line)).unwrap();
+    let last = lines.iter().rposition(|line| is_change(line)).unwrap();
+    let (third, item) = (first + 2, last + 1);
+    let number = |at: usize| at - first + 1;
+    let without = |gone: usize| edited(&text, |at, line| (at != gone).then(|| line.to_owned()));
+    let replaced = |which: usize, from: &str, to: &str| {
+        assert!(lines[which].contains(from), "{}", lines[which]);
+        edited(&text, |at, line| {
+            Some(if at == which {
+                line.replacen(from, to, 1)
+            } else {
+                line.to_owned()
+            })
+        })
+    };
+    let shorter = |end: &str| {
+        let (head, changes) = (lines[last - 1], number(last) - 1);
+        let hash = serde_json::from_str::<Value>(head).unwrap()["hash"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        edited(&text, |at, line| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            match record["record"].as_str().unwrap() {
+                "ledger" => record["end"] = json!({"changes": changes, "hash": hash}),
+                "end" => record["changes"] = json!(changes),
+                "baseline" if record["name"] == end => return None,
+                _ if at == last => return None,
+                _ => return Some(line.to_owned()),
+            }
+            Some(record.to_string())
+        })
+    };
+    let title = lines
+        .iter()
+        .position(|line| line.contains(r#""record":"item""#) && line.contains("Stays"))
+        .unwrap();
+    let said = lines
+        .iter()
+        .position(|line| line.contains(r#""record":"comment""#) && line.contains("Stands"))
+        .unwrap();
+    let alien = edited(&text, |at, line| {
+        Some(if at == third {
+            foreign[third].to_owned()
+        } else {
+            line.to_owned()
+        })
+    });
+    let cases = [
+        (
+            "a hole",
+            without(third),
+            format!("line {}: number: is change 4 where change 3 belongs", third + 1),
+        ),
+        (
+            "an altered word",
+            replaced(first, "Sign in", "Sign up"),
+            format!("line {}: number: change 1 was altered", first + 1),
+        ),
+        (
+            "an altered time",
+            replaced(third, r#""rev":"#, r#""rev":1"#),
+            format!("line {}: number: change 3 was altered", third + 1),
+        ),
+        (
+            "a change of another ledger",
+            alien,
+            format!(
+                "line {}: number: change 3 was altered, or is of another ledger",
+                third + 1
+            ),
+        ),
+        (
+            "no last change",
+            without(last),
+            format!(
+                "line {}: record: the ledger ends with change {}",
+                last + 1,
+                number(last) - 1
+            ),
+        ),
+        (
+            "a state ahead of its ledger",
+            shorter("second"),
+            "line ".to_owned(),
+        ),
+        (
+            "another title",
+            replaced(title, "Stays", "Stayed"),
+            format!(
+                "line {}: ledger: EP-003: not as the history has it: title",
+                title + 1
+            ),
+        ),
+        (
+            "another comment",
+            replaced(said, "Stands", "Stood"),
+            format!("line {}: ledger: ", said + 1),
+        ),
+        ("a missing item", without(item), String::new()),
+    ];
+    let before = world.chain_head().await;
+    for (what, file, told) in cases {
+        let refusal = import(world, &file, None, WHOLE).await.expect_err(what);
+        assert!(refusal.message.starts_with(&told), "{what}: {}", refusal.message);
+        assert_eq!(world.chain_head().await, before, "{what}");
+    }
+    assert_eq!(
+        world.admin.list("epic", json!({})).await.unwrap()["total_count"],
+        0
+    );
+    verify(world).await;
+    // The same file as it was exported is taken.
+    import(world, &text, None, WHOLE).await.unwrap();
+    verify(world).await;
+    for other in [source, stranger] {
+        other.end().await;
+    }
+}
+
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A file with history from which the history is not taken MUST be imported as one without, as a project with a history that begins
+//# there.
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A history tells what its readers may not all see; who may not audit the installation MUST be refused an export of it.
+async fn without_its_history_a_project_begins_a_new_one(world: &World) {
+    let source = World::on_sqlite().await;
+    furnish(&source).await;
+    let text = export(&source, &source.admin.caller, true).await.unwrap();
+    let plain = export(&source, &source.admin.caller, false).await.unwrap();
+    assert!(!plain.contains("deleted_at") && !plain.contains(r#""record":"change""#));
+    let reading = Reading {
+        history: false,
+        ..WHOLE
+    };
+    let imported = import(world, &text, None, reading).await.unwrap();
+    assert_eq!(
+        (
+            imported.created,
+            imported.links,
+            imported.comments,
+            imported.changes
+        ),
+        (5, 1, 1, 0)
+    );
+    assert!(export(world, &world.admin.caller, false).await.unwrap() == plain);
+    let verdict = verify(world).await;
+    assert!(verdict.ledgers.iter().all(|ledger| ledger.origin.is_none()));
+    let mixed = plain.replacen(
+        r#""priority":"#,
+        r#""deleted_at":"2026-01-01T00:00:00Z","priority":"#,
+        1,
+    );
+    let refusal = import(world, &mixed, Some("mixed"), WHOLE)
+        .await
+        .expect_err("it is no history");
+    assert!(
+        refusal.message.contains("belongs to a file with history"),
+        "{}",
+        refusal.message
+    );
+    let secret = source.user("sam", "User").await;
+    let sam = source.client(&secret).await.unwrap();
+    let refusal = export(&source, &sam.caller, true).await.refused(1014);
+    assert!(refusal.hint.contains("--no-history"), "{refusal:?}");
+    source.end().await;
+}
+
+//= specs/spexus-service.md#carrying
+//= type=test
+//# A project whose history is here already MUST be refused.
+async fn what_is_here_is_not_brought_a_second_time(world: &World) {
+    let source = World::on_sqlite().await;
+    furnish(&source).await;
+    let text = export(&source, &source.admin.caller, true).await.unwrap();
+    let tried = Reading {
+        dry_run: true,
+        ..WHOLE
+    };
+    let before = world.chain_head().await;
+    assert_eq!(
+        import(world, &text, Some("moved"), tried).await.unwrap().created,
+        5
+    );
+    assert_eq!(world.chain_head().await, before);
+    import(world, &text, Some("moved"), WHOLE).await.unwrap();
+    for key in [None, Some("moved"), Some("another")] {
+        import(world, &text, key, WHOLE).await.expect_err("it is here");
+    }
+    verify(world).await;
+    source.end().await;
+}

@@ -1,0 +1,140 @@
+//! What the last step of an import does more where a project comes with its history.
+
+use super::publish::Difference;
+use crate::carry;
+use crate::copy;
+use crate::engine::{Conn, Param, params};
+use crate::error::Result;
+use crate::ledger_origin::{self, LedgerOrigin};
+use crate::scratch_copy::whole;
+use crate::tx::Tx;
+use refusal::{Code, Refusal};
+use spexus_domain::Uuid;
+use std::collections::HashMap;
+
+/// A project that comes with its history.
+pub(super) struct Carried {
+    project: Uuid,
+    origin: LedgerOrigin,
+    /// The empty project that makes room for it.
+    instead_of: Option<Uuid>,
+    /// Its baselines; the place each was made at is that in the scratch copy.
+    baselines: Vec<Vec<Param>>,
+}
+
+/// Where changes that baselines name came to stand among all, by their place in the scratch copy.
+pub(super) struct Places(HashMap<i64, Option<i64>>);
+
+impl Places {
+    /// Notes where a change came to stand.
+    pub(super) fn note(&mut self, ordinal: i64, seq: i64) {
+        if let Some(place) = self.0.get_mut(&ordinal) {
+            *place = Some(seq);
+        }
+    }
+}
+
+impl Carried {
+    /// What came into the scratch copy with a ledger, if anything did.
+    pub(super) async fn of(conn: &mut Conn, settings: &mut [Difference]) -> Result<Option<Self>> {
+        let Some((project, origin)) = ledger_origin::all(conn).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        let mut instead_of = None;
+        for Difference { table, gone, new } in settings {
+            if table.name != "project" {
+                continue;
+            }
+            // It cannot go before what belongs to it moved on.
+            let kept = |row: &Vec<Param>| new.iter().any(|new| new.first() == row.first());
+            if let Some(Some(Param::Id(id))) = gone.iter().find(|row| !kept(row)).map(|row| row.first()) {
+                instead_of = *id;
+                gone.retain(kept);
+            }
+        }
+        Ok(Some(Self {
+            project,
+            origin,
+            instead_of,
+            baselines: whole(conn, copy::table("baseline")?).await?,
+        }))
+    }
+
+    /// Before the project is written: its ledger must not be here, and its key is to be free.
+    pub(super) async fn begin(&self, tx: &mut Tx) -> Result<()> {
+        if carry::has_history(&mut tx.conn, self.project).await? {
+            return Err(carry::is_here().into());
+        }
+        if let Some(old) = self.instead_of {
+            let sql = "SELECT count(*) AS n FROM baseline WHERE project_id = $1";
+            if tx.conn.one(sql, params![old]).await?.int("n")? > 0 {
+                let problem = "the empty project there has baselines";
+                let refusal = Refusal::field(
+                    Code::RuleViolated,
+                    "project",
+                    problem,
+                    "another project, or a new one",
+                );
+                return Err(refusal.hint("Name a new one with --project KEY.").into());
+            }
+            let sql = "UPDATE project SET key = $2 WHERE id = $1";
+            tx.conn.run(sql, params![old, old.to_string()]).await?;
+        }
+        ledger_origin::insert(tx, self.project, &self.origin).await
+    }
+
+    /// Once the project is written: who belonged to the empty one belongs to it.
+    pub(super) async fn take_place(&self, tx: &mut Tx) -> Result<()> {
+        let Some(old) = self.instead_of else { return Ok(()) };
+        for table in ["member", "member_group", "token"] {
+            let sql = format!("UPDATE {table} SET project_id = $2 WHERE project_id = $1");
+            tx.conn.run(sql, params![old, self.project]).await?;
+        }
+        for table in ["counter", "item_count"] {
+            let sql = format!("DELETE FROM {table} WHERE project_id = $1");
+            tx.conn.run(sql, params![old]).await?;
+        }
+        carry::make_room(tx, old).await
+    }
+
+    /// The changes that baselines name.
+    pub(super) fn places(&self) -> Places {
+        let at = self.baselines.iter().filter_map(|row| self.place(row));
+        Places(at.map(|seq| (seq, None)).collect())
+    }
+
+    /// Once the ledger is written: baselines name a place in it, or the one before all of it.
+    pub(super) async fn insert_baselines(&self, tx: &mut Tx, before: i64, places: &Places) -> Result<()> {
+        let table = copy::table("baseline")?;
+        let columns = copy::columns(table);
+        let mut rows = self.baselines.clone();
+        for row in &mut rows {
+            let seq = self
+                .place(row)
+                .and_then(|seq| places.0.get(&seq).copied().flatten());
+            row[PLACE] = seq.unwrap_or(before).into();
+        }
+        copy::insert(&mut tx.conn, table, &columns, &rows).await
+    }
+
+    fn place(&self, row: &[Param]) -> Option<i64> {
+        match row.get(PLACE) {
+            Some(Param::Int(seq)) => *seq,
+            _ => None,
+        }
+    }
+}
+
+/// The column of a baseline that says where it was made.
+const PLACE: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_baseline_is_where_it_is_taken_for() {
+        let columns = copy::columns(copy::table("baseline").unwrap());
+        assert_eq!(columns[PLACE].0, "seq");
+    }
+}
