@@ -108,13 +108,14 @@ const TABLES: &[Table] = &[
     Table {
         name: "link",
         order: "project_id, id",
-        columns: "id:u project_id:u type:t source_project_id:u source_id:u target_project_id:u target_id:u source_hash:t target_hash:t rev:i created_by:u created_at:i \
-                  deleted_at:i deletion_id:u",
+        columns: "id:u project_id:u type:t source_project_id:u source_id:u target_project_id:u target_id:u source_hash:t \
+                  target_hash:t rev:i created_by:u created_at:i deleted_at:i deletion_id:u",
     },
     Table {
         name: "comment",
         order: "project_id, id",
-        columns: "id:u project_id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i created_at:i updated_at:i deleted_at:i",
+        columns: "id:u project_id:u item_id:u parent_id:u depth:i author_id:u content:t resolved:i anchor:t rev:i \
+                  created_at:i updated_at:i deleted_at:i",
     },
     Table {
         name: "prompt",

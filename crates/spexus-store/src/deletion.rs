@@ -93,7 +93,8 @@ pub async fn links(conn: &mut Conn, root: Uuid, max_links: u32) -> Result<Vec<Li
 /// How many living comments the tree has.
 pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
     const SQL: &str = with_tree!(
-        " SELECT count(*) AS n FROM down d CROSS JOIN comment m WHERE m.project_id = d.project AND m.item_id = d.node AND m.deleted_at IS NULL"
+        " SELECT count(*) AS n FROM down d CROSS JOIN comment m WHERE m.project_id = d.project AND m.item_id = d.node \
+         AND m.deleted_at IS NULL"
     );
     conn.one(SQL, params![root]).await?.int("n")
 }
@@ -101,8 +102,8 @@ pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
 /// The requirements outside the tree that point to a criterion in it.
 pub async fn unpointed(conn: &mut Conn, root: Uuid) -> Result<Vec<Reference>> {
     const SQL: &str = with_tree!(
-        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.criterion_id = d.node AND i.deleted_at IS NULL \
-         AND i.id NOT IN (SELECT node FROM down) ORDER BY i.number"
+        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.criterion_id = d.node \
+         AND i.deleted_at IS NULL AND i.id NOT IN (SELECT node FROM down) ORDER BY i.number"
     );
     let rows = conn.all(SQL, params![root]).await?;
     rows.iter()

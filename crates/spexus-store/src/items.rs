@@ -144,7 +144,8 @@ pub async fn next_number_and_position(
     };
     let sql = "INSERT INTO counter (project_id, prefix, last) VALUES ($1, $2, 1) \
                ON CONFLICT (project_id, prefix) DO UPDATE SET last = counter.last + 1 \
-               RETURNING last, (SELECT position FROM item WHERE project_id = $1 AND parent_id = $3 ORDER BY position DESC LIMIT 1) AS position";
+               RETURNING last, (SELECT position FROM item WHERE project_id = $1 AND parent_id = $3 \
+               ORDER BY position DESC LIMIT 1) AS position";
     let row = conn.one(sql, params![project_id, prefix, parent_id]).await?;
     Ok((row.int("last")?, row.opt_int("position")?.unwrap_or(0) + GAP))
 }

@@ -209,7 +209,8 @@ fn lack(section: Section, in_sight: Option<String>) -> (Kind, String) {
     // The kind is asked in a way no index serves: one by kind would be a walk through all items of it for each container.
     let childless = |kind: Kind| {
         format!(
-            "NOT EXISTS (SELECT 1 FROM item c WHERE c.project_id = i.project_id AND c.parent_id = i.id AND coalesce(c.kind, '') = '{}' AND c.deleted_at IS NULL)",
+            "NOT EXISTS (SELECT 1 FROM item c WHERE c.project_id = i.project_id AND c.parent_id = i.id \
+             AND coalesce(c.kind, '') = '{}' AND c.deleted_at IS NULL)",
             kind.name()
         )
     };

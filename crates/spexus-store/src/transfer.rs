@@ -260,7 +260,8 @@ pub async fn links_after(conn: &mut Conn, project_id: Uuid, after: Uuid) -> Resu
                e.kind AS target_kind, e.number AS target_number, e.content_hash AS target_now, c.username \
                FROM link l CROSS JOIN item s CROSS JOIN item e CROSS JOIN account c \
                WHERE l.project_id = $1 AND l.source_project_id = $1 AND l.target_project_id = $1 AND l.id > $2 AND l.deleted_at IS NULL \
-               AND s.project_id = $1 AND s.id = l.source_id AND e.project_id = $1 AND e.id = l.target_id AND c.id = l.created_by ORDER BY l.id LIMIT $3";
+               AND s.project_id = $1 AND s.id = l.source_id AND e.project_id = $1 AND e.id = l.target_id AND c.id = l.created_by \
+               ORDER BY l.id LIMIT $3";
     let rows = conn.all(sql, params![project_id, after, PAGE_ROWS]).await?;
     rows.iter().map(link).collect()
 }

@@ -62,7 +62,8 @@ pub async fn within(conn: &mut Conn, root: Uuid, limits: &SubtreeLimits) -> Resu
         select_items!(
             ", z.depth, z.total, z.deepest",
             "sized z CROSS JOIN item i",
-            "WHERE i.project_id = z.project AND i.id = z.node AND z.depth <= $2 AND (z.depth = 0 OR z.running <= $4) ORDER BY z.depth, i.position, i.id LIMIT $3"
+            "WHERE i.project_id = z.project AND i.id = z.node AND z.depth <= $2 \
+             AND (z.depth = 0 OR z.running <= $4) ORDER BY z.depth, i.position, i.id LIMIT $3"
         )
     );
     let (sql, longest) = match limits.brief {

@@ -198,19 +198,19 @@ BEGIN
     SELECT RAISE(ABORT, 'the history is only added to');
 END;
 
--- What is made is listed where it is. An id is listed once, so nothing in another project can have it too.
+-- What is made is listed where it is. An id that is listed in another project is refused: it would be listed nowhere then.
 CREATE TRIGGER item_is_listed AFTER INSERT ON item
 BEGIN
-    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.project_id
-    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.project_id);
+    INSERT INTO directory (id, project_id) VALUES (NEW.id, NEW.project_id) ON CONFLICT (id)
+    DO UPDATE SET project_id = CASE WHEN directory.project_id = excluded.project_id THEN directory.project_id END;
 END;
 CREATE TRIGGER comment_is_listed AFTER INSERT ON comment
 BEGIN
-    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.project_id
-    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.project_id);
+    INSERT INTO directory (id, project_id) VALUES (NEW.id, NEW.project_id) ON CONFLICT (id)
+    DO UPDATE SET project_id = CASE WHEN directory.project_id = excluded.project_id THEN directory.project_id END;
 END;
 CREATE TRIGGER link_is_listed AFTER INSERT ON link
 BEGIN
-    INSERT INTO directory (id, project_id) SELECT NEW.id, NEW.source_project_id
-    WHERE NOT EXISTS (SELECT 1 FROM directory WHERE id = NEW.id AND project_id = NEW.source_project_id);
+    INSERT INTO directory (id, project_id) VALUES (NEW.id, NEW.source_project_id) ON CONFLICT (id)
+    DO UPDATE SET project_id = CASE WHEN directory.project_id = excluded.project_id THEN directory.project_id END;
 END;

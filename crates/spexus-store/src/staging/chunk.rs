@@ -26,7 +26,8 @@ pub struct Chunk {
 const LISTED_AT_ONCE: usize = 100;
 
 const ITEMS: &str = "SELECT t.seq AS ordinal, t.is_new, t.reindexed, i.* FROM touched t JOIN directory w ON w.id = t.entity_id \
-                     JOIN item i ON i.project_id = w.project_id AND i.id = w.id WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
+                     JOIN item i ON i.project_id = w.project_id AND i.id = w.id \
+                     WHERE t.entity = 'item' AND t.seq > $1 AND t.seq <= $2 ORDER BY t.seq";
 const COMMENTS: &str = "SELECT t.seq AS ordinal, m.*, i.kind, i.deleted_at AS item_deleted_at FROM touched t JOIN directory w ON w.id = t.entity_id \
                         JOIN comment m ON m.project_id = w.project_id AND m.id = w.id \
                         JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id \

@@ -293,8 +293,8 @@ async fn take_numbers(conn: &mut Conn, publication: &Publication, project: Uuid)
 
 /// Takes away what search knew of items that say something else now; what they say is there already.
 async fn forget_documents(conn: &mut Conn, staged: Staged) -> Result<()> {
-    let sql = "SELECT d.doc FROM staged_import n CROSS JOIN staged_item s JOIN search_doc d ON d.project_id = s.project_id AND d.item_id = s.id \
-               WHERE n.id = $1 AND s.import_id = $1 AND s.is_new = 0 AND s.reindexed = 1 AND d.comment_id IS NULL \
+    let sql = "SELECT d.doc FROM staged_import n CROSS JOIN staged_item s JOIN search_doc d ON d.project_id = s.project_id \
+               AND d.item_id = s.id WHERE n.id = $1 AND s.import_id = $1 AND s.is_new = 0 AND s.reindexed = 1 AND d.comment_id IS NULL \
                AND NOT (d.doc >= n.first_doc AND d.doc <= n.last_doc)";
     let rows = conn.all(sql, params![staged.id]).await?;
     let docs = rows

@@ -190,7 +190,8 @@ async fn both_rows_of_a_link_of_two_projects_are_compared(world: World) {
             .any(|fault| fault.problem == "it is not listed in its project"),
         "{found:?}"
     );
-    world.place.meddle("UPDATE directory SET project_id = (SELECT i.project_id FROM item i WHERE i.id = directory.id) WHERE id = project_id").await;
+    let back = "UPDATE directory SET project_id = (SELECT i.project_id FROM item i WHERE i.id = directory.id) WHERE id = project_id";
+    world.place.meddle(back).await;
     assert_eq!(compared(&world).await.differences, vec![]);
     let halves = [
         (format!("DELETE FROM link {in_other}"), "not the same"),
