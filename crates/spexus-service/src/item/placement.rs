@@ -23,8 +23,8 @@ pub async fn move_to(
     id: &str,
     to: Move,
 ) -> Ruled<Item> {
-    let (place, id) = ((project, Some(id)), id.to_owned());
-    let job = service.change_in(caller, Operation::UpdateItem, place, move |tx, context| {
+    let (about, id) = ((project, Some(id)), id.to_owned());
+    let job = service.change_in(caller, Operation::UpdateItem, about, move |tx, context| {
         Box::pin(async move {
             let before = context.item(&mut tx.conn, "id", &id, kind).await?;
             place(tx, &context, before, to).await

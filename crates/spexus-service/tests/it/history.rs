@@ -1,14 +1,19 @@
 //! The history: every change of every field, newest first.
 
-use crate::client::page;
+use crate::client::{Client, page};
 use crate::world::{World, both};
 use serde_json::{Value, json};
+use spexus_domain::Timestamp;
 use spexus_domain::limits::{MAX_DESCRIPTION_CHARS, MAX_PAGE_BYTES};
-use spexus_service::changes;
+use spexus_service::account::login;
+use spexus_service::{Service, ServiceOptions, changes};
+use spexus_store::Location;
+use std::sync::Arc;
 
 both![
     history_tells_every_field,
     a_page_of_long_changes_ends_before_it_is_too_long,
+    a_cursor_from_before_a_restore_goes_on_or_is_refused,
 ];
 
 //= specs/spexus-service.md#history
@@ -34,6 +39,45 @@ async fn history_tells_every_field(world: &World) {
     let next = first["next_cursor"].as_str();
     let second = admin.history_page("EP-001", page(Some(1), next)).await.unwrap();
     assert_eq!(second["data"][0]["rev"], 2);
+}
+
+//= specs/spexus-http.md#feed
+//= type=test
+//# A cursor of another history or project, and a bare number of older versions, MUST be refused with what to do.
+async fn a_cursor_from_before_a_restore_goes_on_or_is_refused(world: &World) {
+    world.seed().await;
+    let now = async |service: &Service, of: &Client| changes::now(service, &of.caller, None).await.unwrap();
+    let kept = now(&world.service, &world.admin).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    spexus_store::backup::backup(world.service.store(), &file)
+        .await
+        .unwrap();
+    let renamed = |title: &str| json!({ "title": title });
+    world.admin.update("EP-001", renamed("Lost")).await.unwrap();
+    let lost = now(&world.service, &world.admin).await;
+
+    let clock = Arc::new(|| Timestamp(1_790_000_500_000_000));
+    let (restored, _) = Service::open(&Location::File(file), ServiceOptions::for_testing(), clock)
+        .await
+        .unwrap();
+    let admin = Client::new(&restored, login::local(&restored, None, "exam").await.unwrap());
+    assert_eq!(
+        now(&restored, &admin).await,
+        kept,
+        "the same history has the same cursor"
+    );
+    let read = async |cursor: &str| changes::since(&restored, &admin.caller, None, cursor, None).await;
+    for title in ["Other", "Another"] {
+        let refused = read(&lost).await.unwrap_err();
+        assert!(format!("{refused:?}").contains("another_history"), "{refused:?}");
+        admin.update("EP-001", renamed(title)).await.unwrap();
+    }
+    let news = read(&kept).await.unwrap();
+    assert_eq!(news.len(), 2, "who knows nothing that was lost goes on");
+    assert!(read("17").await.is_err());
+    assert!(read(changes::START).await.unwrap().len() > 2);
+    restored.close().await;
 }
 
 /// Thirty changes of 100,000 bytes before and after: 200 of them would have been 40 megabytes in one answer.

@@ -340,6 +340,7 @@ async fn look_ups_do_not_wait_for_readers(world: World) {
     assert!(found.is_some());
     drop(conn);
     let generation = store.accounts_generation();
+    world.another_project("news").await;
     world.epic("news").await;
     in_time(following.wait_for(|seq| *seq >= 1)).await.unwrap();
     assert_ne!(

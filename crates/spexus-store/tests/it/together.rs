@@ -2,7 +2,7 @@
 
 use crate::world::{World, both, create_in, make};
 use spexus_domain::{Code, Kind, Refusal};
-use spexus_store::{Error, changes, items};
+use spexus_store::{Error, items};
 use std::time::Duration;
 
 both![
