@@ -74,6 +74,7 @@ const STEPS: &[Step] = &[
         shared: include_str!("015_carry.sql"),
         sqlite: include_str!("015_sqlite.sql"),
         postgres: include_str!("015_postgres.sql"),
+        after: "",
     },
 ];
 
