@@ -115,7 +115,7 @@ impl Carried {
         let mut rows = self.baselines.clone();
         for row in &mut rows {
             let seq = self
-                .place(row)
+                .seq_of(row)
                 .and_then(|seq| positions.0.get(&seq).copied().flatten());
             row[SEQ_COLUMN] = seq.unwrap_or(before).into();
         }
