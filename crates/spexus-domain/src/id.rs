@@ -235,7 +235,6 @@ mod tests {
         }
         for bad in [
             "-REQ-1",
-            "WEB--REQ-1",
             "WEB-REQ-",
             "WEB-XX-1",
             "WEB REQ-1",

@@ -109,8 +109,8 @@ impl Context {
         }
         let keys: Vec<&str> = seen.iter().map(String::as_str).collect();
         let hint = match nearest::closest(wanted, &keys) {
-            Some(near) => format!("There is no project {wanted:?}. Did you mean {near:?}?"),
-            None => format!("There is no project {wanted:?} that you see."),
+            Some(near) => format!("You see no project of this key. Did you mean {near:?}?"),
+            None => "You see no project of this key.".to_owned(),
         };
         Ok(refusal.hint(hint))
     }

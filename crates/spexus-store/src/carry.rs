@@ -415,11 +415,7 @@ pub async fn known(conn: &mut Conn, project_id: Uuid, reference: &Reference) -> 
 }
 
 /// The item and the depth of a comment of the file, deleted or not.
-pub async fn comment_place(
-    conn: &mut Conn,
-    project_id: Uuid,
-    id: Uuid,
-) -> Result<Option<(Uuid, usize)>> {
+pub async fn comment_place(conn: &mut Conn, project_id: Uuid, id: Uuid) -> Result<Option<(Uuid, usize)>> {
     let sql = "SELECT item_id, depth FROM comment WHERE project_id = $1 AND id = $2";
     let row = conn.optional(sql, params![project_id, id]).await?;
     row.map(|row| {
@@ -432,7 +428,7 @@ pub async fn comment_place(
 }
 
 /// Makes an item that was just written a deleted one.
-pub async fn bury_item(tx: &mut Tx, item: &Item, deletion: Deletion) -> Result<()> {
+pub async fn mark_item_deleted(tx: &mut Tx, item: &Item, deletion: Deletion) -> Result<()> {
     let sql = "UPDATE item SET deleted_at = $3, deletion_id = $4 WHERE project_id = $1 AND id = $2";
     let values = params![item.project_id, item.id, deletion.at, deletion.id];
     tx.conn.run(sql, values).await?;
@@ -445,7 +441,7 @@ pub async fn bury_item(tx: &mut Tx, item: &Item, deletion: Deletion) -> Result<(
 }
 
 /// Makes a comment that was just written a deleted one.
-pub async fn bury_comment(tx: &mut Tx, project_id: Uuid, id: Uuid, deletion: Deletion) -> Result<()> {
+pub async fn mark_comment_deleted(tx: &mut Tx, project_id: Uuid, id: Uuid, deletion: Deletion) -> Result<()> {
     let sql = "UPDATE comment SET deleted_at = $3 WHERE project_id = $1 AND id = $2";
     let values = params![project_id, id, deletion.at];
     tx.conn.run(sql, values).await.map(drop)

@@ -90,10 +90,7 @@ async fn changes_behind(
                               ORDER BY item_id, seq LIMIT $4";
     match project {
         None => conn.all(ALL, params![ledger, item, seq, STEP_ROWS]).await,
-        Some(project) => {
-            conn.all(OF_PROJECT, params![project, item, seq, STEP_ROWS])
-                .await
-        }
+        Some(project) => conn.all(OF_PROJECT, params![project, item, seq, STEP_ROWS]).await,
     }
 }
 
@@ -447,8 +444,8 @@ async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>
     let query = among("l.project_id", "l.source_id", places);
     let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
     let sql = format!(
-        "SELECT l.id, l.type, l.source_id, l.target_id, l.deleted_at, CASE WHEN l.target_project_id = l.project_id \
-         OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS agreed FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id \
+        "SELECT l.id, l.type, l.source_id, l.target_id, l.deleted_at, CAST(CASE WHEN l.target_project_id = l.project_id \
+         OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS BIGINT) AS agreed FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id \
          AND o.id = l.id WHERE {} AND l.source_project_id = l.project_id",
         same.join(" AND "),
         query.text()

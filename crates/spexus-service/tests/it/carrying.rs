@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
 use spexus_service::audit;
-use spexus_service::transfer::lines::{self, Reading};
+use spexus_service::transfer::lines::{self, ImportOptions};
 use spexus_service::transfer::{Imported, Input};
 use spexus_store::chain::Verdict;
 use std::io::Cursor;
@@ -19,7 +19,7 @@ both![
     what_is_here_is_not_brought_a_second_time,
 ];
 
-const WHOLE: Reading = Reading {
+const WHOLE: ImportOptions = ImportOptions {
     dry_run: false,
     history: true,
 };
@@ -31,7 +31,7 @@ async fn export(world: &World, caller: &Caller, history: bool) -> Ruled<String> 
     Ok(String::from_utf8(out).unwrap())
 }
 
-async fn import(world: &World, text: &str, key: Option<&str>, reading: Reading) -> Ruled<Imported> {
+async fn import(world: &World, text: &str, key: Option<&str>, reading: ImportOptions) -> Ruled<Imported> {
     let input: Input = Box::new(Cursor::new(text.to_owned().into_bytes()));
     let caller = &world.admin.caller;
     lines::import(&world.service, caller, key, input, reading, Arc::new(|_| ())).await
@@ -256,27 +256,31 @@ async fn a_ledger_that_is_none_is_refused_with_its_place(world: &World) {
             })
         })
     };
-    let shorter = |end: &str| {
-        let (head, changes) = (lines[last - 1], number(last) - 1);
-        let hash = serde_json::from_str::<Value>(head).unwrap()["hash"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        edited(&text, |at, line| {
-            let mut record: Value = serde_json::from_str(line).unwrap();
-            match record["record"].as_str().unwrap() {
-                "ledger" => record["end"] = json!({"changes": changes, "hash": hash}),
-                "end" => record["changes"] = json!(changes),
-                "baseline" if record["name"] == end => return None,
-                _ if at == last => return None,
-                _ => return Some(line.to_owned()),
+    // All of it but what happened from the deletion of an epic on; that of its link goes with it.
+    let is_deletion = |line: &&str| line.contains(r#""label":"EP-002","action":"deleted""#);
+    let cut = lines.iter().position(|line| is_deletion(&line)).unwrap() - 1;
+    let head: Value = serde_json::from_str(lines[cut - 1]).unwrap();
+    let shorter = edited(&text, |at, line| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        match record["record"].as_str().unwrap() {
+            "ledger" => record["end"] = json!({"changes": number(cut) - 1, "hash": head["hash"]}),
+            "end" => {
+                record["changes"] = json!(number(cut) - 1);
+                record["baselines"] = json!(1);
             }
-            Some(record.to_string())
-        })
-    };
+            "baseline" if record["name"] == "second" => return None,
+            _ if (cut..=last).contains(&at) => return None,
+            _ => return Some(line.to_owned()),
+        }
+        Some(record.to_string())
+    });
     let title = lines
         .iter()
         .position(|line| line.contains(r#""record":"item""#) && line.contains("Stays"))
+        .unwrap();
+    let epic = lines
+        .iter()
+        .position(|line| line.contains(r#""record":"item""#) && line.contains("EP-002"))
         .unwrap();
     let said = lines
         .iter()
@@ -324,8 +328,8 @@ async fn a_ledger_that_is_none_is_refused_with_its_place(world: &World) {
         ),
         (
             "a state ahead of its ledger",
-            shorter("second"),
-            "line ".to_owned(),
+            shorter,
+            format!("line {}: ledger: EP-002: its deletion", epic - (last - cut)),
         ),
         (
             "another title",
@@ -374,7 +378,7 @@ async fn without_its_history_a_project_begins_a_new_one(world: &World) {
     let text = export(&source, &source.admin.caller, true).await.unwrap();
     let plain = export(&source, &source.admin.caller, false).await.unwrap();
     assert!(!plain.contains("deleted_at") && !plain.contains(r#""record":"change""#));
-    let reading = Reading {
+    let reading = ImportOptions {
         history: false,
         ..WHOLE
     };
@@ -418,7 +422,7 @@ async fn what_is_here_is_not_brought_a_second_time(world: &World) {
     let source = World::on_sqlite().await;
     furnish(&source).await;
     let text = export(&source, &source.admin.caller, true).await.unwrap();
-    let tried = Reading {
+    let tried = ImportOptions {
         dry_run: true,
         ..WHOLE
     };

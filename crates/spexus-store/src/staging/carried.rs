@@ -23,13 +23,13 @@ pub(super) struct Carried {
 }
 
 /// Where changes that baselines name came to stand among all, by their place in the scratch copy.
-pub(super) struct Places(HashMap<i64, Option<i64>>);
+pub(super) struct Positions(HashMap<i64, Option<i64>>);
 
-impl Places {
+impl Positions {
     /// Notes where a change came to stand.
     pub(super) fn note(&mut self, ordinal: i64, seq: i64) {
-        if let Some(place) = self.0.get_mut(&ordinal) {
-            *place = Some(seq);
+        if let Some(position) = self.0.get_mut(&ordinal) {
+            *position = Some(seq);
         }
     }
 }
@@ -98,27 +98,32 @@ impl Carried {
     }
 
     /// The changes that baselines name.
-    pub(super) fn places(&self) -> Places {
-        let at = self.baselines.iter().filter_map(|row| self.place(row));
-        Places(at.map(|seq| (seq, None)).collect())
+    pub(super) fn positions(&self) -> Positions {
+        let at = self.baselines.iter().filter_map(|row| self.seq_of(row));
+        Positions(at.map(|seq| (seq, None)).collect())
     }
 
     /// Once the ledger is written: baselines name a place in it, or the one before all of it.
-    pub(super) async fn insert_baselines(&self, tx: &mut Tx, before: i64, places: &Places) -> Result<()> {
+    pub(super) async fn insert_baselines(
+        &self,
+        tx: &mut Tx,
+        before: i64,
+        positions: &Positions,
+    ) -> Result<()> {
         let table = copy::table("baseline")?;
         let columns = copy::columns(table);
         let mut rows = self.baselines.clone();
         for row in &mut rows {
             let seq = self
-                .place(row)
-                .and_then(|seq| places.0.get(&seq).copied().flatten());
-            row[PLACE] = seq.unwrap_or(before).into();
+                .seq_of(row)
+                .and_then(|seq| positions.0.get(&seq).copied().flatten());
+            row[SEQ_COLUMN] = seq.unwrap_or(before).into();
         }
         copy::insert(&mut tx.conn, table, &columns, &rows).await
     }
 
-    fn place(&self, row: &[Param]) -> Option<i64> {
-        match row.get(PLACE) {
+    fn seq_of(&self, row: &[Param]) -> Option<i64> {
+        match row.get(SEQ_COLUMN) {
             Some(Param::Int(seq)) => *seq,
             _ => None,
         }
@@ -126,7 +131,7 @@ impl Carried {
 }
 
 /// The column of a baseline that says where it was made.
-const PLACE: usize = 4;
+const SEQ_COLUMN: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -135,6 +140,6 @@ mod tests {
     #[test]
     fn the_place_of_a_baseline_is_where_it_is_taken_for() {
         let columns = copy::columns(copy::table("baseline").unwrap());
-        assert_eq!(columns[PLACE].0, "seq");
+        assert_eq!(columns[SEQ_COLUMN].0, "seq");
     }
 }

@@ -347,7 +347,7 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
     let table = copy::table("change")?;
     let columns = copy::columns(table);
     let (mut after, mut written, before) = (0, 0, tx.seq());
-    let mut places = publication.carried.as_ref().map(Carried::places);
+    let mut positions = publication.carried.as_ref().map(Carried::positions);
     loop {
         let sql =
             "SELECT * FROM staged_change WHERE import_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT $3";
@@ -361,15 +361,15 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
         let mut sealed = Vec::with_capacity(rows.len());
         for row in &rows {
             sealed.push(seal(tx, row, shift).await?);
-            if let Some(places) = &mut places {
-                places.note(row.int("ordinal")?, tx.seq());
+            if let Some(positions) = &mut positions {
+                positions.note(row.int("ordinal")?, tx.seq());
             }
         }
         written += rows.len() as i64;
         copy::insert(&mut tx.conn, table, &columns, &sealed).await?;
     }
-    if let (Some(carried), Some(places)) = (&publication.carried, places) {
-        carried.insert_baselines(tx, before, &places).await?;
+    if let (Some(carried), Some(positions)) = (&publication.carried, positions) {
+        carried.insert_baselines(tx, before, &positions).await?;
     }
     match written == publication.changes {
         true => Ok(()),

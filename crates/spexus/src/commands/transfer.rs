@@ -8,7 +8,7 @@ use crate::session::Session;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use serde_json::json;
-use spexus_service::transfer::lines::Reading;
+use spexus_service::transfer::lines::ImportOptions;
 use spexus_service::transfer::sheet::Layout;
 use spexus_service::transfer::{
     Exported, Imported, Input, Progress, RowAction, RowOutcome, demo, document, lines, sheet,
@@ -97,7 +97,7 @@ pub(super) async fn import(context: &CommandContext, wanted: &Import) -> Outcome
     );
     let imported = match format {
         Format::Jsonl => {
-            let reading = Reading {
+            let reading = ImportOptions {
                 dry_run: dry,
                 history: !wanted.no_history,
             };

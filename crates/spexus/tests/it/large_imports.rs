@@ -77,7 +77,7 @@ impl Node {
         let quiet = Arc::new(|_| {});
         match text.starts_with('{') {
             true => {
-                let reading = lines::Reading {
+                let reading = lines::ImportOptions {
                     dry_run: false,
                     history: false,
                 };

@@ -26,7 +26,7 @@ impl Reader {
         let item = of_file(&mut tx.conn, &project, ("item", is_carried), &wanted.item).await?;
         let depth = match wanted.parent_id {
             None => 0,
-            Some(parent) => match place_of(tx, parent, is_carried).await? {
+            Some(parent) => match place_of(tx, project.id, parent, is_carried).await? {
                 Some((on, depth)) if on == item.id && depth < MAX_COMMENT_DEPTH => depth + 1,
                 _ => {
                     return Err(refused(
@@ -57,7 +57,7 @@ impl Reader {
         comments::insert(tx, project.id, &comment).await?;
         self.read.comments += 1;
         match deletion {
-            Some(deletion) => carry::bury_comment(tx, comment.id, deletion).await?,
+            Some(deletion) => carry::mark_comment_deleted(tx, project.id, comment.id, deletion).await?,
             None => self.living.comments += 1,
         }
         if is_carried {
@@ -147,9 +147,14 @@ impl Reader {
 }
 
 /// The item and the depth of a comment above the line; of a deleted one as well, where what was deleted comes too.
-async fn place_of(tx: &mut Tx, id: Uuid, is_carried: bool) -> Result<Option<(Uuid, usize)>> {
+async fn place_of(
+    tx: &mut Tx,
+    project_id: Uuid,
+    id: Uuid,
+    is_carried: bool,
+) -> Result<Option<(Uuid, usize)>> {
     if is_carried {
-        return carry::comment_place(&mut tx.conn, id).await;
+        return carry::comment_place(&mut tx.conn, project_id, id).await;
     }
     let found = comments::by_id(&mut tx.conn, id).await?;
     Ok(found.map(|(comment, _)| (comment.item_id, comment.depth)))

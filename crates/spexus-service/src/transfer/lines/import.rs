@@ -29,7 +29,7 @@ use std::io::{BufRead as _, Read as _};
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ImportOptions {
     /// Whether everything is tried and nothing kept.
     pub dry_run: bool,
     /// Whether the history is taken that the file has; without it the project begins a new one.
@@ -44,7 +44,7 @@ pub async fn import(
     caller: &Caller,
     key: Option<&str>,
     input: Input,
-    reading: Reading,
+    reading: ImportOptions,
     progress: Progress,
 ) -> Ruled<Imported> {
     for operation in [
@@ -54,7 +54,7 @@ pub async fn import(
     ] {
         caller.may(operation)?;
     }
-    let Reading { dry_run, history } = reading;
+    let ImportOptions { dry_run, history } = reading;
     let (input, is_large) = measured(input, history)?;
     let file = File {
         input,
@@ -89,7 +89,7 @@ struct File {
     people: People,
     key: Option<String>,
     default_role: ProjectRole,
-    reading: Reading,
+    reading: ImportOptions,
     progress: Progress,
 }
 

@@ -84,7 +84,7 @@ impl Reader {
         items::insert(tx, &item).await?;
         self.read.items += 1;
         match deletion {
-            Some(deletion) => carry::bury_item(tx, &item, deletion).await?,
+            Some(deletion) => carry::mark_item_deleted(tx, &item, deletion).await?,
             None => self.living.items += 1,
         }
         match self.carries() {

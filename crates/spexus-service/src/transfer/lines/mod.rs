@@ -12,7 +12,7 @@ mod record;
 mod settings;
 
 pub use export::export;
-pub use import::{Reading, import};
+pub use import::{ImportOptions, import};
 
 /// The version of a file without history.
 pub const PLAIN: u32 = 1;
