@@ -6,6 +6,7 @@ const LEVELS = ["MUST", "SHOULD", "MAY", "AUTO"];
 const KINDS = { spec: "Requirement", implementation: "Implementation", implication: "Implication", test: "Test", exception: "Exception", todo: "To do" };
 const PAGE = 200;
 const main = document.querySelector("main"), nav = document.querySelector("nav"), aside = document.querySelector("aside");
+const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const el = (tag, attrs = {}, ...kids) => {
   const node = document.createElement(tag);
   for (const [k, v] of Object.entries(attrs)) {
@@ -78,7 +79,7 @@ function reqList(reqs) {
   let found = [], shown = 0, words = [];
   const card = r => el("button", { class: "req", c: r.st, on: { click: () => openReq(r.i) } },
     el("div", { class: "meta" }, el("span", { class: "lv" }, r.l === "AUTO" ? "—" : r.l), el("span", { class: "st" }, WORDS[r.st]),
-      el("span", {}, `${name(spec(r.s))} · ${spec(r.s).s[r.c].i}`), r.a.length ? el("span", {}, `${r.a.length} citation${r.a.length > 1 ? "s" : ""}`) : ""), hits(r.x, words));
+      el("span", {}, `${name(spec(r.s))} · ${spec(r.s).s[r.c].i}`), r.a.length ? el("span", {}, counted(r.a.length, "citation")) : ""), hits(r.x, words));
   const more = () => { if (shown < found.length) { list.append(...found.slice(shown, shown + PAGE).map(card)); shown += PAGE; } };
   const refresh = () => {
     words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -96,7 +97,7 @@ function reqList(reqs) {
 function drawHome() {
   drawNav(-1);
   const r = D.reqs;
-  main.replaceChildren(el("h2", {}, D.title), el("p", { class: "lead" }, `${r.length} requirements and ${D.annos.length} citations in ${D.specs.length} specifications`, D.drifted ? el("span", { class: "warn" }, ` · ${D.drifted} quotes differ from the specification`) : ""),
+  main.replaceChildren(el("h2", {}, D.title), el("p", { class: "lead" }, `${counted(r.length, "requirement")} and ${counted(D.annos.length, "citation")} in ${counted(D.specs.length, "specification")}`, D.drifted ? el("span", { class: "warn" }, ` · not as the specification says: ${counted(D.drifted, "quote")}`) : ""),
     levelCards(r), specTable(), ...reqList(r), el("footer", {}, `Made by duvet ${D.version}`));
 }
 function drawSpec(i) {

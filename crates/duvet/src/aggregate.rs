@@ -7,6 +7,7 @@ use crate::interval::IntervalSet;
 use crate::loader::LoadedSpecification;
 use crate::matching::{Grade, is_counted};
 use crate::status::Coverage;
+use crate::target::Target;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,9 +30,17 @@ pub(crate) fn build(
         .collect();
     analysis.specifications = specifications.iter().map(cited).collect();
     let mut requirements = Vec::new();
+    // Citations of one specification stand together: most of them need no search.
+    let mut last: Option<(&Arc<Target>, Option<usize>)> = None;
     for (id, entry) in analysis.entries.iter().enumerate() {
         let (annotation, matched) = (entry.annotation(), entry.matched());
-        let Some(&specification) = by_name.get(annotation.target.key()) else {
+        let target = &annotation.target;
+        let found = match last.filter(|(last, _)| Arc::ptr_eq(last, target)) {
+            Some((_, found)) => found,
+            None => by_name.get(target.key()).copied(),
+        };
+        last = Some((target, found));
+        let Some(specification) = found else {
             continue;
         };
         let cited = &mut analysis.specifications[specification];

@@ -103,6 +103,8 @@ fn holds(path: &Path, render: &Render<'_>) -> io::Result<bool> {
     Ok(file.read(&mut [0])? == 0)
 }
 
+//= specs/duvet.md#nothing-lost
+//# A disk that is full MUST leave each file as it was or as it is to be, fail the run, and change no later answer.
 fn replace(
     path: &Path,
     render: &Render<'_>,

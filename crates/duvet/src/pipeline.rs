@@ -368,9 +368,15 @@ fn match_file(facts: &Arc<FileFacts>, by_name: &ByName<'_>) -> Arc<MatchedFile> 
         diagnostics: Vec::new(),
         specifications: Vec::new(),
     };
+    let mut last: Option<(&Arc<target::Target>, &Arc<LoadedSpecification>)> = None;
     for (index, annotation) in facts.annotations.iter().enumerate() {
-        // Every specification that a file cites was requested from the same list of files, so it is there.
-        let loaded = by_name[annotation.target.key()];
+        let target = &annotation.target;
+        let loaded = match last.filter(|(last, _)| Arc::ptr_eq(last, target)) {
+            Some((_, loaded)) => loaded,
+            // Every specification that a file cites was requested from the same list of files, so it is there.
+            None => by_name[target.key()],
+        };
+        last = Some((target, loaded));
         let (found, diagnostic) = resolve(annotation, loaded);
         file.matches.push(found);
         let excerpt = || facts.cited_lines.excerpt(index);

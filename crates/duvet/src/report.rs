@@ -5,6 +5,7 @@ pub mod json_v1;
 pub mod json_v2;
 pub mod lcov;
 pub mod markdown;
+mod part;
 pub(crate) mod segment;
 pub mod snapshot;
 pub mod summary;

@@ -62,17 +62,26 @@ pub fn key(specification: &str) -> Cow<'_, str> {
 /// Targets of one file, each once: citations of one section share it.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
-    known: HashMap<String, Arc<Target>>,
+    known: HashMap<Arc<str>, Arc<Target>>,
+    /// The last one and how it was written: many citations name the section that the one above names.
+    last: Option<(Arc<str>, Arc<Target>)>,
 }
 
 impl Targets {
     /// What a text names.
     pub(crate) fn get(&mut self, text: &str) -> Arc<Target> {
-        if let Some(known) = self.known.get(text) {
-            return Arc::clone(known);
+        if let Some((_, target)) = self.last.as_ref().filter(|(written, _)| **written == *text) {
+            return Arc::clone(target);
         }
-        let target = Arc::new(Target::parse(text));
-        self.known.insert(text.to_owned(), Arc::clone(&target));
+        let (written, target) = match self.known.get_key_value(text) {
+            Some((written, target)) => (Arc::clone(written), Arc::clone(target)),
+            None => {
+                let new: (Arc<str>, _) = (text.into(), Arc::new(Target::parse(text)));
+                self.known.insert(Arc::clone(&new.0), Arc::clone(&new.1));
+                new
+            }
+        };
+        self.last = Some((written, Arc::clone(&target)));
         target
     }
 }

@@ -162,12 +162,19 @@ pub fn lines(text: &str) -> impl Iterator<Item = (Span, &str)> {
     })
 }
 
+/// `1 file`, `2 files`.
+pub fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A stranger's text as a terminal may show it: nothing in it moves the cursor, changes colours, rings or turns the
 /// direction of what follows.
 //= specs/duvet.md#inside-the-fence
 //# Text of a project MUST NOT reach a terminal with control sequences in it.
 pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains(is_harmful) {
+    // Nearly every text is as plain as it looks.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if !text.bytes().all(is_plain) && text.contains(is_harmful) {
         text.replace(is_harmful, "\u{fffd}").into()
     } else {
         text.into()

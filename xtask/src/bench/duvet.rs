@@ -29,6 +29,7 @@ const TARGETS: &[(&str, Option<f64>, f64)] = &[
         600.0,
     ),
     ("mcp, sources forty times over, median of", None, 3.0),
+    ("mcp, sources forty times over, p99 of", None, 3.0),
     (
         "mcp, sources forty times over, a hundred calls at once",
         None,

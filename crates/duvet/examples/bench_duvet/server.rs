@@ -21,37 +21,7 @@ pub(crate) fn measure(corpus: &Path, ours: &Path, runs: usize) {
         })
         .collect();
     line("mcp, start to first answer", "ms", &starts, &[]);
-    let mut server = Server::start(corpus, ours);
-    let quote = "A QUIC endpoint MUST NOT reuse a stream ID within a connection.";
-    let citation = format!("//= https://www.rfc-editor.org/rfc/rfc9000#section-2.1\n//# {quote}");
-    let found = server.call(
-        "search_requirements",
-        &json!({ "query": "stream ID reuse", "detail": "full" }),
-    );
-    let first = &found["requirements"][0];
-    let tools = [
-        ("validate_citation", json!({ "citation": citation })),
-        ("search_requirements", json!({ "query": "connection error" })),
-        (
-            "get_requirement_status",
-            json!({ "req_identifier": first["identifier"] }),
-        ),
-        ("list_uncited_requirements", json!({})),
-        ("list_invalid_citations", json!({})),
-        (
-            "get_citation_context",
-            json!({ "citation_id": first["citations"][0], "context_lines": 5 }),
-        ),
-        (
-            "resolve_spec_id",
-            json!({ "url": "https://www.rfc-editor.org/rfc/rfc9000" }),
-        ),
-        ("get_prioritized_requirements", json!({})),
-    ];
-    for (tool, arguments) in tools {
-        let rounds: Vec<f64> = (0..ROUNDS).map(|_| server.round(tool, &arguments)).collect();
-        line(&format!("mcp, p99 of {tool}"), "ms", &rounds, &[]);
-    }
+    measure_tools(&mut Server::start(corpus, ours), "mcp");
 }
 
 /// A project forty times as large, with a folder for cookies: what a call costs when nothing changed, and a hundred of them
@@ -59,36 +29,12 @@ pub(crate) fn measure(corpus: &Path, ours: &Path, runs: usize) {
 pub(crate) fn measure_many(root: &Path, ours: &Path) {
     std::fs::create_dir_all(root.join(".duvet")).unwrap();
     let mut server = Server::of(root, ours, "quic*/**/*.rs");
-    let call = json!({ "limit": 1 });
-    server.call("get_prioritized_requirements", &call);
-    let tools = [
-        ("get_prioritized_requirements", json!({})),
-        ("search_requirements", json!({ "query": "connection error" })),
-        ("list_uncited_requirements", json!({})),
-        ("list_invalid_citations", json!({})),
-    ];
-    for (tool, arguments) in &tools {
-        let rounds: Vec<f64> = (0..ROUNDS)
-            .map(|_| server.calls(tool, arguments)[CALLS / 2])
-            .collect();
-        line(
-            &format!("mcp, sources forty times over, median of {tool}"),
-            "ms",
-            &rounds,
-            &[],
-        );
-    }
+    measure_tools(&mut server, "mcp, sources forty times over");
     let (mut alone, mut together) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let arguments = json!({ "query": "connection error" });
-        alone.push(
-            server
-                .calls("search_requirements", &arguments)
-                .iter()
-                .sum::<f64>()
-                / CALLS as f64
-                * 100.0,
-        );
+        let times = server.calls("search_requirements", &arguments);
+        alone.push(times.iter().sum::<f64>() / CALLS as f64 * 100.0);
         together.push(server.at_once("search_requirements", &arguments, 100));
     }
     line(
@@ -103,6 +49,57 @@ pub(crate) fn measure_many(root: &Path, ours: &Path) {
         &together,
         &[],
     );
+}
+
+/// The median and the slowest but one percent of many calls of each tool.
+fn measure_tools(server: &mut Server, place: &str) {
+    let quote = "A QUIC endpoint MUST NOT reuse a stream ID within a connection.";
+    let target = "https://www.rfc-editor.org/rfc/rfc9000#section-2.1";
+    let found = server.call(
+        "search_requirements",
+        &json!({ "query": "stream ID reuse", "detail": "full" }),
+    );
+    let first = &found["requirements"][0];
+    let citation = &first["citations"][0];
+    let file = citation.as_str().and_then(|citation| citation.rsplit_once(':'));
+    let (file, _) = file.expect("a requirement that is cited");
+    let tools = [
+        (
+            "validate_citation",
+            json!({ "citation": format!("//= {target}\n//# {quote}") }),
+        ),
+        ("search_requirements", json!({ "query": "connection error" })),
+        (
+            "get_requirement_status",
+            json!({ "req_identifier": first["identifier"] }),
+        ),
+        ("list_uncited_requirements", json!({})),
+        ("list_invalid_citations", json!({})),
+        (
+            "get_citation_context",
+            json!({ "citation_id": citation, "context_lines": 5 }),
+        ),
+        (
+            "resolve_spec_id",
+            json!({ "url": "https://www.rfc-editor.org/rfc/rfc9000" }),
+        ),
+        ("get_prioritized_requirements", json!({})),
+        (
+            "get_section",
+            json!({ "spec_id": "rfc9000", "section_id": "section-2.1" }),
+        ),
+        ("propose_fixes", json!({ "file_path": file })),
+    ];
+    for (tool, arguments) in tools {
+        let (medians, slowest): (Vec<f64>, Vec<f64>) = (0..ROUNDS)
+            .map(|_| {
+                let times = server.calls(tool, &arguments);
+                (times[CALLS / 2], times[CALLS * 99 / 100 - 1])
+            })
+            .unzip();
+        line(&format!("{place}, median of {tool}"), "ms", &medians, &[]);
+        line(&format!("{place}, p99 of {tool}"), "ms", &slowest, &[]);
+    }
 }
 
 struct Server {
@@ -139,11 +136,6 @@ impl Server {
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         writeln!(server.input, "{ready}").unwrap();
         server
-    }
-
-    /// The p99 of many calls, one after the other.
-    fn round(&mut self, tool: &str, arguments: &Value) -> f64 {
-        self.calls(tool, arguments)[CALLS * 99 / 100 - 1]
     }
 
     /// How long until the last of so many calls that are sent together was answered.

@@ -3,6 +3,7 @@
 use super::{Diagnostic, Severity};
 use crate::excerpt::line_count;
 use crate::text::{lines, printable};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Colour codes, or nothing.
@@ -13,15 +14,15 @@ pub struct Paint {
 }
 
 impl Paint {
-    fn wrap(self, code: &str, text: &str) -> String {
+    fn wrap<'t>(self, code: &str, text: &'t str) -> Cow<'t, str> {
         if self.colour {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+            format!("\u{1b}[{code}m{text}\u{1b}[0m").into()
         } else {
-            text.to_owned()
+            text.into()
         }
     }
 
-    fn severity(self, severity: Severity, text: &str) -> String {
+    fn severity<'t>(self, severity: Severity, text: &'t str) -> Cow<'t, str> {
         let code = match severity {
             Severity::Error => "1;31",
             Severity::Warning => "1;33",
@@ -33,18 +34,17 @@ impl Paint {
 
 //= specs/duvet.md#tolerance
 //# Findings MUST be available as text with an excerpt of the source, as JSON and as SARIF.
-/// Writes diagnostics one after the other.
-pub fn render(diagnostics: &[&Diagnostic], paint: Paint) -> String {
-    let mut out = String::new();
+/// Adds diagnostics to a text, one after the other.
+pub fn render(out: &mut String, diagnostics: &[&Diagnostic], paint: Paint) {
     for diagnostic in diagnostics {
-        one(&mut out, diagnostic, paint);
+        one(out, diagnostic, paint);
     }
-    out
 }
 
 fn one(out: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     let head = format!("{}[{}]", diagnostic.severity.name(), diagnostic.code.name());
-    let dim = |text: &str| paint.wrap("2", text);
+    let arrow = paint.wrap("2", "-->");
+    let equals = paint.wrap("2", "=");
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
@@ -53,23 +53,20 @@ fn one(out: &mut String, diagnostic: &Diagnostic, paint: Paint) {
         printable(&diagnostic.message)
     );
     let start = diagnostic.start;
-    let place = format!("{}:{}:{}", printable(&diagnostic.file), start.line, start.column);
-    let _ = writeln!(out, "  {} {place}", dim("-->"));
+    let file = printable(&diagnostic.file);
+    let _ = writeln!(out, "  {arrow} {file}:{}:{}", start.line, start.column);
     let last = diagnostic.end.map_or(start.line, |end| end.line);
     let shown = lines(&diagnostic.excerpt).take(line_count(start.line, last));
     for (number, (_, line)) in (start.line..).zip(shown) {
-        let _ = writeln!(out, "{} {}", dim(&format!("{number:>5} |")), printable(line));
+        let number = format!("{number:>5} |");
+        let _ = writeln!(out, "{} {}", paint.wrap("2", &number), printable(line));
     }
     if let Some(help) = &diagnostic.help {
-        let _ = writeln!(out, "  {} help: {}", dim("="), printable(help));
+        let _ = writeln!(out, "  {equals} help: {}", printable(help));
     }
     if let Some(suggestion) = &diagnostic.suggestion {
-        let _ = writeln!(
-            out,
-            "  {} write: {}",
-            dim("="),
-            paint.wrap("32", &printable(suggestion))
-        );
+        let suggestion = printable(suggestion);
+        let _ = writeln!(out, "  {equals} write: {}", paint.wrap("32", &suggestion));
     }
     out.push('\n');
 }

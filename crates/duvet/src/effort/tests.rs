@@ -43,7 +43,7 @@ fn report(root: &Path) -> Analysis {
     snapshot::render(&analysis);
     lcov::render(&analysis);
     let shown: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
-    text::render(&shown, text::Paint::default());
+    text::render(&mut String::new(), &shown, text::Paint::default());
     analysis
 }
 

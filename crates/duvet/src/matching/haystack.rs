@@ -16,11 +16,12 @@ pub struct Haystack {
     grams: OnceLock<Grams>,
 }
 
-/// A text without the blanks that carry no meaning, each byte with its place in the text it came from.
+/// A text without the blanks that carry no meaning, and the way back to the text it came from.
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     pub(super) text: String,
-    places: Vec<u32>,
+    /// Where each stretch that lost nothing begins, here and there.
+    stretches: Vec<(u32, u32)>,
     grams: OnceLock<Grams>,
 }
 
@@ -106,13 +107,17 @@ impl Haystack {
 impl Normal {
     /// The range of the original text behind a range of this one.
     pub(super) fn original(&self, start: usize, end: usize) -> (usize, usize) {
-        match (
-            self.places.get(start),
-            end.checked_sub(1).and_then(|last| self.places.get(last)),
-        ) {
-            (Some(&first), Some(&last)) if start < end => (first as usize, last as usize + 1),
-            _ => (0, 0),
+        if start < end && end <= self.text.len() {
+            (self.place(start), self.place(end - 1) + 1)
+        } else {
+            (0, 0)
         }
+    }
+
+    fn place(&self, at: usize) -> usize {
+        let behind = self.stretches.partition_point(|(here, _)| *here as usize <= at);
+        let (here, there) = self.stretches[behind - 1];
+        there as usize + at - here as usize
     }
 }
 
@@ -144,14 +149,18 @@ pub(super) fn join_lines(
 /// Runs of blanks become one, and blanks beside punctuation vanish; so a word broken at a hyphen is whole again.
 pub(super) fn normalise(text: &str) -> Normal {
     let mut kept = String::with_capacity(text.len());
-    let mut places: Vec<u32> = Vec::with_capacity(text.len());
+    let mut stretches: Vec<(u32, u32)> = Vec::new();
+    let mut expected = None;
     each_word(text, |place, word| {
+        if expected != Some(place) {
+            stretches.push((kept.len() as u32, place as u32));
+        }
         kept.push_str(word);
-        places.extend((place..place + word.len()).map(|place| place as u32));
+        expected = Some(place + word.len());
     });
     Normal {
         text: kept,
-        places,
+        stretches,
         grams: OnceLock::new(),
     }
 }

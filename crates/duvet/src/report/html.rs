@@ -4,12 +4,14 @@
 //! fast as ten.
 
 use super::json_v1::Links;
+use super::part::{Part, parts};
 use super::segment::Cuts;
 use super::writer::{close, gather, hand_on, key, list, number, numbers, page_string};
 use crate::analysis::{Analysis, Cited, Requirement};
 use crate::citation::{CommentStyle, Kind};
 use crate::identity::requirement_id;
 use crate::output::Sink;
+use crate::specification::Specification;
 use std::collections::HashMap;
 use std::io;
 
@@ -96,8 +98,8 @@ fn data(sink: &mut Sink<'_>, analysis: &Analysis, options: &Options<'_>) -> io::
     let names = Names::new(analysis, &citations);
     let rows: Vec<(u32, Named)> = citations.iter().copied().zip(names.of.iter().copied()).collect();
     sink(&header(analysis, options, &rows))?;
-    hand_on(sink, &analysis.specifications, |out, cited| {
-        specification(out, analysis, cited, &positions);
+    hand_on(sink, &parts(&analysis.specifications), |out, part| {
+        specification(out, analysis, part, &positions);
     })?;
     sink(b"],\"reqs\":[")?;
     hand_on(sink, &chunks(&listed), |out, rows| {
@@ -289,38 +291,51 @@ fn requirement(
     out.push(b'}');
 }
 
-fn specification(out: &mut Vec<u8>, analysis: &Analysis, cited: &Cited, positions: &Positions) {
-    out.push(b'{');
-    text(out, "n", cited.name());
-    let Some(specification) = cited.specification() else {
-        text(out, "f", "auto");
-        out.extend_from_slice(b"\"s\":[]}");
-        return;
-    };
-    out.reserve(specification.text.len() + specification.text.len() / 4);
-    text(out, "f", specification.format.name());
-    text(out, "t", &cited.display_name());
-    out.extend_from_slice(b"\"s\":[");
-    list(out, 0..specification.sections.len(), |out, index| {
-        let section = &specification.sections[index];
+fn specification(out: &mut Vec<u8>, analysis: &Analysis, part: &Part<'_>, positions: &Positions) {
+    let cited = part.cited;
+    if part.is_first() {
         out.push(b'{');
-        text(out, "i", &section.id);
-        text(out, "t", &section.title);
-        out.extend_from_slice(b"\"l\":[");
-        let mut cuts = Cuts::new(analysis, cited, index);
-        list(out, &section.lines, |out, line| {
-            let start = out.len();
-            let is_cut = cuts.line(line.span, |span, ids| {
-                out.push(if out.len() == start { b'[' } else { b',' });
-                segment(out, analysis, &specification.text[span.range()], ids, positions);
-            });
-            if is_cut {
-                out.push(b']');
-            } else {
-                page_string(out, specification.line(line));
-            }
+        text(out, "n", cited.name());
+        let format = cited.specification().map_or("auto", |text| text.format.name());
+        text(out, "f", format);
+        if cited.specification().is_some() {
+            text(out, "t", &cited.display_name());
+        }
+        out.extend_from_slice(b"\"s\":[");
+    }
+    if let Some(specification) = cited.specification() {
+        list(out, part.sections.clone(), |out, index| {
+            section(out, analysis, (cited, specification, index), positions)
         });
+    }
+    if part.is_last() {
         out.extend_from_slice(b"]}");
+    }
+}
+
+fn section(
+    out: &mut Vec<u8>,
+    analysis: &Analysis,
+    (cited, specification, index): (&Cited, &Specification, usize),
+    positions: &Positions,
+) {
+    let section = &specification.sections[index];
+    out.push(b'{');
+    text(out, "i", &section.id);
+    text(out, "t", &section.title);
+    out.extend_from_slice(b"\"l\":[");
+    let mut cuts = Cuts::new(analysis, cited, index);
+    list(out, &section.lines, |out, line| {
+        let start = out.len();
+        let is_cut = cuts.line(line.span, |span, ids| {
+            out.push(if out.len() == start { b'[' } else { b',' });
+            segment(out, analysis, &specification.text[span.range()], ids, positions);
+        });
+        if is_cut {
+            out.push(b']');
+        } else {
+            page_string(out, specification.line(line));
+        }
     });
     out.extend_from_slice(b"]}");
 }

@@ -1,5 +1,6 @@
 //! The version 1 JSON report, byte for byte as the public tool writes it.
 
+use super::part::{Part, parts};
 use super::segment::{Claims, Cuts};
 use super::writer::{close, field, gather, hand_on, key, list, number, numbers, string};
 use crate::analysis::{Analysis, Cited, Requirement};
@@ -41,7 +42,9 @@ pub fn stream(analysis: &Analysis, links: Links<'_>, sink: &mut Sink<'_>) -> io:
     sink(&out)?;
     let mut cited: Vec<&Cited> = analysis.specifications.iter().collect();
     cited.sort_by_key(|cited| cited.name());
-    hand_on(sink, &cited, |out, cited| specification(out, analysis, cited))?;
+    hand_on(sink, &parts(cited), |out, part| {
+        specification(out, analysis, part)
+    })?;
     sink(b"},\"annotations\":[")?;
     let chunks: Vec<_> = analysis.entries.chunks(ANNOTATIONS_PER_CHUNK).collect();
     hand_on(sink, &chunks, |out, entries| {
@@ -63,24 +66,28 @@ fn by_specification(analysis: &Analysis) -> Vec<&Requirement> {
     requirements
 }
 
-fn specification(out: &mut Vec<u8>, analysis: &Analysis, cited: &Cited) {
-    string(out, cited.name());
-    out.extend_from_slice(b":{");
+fn specification(out: &mut Vec<u8>, analysis: &Analysis, part: &Part<'_>) {
+    let cited = part.cited;
     let Some(specification) = cited.specification() else {
-        out.extend_from_slice(b"\"format\":\"auto\",\"requirements\":[],\"sections\":[]}");
+        string(out, cited.name());
+        out.extend_from_slice(b":{\"format\":\"auto\",\"requirements\":[],\"sections\":[]}");
         return;
     };
-    // Section texts make most of it; escapes and segments add a little.
-    out.reserve(specification.text.len() + specification.text.len() / 4);
-    field(out, "title", specification.title.as_deref());
-    field(out, "format", Some(specification.format.name()));
-    out.extend_from_slice(b"\"requirements\":[");
-    list(out, &cited.requirements, |out, id| number(out, *id));
-    out.extend_from_slice(b"],\"sections\":[");
-    list(out, 0..specification.sections.len(), |out, index| {
+    if part.is_first() {
+        string(out, cited.name());
+        out.extend_from_slice(b":{");
+        field(out, "title", specification.title.as_deref());
+        field(out, "format", Some(specification.format.name()));
+        out.extend_from_slice(b"\"requirements\":[");
+        list(out, &cited.requirements, |out, id| number(out, *id));
+        out.extend_from_slice(b"],\"sections\":[");
+    }
+    list(out, part.sections.clone(), |out, index| {
         section(out, analysis, cited, specification, index)
     });
-    out.extend_from_slice(b"]}");
+    if part.is_last() {
+        out.extend_from_slice(b"]}");
+    }
 }
 
 fn section(

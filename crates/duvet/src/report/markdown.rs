@@ -104,7 +104,11 @@ fn findings(out: &mut String, diagnostics: &[Diagnostic]) {
     if shown.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n<details><summary>{} findings</summary>\n", shown.len());
+    let _ = writeln!(
+        out,
+        "\n<details><summary>{}</summary>\n",
+        crate::text::counted(shown.len(), "finding")
+    );
     for diagnostic in shown.iter().take(MAX_LISTED) {
         let place = format!("{}:{}", diagnostic.file, diagnostic.start.line);
         let _ = writeln!(

@@ -20,7 +20,7 @@ pub(super) fn list<T>(
 }
 
 /// So many members are rendered beside each other, before they are handed on.
-const MEMBERS_AT_A_TIME: usize = 8;
+const MEMBERS_AT_A_TIME: usize = 16;
 
 /// Renders the members of a list side by side and hands them on in their order, with commas between them. Their memory is
 /// used again for the next ones: a report may be as large as all specifications together, and nobody needs it in one piece.

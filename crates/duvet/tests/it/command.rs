@@ -643,3 +643,48 @@ fn a_configuration_that_was_named_has_to_exist() {
         stderr(&output)
     );
 }
+
+#[test]
+fn a_long_specification_is_reported_whole_and_in_its_order() {
+    let mut text = String::from("# X\n");
+    let ids: Vec<String> = (0..700).map(|number| format!("part-{number}")).collect();
+    for number in 0..700 {
+        text.push_str(&format!("\n## Part {number}\n\nLine.\nIt MUST do {number}.\n"));
+    }
+    let scratch = Scratch::new(&[
+        (".duvet/config.toml", CONFIG),
+        ("specs/x.md", &text),
+        ("specs/y.md", "# Y\n\n## Part 0\n\nIt MUST do b.\n"),
+        (
+            "src/a.rs",
+            "//= specs/x.md#part-699\n//# It MUST do 699.\n//= specs/y.md#part-0\n//# It MUST do b.\n",
+        ),
+    ]);
+    assert!(
+        run(&scratch, &["report", "--json", "v1.json"], &[])
+            .status
+            .success()
+    );
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(scratch.path("v1.json")).unwrap()).unwrap();
+    let page = std::fs::read_to_string(scratch.path(".duvet/reports/report.html")).unwrap();
+    let data = page.split("type=\"application/json\">").nth(1).unwrap();
+    let page: serde_json::Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
+    let listed = |sections: &serde_json::Value, id: &str| -> Vec<String> {
+        let sections = sections.as_array().unwrap().iter();
+        sections
+            .map(|section| section[id].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (sections, id) in [
+        (&json["specifications"]["specs/x.md"]["sections"], "id"),
+        (&page["specs"][0]["s"], "i"),
+    ] {
+        assert_eq!(listed(sections, id)[1..], ids);
+    }
+    assert_eq!(
+        listed(&json["specifications"]["specs/y.md"]["sections"], "id"),
+        ["y", "part-0"]
+    );
+    assert_eq!(listed(&page["specs"][1]["s"], "i"), ["y", "part-0"]);
+}

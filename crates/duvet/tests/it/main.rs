@@ -10,6 +10,8 @@ mod cases;
 mod command;
 mod corpora;
 mod fence;
+#[cfg(unix)]
+mod full_disk;
 mod lost;
 mod mcp;
 mod mutations;

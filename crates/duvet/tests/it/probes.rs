@@ -199,7 +199,8 @@ fn equal_sentences_are_one_requirement_and_the_first_is_marked() {
 fn findings_show_the_lines_in_question() {
     let (_scratch, analysis) = probe("fn x() {}\n//= specs/x.md#emty\n//# anything\n");
     let diagnostics: Vec<_> = analysis.diagnostics.iter().collect();
-    let text = text::render(&diagnostics, text::Paint::default());
+    let mut text = String::new();
+    text::render(&mut text, &diagnostics, text::Paint::default());
     let expected = "error[section-unknown]: `specs/x.md` has no section `emty`\n  --> src/bad.rs:2:1\n    2 | //= specs/x.md#emty\n    \
         3 | //# anything\n  = help: did you mean `#empty`?\n  = write: specs/x.md#empty\n\n";
     assert_eq!(text, expected);

@@ -10,30 +10,43 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Exit code, words, and files with their names.
-type Outcome = (Option<i32>, String, Vec<(String, Vec<u8>)>);
+pub(crate) type Outcome = (Option<i32>, String, Vec<(String, Vec<u8>)>);
 /// A way to break a file.
 type Damage<'a> = (&'a str, &'a dyn Fn(&std::path::Path));
 
 /// What a run leaves behind and says, times aside.
-fn outcome(scratch: &Scratch, output: &Output) -> Outcome {
+pub(crate) fn outcome(scratch: &Scratch, output: &Output) -> Outcome {
+    (
+        output.status.code(),
+        untimed(&stderr(output)),
+        outputs(scratch.root()),
+    )
+}
+
+/// What a run said, without the lines that say how long it took.
+pub(crate) fn untimed(words: &str) -> String {
     let is_timed = |line: &&str| {
         let verb = line.trim_start().split(' ').next().unwrap_or_default();
         !matches!(verb, "Wrote" | "Kept" | "Analysed" | "Unchanged")
     };
-    let words = stderr(output);
     let words: Vec<&str> = words.lines().filter(is_timed).collect();
+    words.join("\n")
+}
+
+/// The files that `REPORT` writes, with their names; empty where there is none.
+pub(crate) fn outputs(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let files = [".duvet/snapshot.txt", ".duvet/reports/report.html", "v1.json"];
-    let files = files.map(|name| {
+    let file = |name: &str| {
         (
             name.to_owned(),
-            std::fs::read(scratch.path(name)).unwrap_or_default(),
+            std::fs::read(folder.join(name)).unwrap_or_default(),
         )
-    });
-    (output.status.code(), words.join("\n"), files.to_vec())
+    };
+    files.map(file).to_vec()
 }
 
 /// The same project without a cache.
-fn truth(scratch: &Scratch, arguments: &[&str]) -> Outcome {
+pub(crate) fn truth(scratch: &Scratch, arguments: &[&str]) -> Outcome {
     let copy = Scratch::copy_of(scratch.root());
     let mut arguments = arguments.to_vec();
     arguments.push("--no-cache");
@@ -52,7 +65,7 @@ fn renamed(mut files: Vec<(String, Vec<u8>)>, from: &Scratch, to: &Scratch) -> V
     files
 }
 
-fn check(scratch: &Scratch, arguments: &[&str], what: &str) {
+pub(crate) fn check(scratch: &Scratch, arguments: &[&str], what: &str) {
     let expected = truth(scratch, arguments);
     let output = run(scratch, arguments, &[]);
     assert!(
@@ -63,7 +76,7 @@ fn check(scratch: &Scratch, arguments: &[&str], what: &str) {
     );
 }
 
-const REPORT: &[&str] = &["report", "--json", "v1.json"];
+pub(crate) const REPORT: &[&str] = &["report", "--json", "v1.json"];
 
 fn freeze(scratch: &Scratch, name: &str, time: SystemTime) {
     let file = std::fs::File::options()

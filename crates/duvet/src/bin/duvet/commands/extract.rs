@@ -59,6 +59,12 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         false => flags.out.join(extraction::folder(name)),
     };
     let files = extraction::files(name, specification, mode, language);
+    if files.is_empty() {
+        let line = format!(
+            "warning: no requirement is found in `{name}`; `--format` says how its text is written\n"
+        );
+        terminal::write_stderr(&terminal::printable(&line));
+    }
     let fence = Fence::new(&flags.out, &[]);
     for (file, text) in &files {
         let path = folder.join(file);

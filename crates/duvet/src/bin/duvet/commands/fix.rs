@@ -6,6 +6,7 @@ use duvet::fence::Fence;
 use duvet::memo::Memo;
 use duvet::output;
 use duvet::pipeline::analyse;
+use duvet::text::counted;
 use std::path::Path;
 
 pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
@@ -32,15 +33,15 @@ pub(crate) fn run(flags: &Fix) -> Result<bool, String> {
             written.map_err(|e| format!("cannot write `{}`: {e}", file.file))?;
         }
     }
-    let files = fixed.len();
+    let what = format!(
+        "{} in {}",
+        counted(count, "citation"),
+        counted(fixed.len(), "file")
+    );
     terminal::write_stderr(&match is_shown {
-        true if count > 0 => {
-            format!(
-                "{count} citations in {files} files would be rewritten: `duvet fix --write` writes them\n"
-            )
-        }
+        true if count > 0 => format!("{what} would be rewritten: `duvet fix --write` writes them\n"),
         true => "nothing to rewrite\n".to_owned(),
-        false => format!("{count} citations in {files} files rewritten\n"),
+        false => format!("{what} rewritten\n"),
     });
     Ok(is_whole)
 }

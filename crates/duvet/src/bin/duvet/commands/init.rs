@@ -16,6 +16,11 @@ pub(crate) fn run(flags: &Init) -> Result<bool, String> {
             .filter(|language| named.contains(&language.name))
             .collect(),
     };
+    if languages.is_empty() && !Path::new(CONFIG_PATH).exists() {
+        let line =
+            format!("warning: no language was recognised here; name your sources in `{CONFIG_PATH}`\n");
+        terminal::write_stderr(&line);
+    }
     create(Path::new(CONFIG_PATH), &render(&languages, &flags.specification))?;
     create(Path::new(".duvet/.gitignore"), IGNORED)?;
     if flags.hook {

@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
         .any(|check| is_undecided(&analysis, *check, &filter));
     if loaded.project.config.strict_compat && is_stopped {
         return Err(format!(
-            "{drifted} citations differ from the specification; there is no verdict with `--compat strict`"
+            "citations that do not hold: {drifted}; there is no verdict with `--compat strict`"
         ));
     }
     if flags.json {
@@ -54,7 +54,7 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
     }
     if drifted > 0 {
         say(&format!(
-            "{drifted} citations differ from the specification and were not counted; see `duvet report`\n"
+            "citations that do not hold and were not counted: {drifted}; see `duvet report`\n"
         ));
     }
     say(&format!("Overall: {}", word(passed)));

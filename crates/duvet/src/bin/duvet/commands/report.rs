@@ -14,6 +14,7 @@ use duvet::locator::SpecificationLocator;
 use duvet::memo::Memo;
 use duvet::pipeline::{Inputs, analyse_inputs, read_inputs};
 use duvet::run_cache::{Run, RunCache, key};
+use duvet::text::counted;
 use reporter::Reporter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -125,8 +126,10 @@ fn print(run: &Run) -> Result<(), String> {
 fn counts(analysis: &Analysis) -> String {
     let (citations, requirements) = (analysis.citations().count(), analysis.requirements.len());
     format!(
-        "{citations} citations of {requirements} requirements in {} specifications",
-        analysis.specifications.len()
+        "{} of {} in {}",
+        counted(citations, "citation"),
+        counted(requirements, "requirement"),
+        counted(analysis.specifications.len(), "specification")
     )
 }
 

@@ -15,6 +15,7 @@ use duvet::policy::Policy;
 use duvet::report::json_v1::Links;
 use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, table};
 use duvet::run_cache::{OutputFile, Run};
+use duvet::text::counted;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ type Target = (PathBuf, bool);
 impl Reporter<'_> {
     /// Everything the run does, and what could not be written.
     pub(super) fn report(&self, memo: &Memo) -> (Run, Vec<String>) {
-        let ((requirements, outputs), findings) = rayon::join(
+        let ((requirements, outputs), mut findings) = rayon::join(
             || rayon::join(|| self.write_requirements(memo), || self.write_outputs()),
             || self.findings(),
         );
@@ -98,9 +99,10 @@ impl Reporter<'_> {
         }
         if let Some(first) = self.analysis.missing_inputs().next().filter(|_| spared > 0) {
             let message = terminal::printable(&first.message);
-            run.stderr = format!("{spared} files are left as they are: {message}\n\n");
+            let line = format!("{spared} files are left as they are: {message}\n\n");
+            findings.stderr.insert_str(0, &line);
         }
-        run.stderr.push_str(&findings.stderr);
+        run.stderr = findings.stderr;
         run.files.extend(findings.file);
         problems.extend(findings.problem);
         if self.flags.markdown.as_deref() == Some(Path::new("-")) {
@@ -264,14 +266,18 @@ impl Reporter<'_> {
 
     fn show(&self, all: &[&Diagnostic], findings: &mut Findings) {
         let Self { flags, analysis, .. } = self;
-        let form = |diagnostics: &[&Diagnostic], colour: bool| match flags.diagnostics {
-            DiagnosticsForm::Text => text::render(diagnostics, text::Paint { colour }),
-            DiagnosticsForm::Json => terminal::json(&json::render(diagnostics)),
-            DiagnosticsForm::Sarif => terminal::json(&sarif::render(diagnostics, env!("CARGO_PKG_VERSION"))),
+        let add = |text: &mut String, diagnostics: &[&Diagnostic], colour: bool| match flags.diagnostics {
+            DiagnosticsForm::Text => text::render(text, diagnostics, text::Paint { colour }),
+            DiagnosticsForm::Json => text.push_str(&terminal::json(&json::render(diagnostics))),
+            DiagnosticsForm::Sarif => {
+                let log = sarif::render(diagnostics, env!("CARGO_PKG_VERSION"));
+                text.push_str(&terminal::json(&log));
+            }
         };
         if let Some(path) = &flags.diagnostics_file {
             // Findings are of this run, whatever is missing: they replace those of an earlier one.
-            let text = form(all, false);
+            let mut text = String::new();
+            add(&mut text, all, false);
             match output::write(path, text.as_bytes()) {
                 Ok(_) => {
                     findings.file = Some(OutputFile {
@@ -292,7 +298,7 @@ impl Reporter<'_> {
             };
             let shown = all.iter().copied().filter(|found| found.severity >= least);
             let shown: Vec<&Diagnostic> = shown.collect();
-            findings.stderr.push_str(&form(&shown, terminal::colour()));
+            add(&mut findings.stderr, &shown, terminal::colour());
         }
         if flags.quiet || flags.diagnostics != DiagnosticsForm::Text {
             return;
@@ -305,7 +311,7 @@ impl Reporter<'_> {
         let count = |severity| all.iter().filter(|found| found.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         if errors + warnings > 0 {
-            let line = format!("{errors} errors, {warnings} warnings\n");
+            let line = format!("{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
             findings.stderr.push_str(&line);
         }
     }
