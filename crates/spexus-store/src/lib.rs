@@ -193,6 +193,7 @@ impl Store {
         let writing = Pool::for_writing(location, options).await?;
         let mut conn = writing.acquire().await?;
         let fresh = schema::prepare(&mut conn, Some(location), options.may_prepare).await?;
+        arrival::go_on_behind_the_last(&mut conn).await?;
         let arrived = arrival::look(&mut conn).await?;
         drop(conn);
         let readers = Pool::for_reading(location, options, options.max_read_connections)?;

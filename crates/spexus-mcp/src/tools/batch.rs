@@ -11,7 +11,7 @@ use spexus_domain::Ruled;
 use spexus_domain::batch::BatchInput;
 use spexus_domain::limits::MAX_BATCH_OPERATIONS;
 use spexus_domain::permission::Operation;
-use spexus_service::{batch, changes, project};
+use spexus_service::{batch, changes};
 
 /// The tools of batches and the feed.
 pub(super) fn tools() -> Vec<Spec> {

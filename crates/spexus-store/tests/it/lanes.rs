@@ -276,7 +276,6 @@ async fn waited_for(conn: &mut PgConnection) -> BTreeSet<String> {
     rows.iter().map(|row| row.get("lock")).collect()
 }
 
-// proves 002 Req-Proto-011: several nodes write at once
 //= specs/spexus-store.md#several-processes
 //= type=test
 //# Writers of several processes on one database MUST keep every ledger whole and one series of numbers.
