@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::sqlite::pool::PooledConnection;
-use crate::sqlite::{self, Cost, SqliteRow, SqliteValue, StatementError, StatementResult, run_inline};
+use crate::sqlite::{self, Cost, Sql, SqliteRow, SqliteValue, StatementError, StatementResult, run_inline};
 use crate::statement::{StatementLimits, statement_timeout};
 use crate::witness::{self, DOUBT_AFTER, Witness};
 use futures_util::FutureExt as _;
@@ -14,7 +14,6 @@ use spexus_domain::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Postgres, Row as _, ValueRef};
 use std::any::Any;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -97,9 +96,6 @@ type SettingsCache = HashMap<(&'static str, Vec<Param>), Box<dyn Any + Send + Sy
 
 /// Answers cached at most; more are asked again.
 const MAX_CACHED_SETTINGS: usize = 256;
-
-/// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
-type Sql = Cow<'static, str>;
 
 impl Conn {
     pub(crate) fn new(connection: Connection, limit: StatementLimits) -> Self {

@@ -83,7 +83,7 @@ impl SqliteConnectOptions {
         Ok(SqliteConnection {
             conn,
             interrupt,
-            columns: RefCell::default(),
+            columns: Box::default(),
         })
     }
 }
@@ -95,8 +95,11 @@ pub(crate) struct SqliteConnection {
     interrupt: Arc<Interrupt>,
     /// The columns of the answers to statements whose text is part of the program, by where it stands there: asking for their
     /// names was a tenth of a point read.
-    columns: RefCell<HashMap<(usize, usize), Columns>>,
+    columns: Box<RefCell<HashMap<(usize, usize), Columns>>>,
 }
+
+/// The text of a statement. Only this crate writes statements, and nothing a client sends becomes part of one.
+pub(crate) type Sql = Cow<'static, str>;
 
 /// The names of the columns of an answer.
 type Columns = Arc<[Box<str>]>;
@@ -132,7 +135,7 @@ impl SqliteConnection {
     /// The rows of an answer, up to so many.
     pub(crate) fn rows(
         &self,
-        sql: &Cow<'static, str>,
+        sql: &Sql,
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
@@ -144,7 +147,7 @@ impl SqliteConnection {
         rows(&mut statement, &columns, limit)
     }
 
-    fn columns(&self, sql: &Cow<'static, str>, statement: &Statement<'_>) -> Columns {
+    fn columns(&self, sql: &Sql, statement: &Statement<'_>) -> Columns {
         let ask = || statement.column_names().into_iter().map(Box::from).collect();
         let Cow::Borrowed(text) = sql else { return ask() };
         let mut known = self.columns.borrow_mut();
@@ -363,10 +366,9 @@ impl SqliteRow {
     /// The value of a column, if there is such a column.
     pub(crate) fn find(&self, name: &str) -> Option<&SqliteValue> {
         let (before, after) = self.columns.split_at_checked(self.next.load(Ordering::Relaxed))?;
-        let is = |known: &Box<str>| **known == *name;
-        let at = match after.iter().position(is) {
+        let at = match after.iter().position(|known| **known == *name) {
             Some(at) => before.len() + at,
-            None => before.iter().position(is)?,
+            None => before.iter().position(|known| **known == *name)?,
         };
         self.next.store(at + 1, Ordering::Relaxed);
         self.values.get(at)

@@ -2,9 +2,8 @@
 
 use crate::engine::Param;
 use crate::error::{Error, Result};
-use crate::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
+use crate::sqlite::{Sql, SqliteConnectOptions, SqliteConnection, SqliteRow, StatementResult};
 use parking_lot::Mutex;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -87,7 +86,7 @@ pub(crate) struct PooledConnection {
 impl PooledConnection {
     pub(crate) fn rows(
         &self,
-        sql: &Cow<'static, str>,
+        sql: &Sql,
         params: &[Param],
         limit: usize,
         until: Option<Instant>,
@@ -95,12 +94,7 @@ impl PooledConnection {
         self.opened()?.rows(sql, params, limit, until)
     }
 
-    pub(crate) fn run(
-        &self,
-        sql: &Cow<'static, str>,
-        params: &[Param],
-        until: Option<Instant>,
-    ) -> StatementResult<u64> {
+    pub(crate) fn run(&self, sql: &Sql, params: &[Param], until: Option<Instant>) -> StatementResult<u64> {
         self.opened()?.run(sql, params, until)
     }
 
