@@ -2,9 +2,10 @@
 
 use crate::world::{World, both, create_in};
 use spexus_domain::query::{ItemFilter, PageRequest};
+use spexus_domain::search::Query;
 use spexus_domain::{Kind, Uuid};
 use spexus_store::Store;
-use spexus_store::search::Sweep;
+use spexus_store::search::{self, Sweep};
 
 both![
     words_are_found_in_all_their_forms,
@@ -12,6 +13,7 @@ both![
     a_phrase_keeps_its_order,
     a_typing_error_is_forgiven_in_single_words,
     a_word_that_was_corrected_everywhere_is_forgiven_too,
+    words_of_another_project_say_nothing_here,
     reference_ids_are_found_as_words,
     no_text_is_an_error,
     comments_are_found,
@@ -98,6 +100,33 @@ async fn a_typing_error_is_forgiven_in_single_words(world: World) {
     check(&world, "sestem answers", &["EP-004"]).await;
     check(&world, "lnk", &[]).await;
     check(&world, "xyzzyx", &[]).await;
+}
+
+//= specs/spexus-store.md#search
+//= type=test
+//# The words of one project MUST NOT be offered to a search in another.
+async fn words_of_another_project_say_nothing_here(world: World) {
+    let other = world.another_project("other").await;
+    let (here, there) = (
+        world.epic("Password").await,
+        world.epic_in(&other, "Pasword").await,
+    );
+    for (project, text, expected) in [
+        (&here, "pasword", vec![here.id]),
+        (&here, "passwerd", vec![here.id]),
+        (&there, "pasword", vec![there.id]),
+        (&there, "password", vec![there.id]),
+        (&there, "passwerd", vec![]),
+    ] {
+        let filter = ItemFilter {
+            project_id: Some(project.project_id),
+            ..ItemFilter::default()
+        };
+        let (query, page) = (Query::parse(text), PageRequest::default());
+        let found = search::search(&mut world.read().await, &query, &filter, &page).await;
+        let found: Vec<Uuid> = found.unwrap().data.iter().map(|hit| hit.id).collect();
+        assert_eq!(found, expected, "{text} in {}", project.project);
+    }
 }
 
 /// A misspelt word that once stood somewhere is no longer a word once it was corrected.
