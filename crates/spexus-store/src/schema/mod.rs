@@ -405,7 +405,7 @@ mod tests {
     }
 
     /// What `former_items` left is there, by its ids and from both ends of the link, and words of a project are its own.
-    async fn items_are_kept(conn: &mut Conn) {
+    async fn items_are_kept(conn: &mut Conn, version: usize) {
         let inner = crate::items::by_id(conn, INNER).await.unwrap().unwrap();
         assert_eq!(inner.parent.unwrap().id, Uuid::from_u128(22));
         let gone = crate::items::by_id(conn, Uuid::from_u128(23))
@@ -425,6 +425,10 @@ mod tests {
         }
         let rows = conn.all("SELECT project_id FROM link", params![]).await.unwrap();
         assert_eq!(rows.len(), 2, "one for each project");
+        if version >= WORDS_SINCE as usize {
+            // Its index stays as it is, and what was written past the program is not in it.
+            return;
+        }
         for (project, found) in [(PROJECT, 2), (OTHER_PROJECT, 1)] {
             let filter = ItemFilter {
                 project_id: Some(project),
@@ -510,7 +514,7 @@ mod tests {
         let places: Vec<_> = all.iter().map(|change| (change.seq, change.number)).collect();
         assert_eq!(places, [(1, 1), (2, 1), (3, 2), (4, 2)]);
         assert_eq!((all[1].project_id, all[1].fields.len()), (Some(PROJECT), 1));
-        items_are_kept(&mut conn).await;
+        items_are_kept(&mut conn, version).await;
         drop(conn);
         store.close().await;
     }
