@@ -308,6 +308,9 @@ impl Reader {
     }
 
     /// Whether the project comes with its history.
+    //= specs/spexus-service.md#carrying
+    //# A file with history from which the history is not taken MUST be imported as one without, as a project with a history that
+    //# begins there.
     pub(super) fn carries(&self) -> bool {
         self.wants_history && self.has_history()
     }
