@@ -395,6 +395,17 @@ async fn without_its_history_a_project_begins_a_new_one(world: &World) {
     assert!(export(world, &world.admin.caller, false).await.unwrap() == plain);
     let verdict = verify(world).await;
     assert!(verdict.ledgers.iter().all(|ledger| ledger.origin.is_none()));
+    let late = format!("\n{text}");
+    let refusal = import(world, &late, Some("late"), WHOLE)
+        .await
+        .expect_err("it is not the first line");
+    assert!(
+        refusal
+            .message
+            .starts_with("line 2: record: is not on the first line"),
+        "{}",
+        refusal.message
+    );
     let mixed = plain.replacen(
         r#""priority":"#,
         r#""deleted_at":"2026-01-01T00:00:00Z","priority":"#,

@@ -299,7 +299,15 @@ impl Reader {
                 .hint("Use the spexus that wrote the file, or a newer one."));
         }
         self.version = Some(header.version);
-        Ok(())
+        // How it is carried out was decided by the first line.
+        match self.carries() && self.live.is_none() {
+            true => Err(refused(
+                "record",
+                "is not on the first line",
+                "a file that begins with its header",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Whether the file has a history.
