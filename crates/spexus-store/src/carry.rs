@@ -320,7 +320,8 @@ pub async fn make_room(tx: &mut Tx, project_id: Uuid) -> Result<()> {
 
 /// Begins a ledger that began elsewhere.
 pub async fn begin(tx: &mut Tx, ledger: Uuid, origin: &LedgerOrigin) -> Result<LedgerHead> {
-    ledger_origin::insert(tx, ledger, origin).await?;
+    let now = tx.now();
+    ledger_origin::insert(&mut tx.conn, ledger, origin, now).await?;
     tx.begin_ledger(ledger, origin.former);
     // In which line of the file things stand.
     let sql = "CREATE TABLE brought (id BLOB PRIMARY KEY, line INTEGER NOT NULL) STRICT, WITHOUT ROWID";

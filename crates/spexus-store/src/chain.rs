@@ -427,6 +427,8 @@ impl Verifier {
     }
 
     /// Finds ledgers that end before a checkpoint says, or before where they came here.
+    //= specs/spexus-store.md#history
+    //# Verification MUST find a ledger that ends before the last change that came with it, or has another in its place.
     fn look_for_tails(&mut self) {
         let mut cut_off = {
             let ledgers = &self.ledgers;

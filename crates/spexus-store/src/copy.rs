@@ -133,7 +133,11 @@ const TABLES: &[Table] = &[
         order: "changes",
         columns: "changes:i head:b fault_seq:i fault:t",
     },
-    crate::ledger_origin::TABLE,
+    Table {
+        name: "ledger_origin",
+        order: "ledger",
+        columns: "ledger:u installation:t former_changes:i former_head:b number:i hash:b arrived_at:i",
+    },
     Table {
         name: "baseline",
         order: "project_id, id",

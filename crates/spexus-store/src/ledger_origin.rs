@@ -1,21 +1,12 @@
 //! Where ledgers began that came here with their project. What a ledger begins with seals the former history of the
 //! installation it was made at, so that must be known wherever the ledger goes.
 
-use crate::chain::hash;
-use crate::copy::{self, Table};
-use crate::engine::{Conn, Param, Row, params};
-use crate::error::Result;
-use crate::tx::Tx;
+use crate::engine::{Conn, Row, params};
+use crate::error::{Error, Result};
 use serde::Serialize;
-use spexus_domain::Uuid;
 use spexus_domain::change::FormerHead;
+use spexus_domain::{Timestamp, Uuid};
 use std::collections::BTreeMap;
-
-pub(crate) const TABLE: Table = Table {
-    name: "ledger_origin",
-    order: "ledger",
-    columns: "ledger:u installation:t former_changes:i former_head:b number:i hash:b arrived_at:i",
-};
 
 /// Where a ledger began, and how far it had come when it was brought here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,17 +60,24 @@ pub(crate) async fn all(conn: &mut Conn) -> Result<BTreeMap<Uuid, LedgerOrigin>>
 }
 
 /// Writes down where a ledger began.
-pub(crate) async fn insert(tx: &mut Tx, ledger: Uuid, origin: &LedgerOrigin) -> Result<()> {
-    let row: Vec<Param> = params![
+pub(crate) async fn insert(
+    conn: &mut Conn,
+    ledger: Uuid,
+    origin: &LedgerOrigin,
+    now: Timestamp,
+) -> Result<()> {
+    let sql = "INSERT INTO ledger_origin (ledger, installation, former_changes, former_head, number, hash, arrived_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let values = params![
         ledger,
         &origin.installation,
         origin.former.changes,
         origin.former.hash,
         origin.number,
         origin.hash,
-        tx.now(),
+        now,
     ];
-    copy::insert(&mut tx.conn, &TABLE, &copy::columns(&TABLE), &[row]).await
+    conn.run(sql, values).await.map(drop)
 }
 
 fn origin(row: &Row) -> Result<LedgerOrigin> {
@@ -92,4 +90,10 @@ fn origin(row: &Row) -> Result<LedgerOrigin> {
         number: row.int("number")?,
         hash: hash(row, "hash")?,
     })
+}
+
+fn hash(row: &Row, column: &str) -> Result<[u8; 32]> {
+    row.bytes(column)?
+        .try_into()
+        .map_err(|_| Error::Broken("a hash of where a ledger began has another length".into()))
 }

@@ -258,7 +258,7 @@ async fn a_ledger_that_is_none_is_refused_with_its_place(world: &World) {
     };
     // All of it but what happened from the deletion of an epic on; that of its link goes with it.
     let is_deletion = |line: &&str| line.contains(r#""label":"EP-002","action":"deleted""#);
-    let cut = lines.iter().position(|line| is_deletion(&line)).unwrap() - 1;
+    let cut = lines.iter().position(|line| is_deletion(line)).unwrap() - 1;
     let head: Value = serde_json::from_str(lines[cut - 1]).unwrap();
     let shorter = edited(&text, |at, line| {
         let mut record: Value = serde_json::from_str(line).unwrap();
@@ -395,6 +395,17 @@ async fn without_its_history_a_project_begins_a_new_one(world: &World) {
     assert!(export(world, &world.admin.caller, false).await.unwrap() == plain);
     let verdict = verify(world).await;
     assert!(verdict.ledgers.iter().all(|ledger| ledger.origin.is_none()));
+    let late = format!("\n{text}");
+    let refusal = import(world, &late, Some("late"), WHOLE)
+        .await
+        .expect_err("it is not the first line");
+    assert!(
+        refusal
+            .message
+            .starts_with("line 2: record: is not on the first line"),
+        "{}",
+        refusal.message
+    );
     let mixed = plain.replacen(
         r#""priority":"#,
         r#""deleted_at":"2026-01-01T00:00:00Z","priority":"#,

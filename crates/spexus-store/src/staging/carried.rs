@@ -80,7 +80,8 @@ impl Carried {
             let sql = "UPDATE project SET key = $2 WHERE id = $1";
             tx.conn.run(sql, params![old, old.to_string()]).await?;
         }
-        ledger_origin::insert(tx, self.project, &self.origin).await
+        let now = tx.now();
+        ledger_origin::insert(&mut tx.conn, self.project, &self.origin, now).await
     }
 
     /// Once the project is written: who belonged to the empty one belongs to it.

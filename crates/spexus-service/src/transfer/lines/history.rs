@@ -57,6 +57,9 @@ impl Reader {
     }
 
     /// Puts a project in the place of the empty one that has its key.
+    //= specs/spexus-service.md#carrying
+    //# A project that comes with its history MUST keep its id, the ids and references of its items, and its ledger with every number
+    //# and hash, and the ledger MUST go on and verify where it came.
     pub(super) async fn take_place_of(
         &mut self,
         tx: &mut Tx,

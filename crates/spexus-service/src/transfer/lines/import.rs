@@ -299,7 +299,15 @@ impl Reader {
                 .hint("Use the spexus that wrote the file, or a newer one."));
         }
         self.version = Some(header.version);
-        Ok(())
+        // How it is carried out was decided by the first line.
+        match self.carries() && self.live.is_none() {
+            true => Err(refused(
+                "record",
+                "is not on the first line",
+                "a file that begins with its header",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Whether the file has a history.
@@ -308,6 +316,9 @@ impl Reader {
     }
 
     /// Whether the project comes with its history.
+    //= specs/spexus-service.md#carrying
+    //# A file with history from which the history is not taken MUST be imported as one without, as a project with a history that
+    //# begins there.
     pub(super) fn carries(&self) -> bool {
         self.wants_history && self.has_history()
     }
