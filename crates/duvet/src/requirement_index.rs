@@ -189,7 +189,7 @@ impl<'a> RequirementIndex<'a> {
         }
     }
 
-    /// The index of a specification by its id, its address in any spelling, or its path.
+    /// The index of a specification by its id, its address in any spelling, its path, or the name that lists show.
     pub fn find_specification(&self, name: &str) -> Option<usize> {
         let specifications = &self.snapshot.analysis.specifications;
         let name = name.split('#').next().unwrap_or(name).trim();
@@ -209,6 +209,14 @@ impl<'a> RequirementIndex<'a> {
                     specifications
                         .iter()
                         .position(|cited| rfc_number(cited.name()) == Some(number.as_str()))
+                })
+                // The name that lists show.
+                .or_else(|| {
+                    let is_called = |cited: &Cited| cited.display_name().eq_ignore_ascii_case(name);
+                    let all = specifications.iter().enumerate();
+                    let mut called = all.filter(|(_, cited)| is_called(cited));
+                    let (index, _) = called.next()?;
+                    called.next().is_none().then_some(index)
                 })
         })
     }

@@ -333,6 +333,8 @@ fn broken_citations_their_places_and_specifications_are_found() {
     }
     let resolved = client.call("resolve_spec_id", json!({ "url": "specs/pot.md" }));
     assert_eq!(resolved, json!({ "spec_id": "specs-pot-md" }));
+    let by_title = client.call("resolve_spec_id", json!({ "url": "coffee" }));
+    assert_eq!(by_title, resolved, "lists call it so");
     let unknown = client.call("resolve_spec_id", json!({ "url": "specs/pat.md" }));
     assert!(unknown["spec_id"].is_null());
     assert!(
