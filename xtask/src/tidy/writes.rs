@@ -6,7 +6,7 @@ use crate::rust::Source;
 use crate::tree::Tree;
 
 /// How the store is written to.
-const WRITES: [&str; 3] = [".write(", ".write_long(", ".together("];
+const WRITES: [&str; 4] = [".write(", ".write_in(", ".write_long(", ".together("];
 
 /// What the store is called by those who have it.
 const STORES: [&str; 2] = ["store", "store()"];
