@@ -130,15 +130,23 @@ pub(crate) async fn follow_other_processes(broadcast: Arc<ChangeBroadcast>, pool
         if listener.is_none() {
             listener = pool.listen().await;
         }
+        let mut is_ours = false;
         let heard = tokio::select! {
             heard = wait_for_commit(&mut listener, is_waiting) => heard,
-            () = look.notified() => true,
+            () = look.notified() => {
+                is_ours = true;
+                true
+            }
             () = pool.closed() => return,
         };
         let Some(broadcast) = weak.upgrade() else { return };
         let Ok(mut conn) = pool.acquire().await else {
             continue;
         };
+        // Those who do not hear it look by themselves within a second.
+        if is_ours && conn.script("NOTIFY spexus").await.is_err() {
+            continue;
+        }
         if let Ok(arrived) = arrival::look(&mut conn).await {
             let is_news = broadcast.observed(pool.engine(), arrived);
             if is_news && !heard && !is_waiting {

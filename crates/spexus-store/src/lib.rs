@@ -195,7 +195,11 @@ impl Store {
         let fresh = schema::prepare(&mut conn, Some(location), options.may_prepare).await?;
         arrival::go_on_behind_the_last(&mut conn).await?;
         let arrived = arrival::look(&mut conn).await?;
-        drop(conn);
+        match conn.engine() {
+            Engine::Sqlite => drop(conn),
+            // Whoever writes takes a new one: what lies in the pool may die there unnoticed.
+            Engine::Postgres => conn.abandon(),
+        }
         let readers = Pool::for_reading(location, options, options.max_read_connections)?;
         let lookups = Pool::for_reading(location, options, options.max_lookup_connections.max(1))?;
         let broadcast = ChangeBroadcast::new(arrived);

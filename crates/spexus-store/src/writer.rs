@@ -125,7 +125,6 @@ impl Writer {
             broadcast,
             clock,
             limits,
-            pooled: writers(engine, options),
         });
         let mut queues = Vec::new();
         for _ in 0..writers(engine, options) {
@@ -247,8 +246,6 @@ struct WriteLoop {
     broadcast: Arc<ChangeBroadcast>,
     clock: Clock,
     limits: Limits,
-    /// Connections that may lie in the pool.
-    pooled: u32,
 }
 
 /// The connection between two transactions, idle since then.
@@ -312,18 +309,12 @@ impl WriteLoop {
                 }
             }
         }
-        // What lies in the pool may have died like the other; behind all of that comes a new one.
-        let mut tries = 0;
-        loop {
-            let mut tx = Tx::new(self.pool.acquire().await?);
-            let Err(error) = self.begin(&mut tx, class, lane).await else {
-                return Ok(tx);
-            };
-            tx.conn.abandon();
-            tries += 1;
-            let is_final = matches!(error, Error::Refused(_)) || tries > self.pooled;
-            if is_final || started.elapsed() >= self.limits.wait {
-                return Err(error);
+        let mut tx = Tx::new(self.pool.acquire().await?);
+        match self.begin(&mut tx, class, lane).await {
+            Ok(()) => Ok(tx),
+            Err(error) => {
+                tx.conn.abandon();
+                Err(error)
             }
         }
     }
@@ -561,7 +552,13 @@ async fn commit(tx: &mut Tx, broadcast: &ChangeBroadcast, lane: Lane) -> Result<
                 true => "UPDATE installation SET shared_rev = shared_rev + 1; ",
                 false => "",
             };
-            let sql = format!("{share}SELECT pg_notify('spexus', '{}'); COMMIT", tx.head().seq);
+            let say = match lane {
+                Lane::Installation => "SELECT pg_notify('spexus', '')",
+                // PostgreSQL lets only one transaction at a time commit that says something, until it is on the disk. So
+                // writes beside others are told of afterwards.
+                Lane::Project(_) => "SELECT 1",
+            };
+            let sql = format!("{share}{say}; COMMIT");
             tokio::time::timeout(MAX_COMMIT, tx.conn.script(sql))
                 .await
                 .unwrap_or_else(|_| Err(Error::Unavailable("COMMIT was not answered".into())))
