@@ -17,7 +17,7 @@ use std::pin::Pin;
 pub(crate) type Outcome<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
 /// Where a change is made: the project that is named, and the id of what is changed.
-pub(crate) type Place<'a> = (Option<&'a str>, Option<&'a str>);
+pub(crate) type Target<'a> = (Option<&'a str>, Option<&'a str>);
 
 impl Service {
     /// Runs work with a service all of whose reads and writes happen in one transaction: with a refusal, or where `keep`
@@ -75,7 +75,7 @@ impl Service {
         &self,
         caller: &Caller,
         operation: Operation,
-        (project, about): Place<'_>,
+        (project, about): Target<'_>,
         work: F,
     ) -> Ruled<T>
     where
@@ -97,7 +97,7 @@ impl Service {
         &self,
         caller: &Caller,
         operation: Operation,
-        place: Place<'_>,
+        place: Target<'_>,
         work: F,
     ) -> Ruled<T>
     where
@@ -118,7 +118,7 @@ impl Service {
 
     /// In which project something is, as far as that is found by one look-up. It only says beside which writes it may be done;
     /// whether it is so is found out where it is done.
-    async fn guess_project(&self, caller: &Caller, (project, about): Place<'_>) -> Option<Uuid> {
+    async fn guess_project(&self, caller: &Caller, (project, about): Target<'_>) -> Option<Uuid> {
         if !self.store.has_lanes() {
             return None;
         }
