@@ -443,7 +443,7 @@ mod tests {
         let places: Vec<_> = all.iter().map(|change| (change.seq, change.number)).collect();
         assert_eq!(places, [(1, 1), (2, 1), (3, 2), (4, 2)]);
         assert_eq!((all[1].project_id, all[1].fields.len()), (Some(PROJECT), 1));
-        former_items::are_kept(&mut conn, PROJECT).await;
+        former_items::are_kept(&mut conn, PROJECT, version).await;
         drop(conn);
         store.close().await;
     }
