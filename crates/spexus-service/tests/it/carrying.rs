@@ -258,7 +258,7 @@ async fn a_ledger_that_is_none_is_refused_with_its_place(world: &World) {
     };
     // All of it but what happened from the deletion of an epic on; that of its link goes with it.
     let is_deletion = |line: &&str| line.contains(r#""label":"EP-002","action":"deleted""#);
-    let cut = lines.iter().position(|line| is_deletion(line)).unwrap() - 1;
+    let cut = lines.iter().position(is_deletion).unwrap() - 1;
     let head: Value = serde_json::from_str(lines[cut - 1]).unwrap();
     let shorter = edited(&text, |at, line| {
         let mut record: Value = serde_json::from_str(line).unwrap();
