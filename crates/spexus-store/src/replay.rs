@@ -43,7 +43,7 @@ async fn compare_in(
         origins: ledger_origin::all(conn).await?,
         verdict: StateVerdict::default(),
     };
-    let mut folds: BTreeMap<Place, ItemFolds> = BTreeMap::new();
+    let mut folds: BTreeMap<ItemKey, ItemFolds> = BTreeMap::new();
     let mut after = ((Uuid::nil(), Uuid::nil()), i64::MIN);
     loop {
         let rows = changes_behind(conn, project, after).await?;
@@ -75,12 +75,12 @@ async fn compare_in(
 }
 
 /// The project of an item, and the item.
-type Place = (Uuid, Uuid);
+type ItemKey = (Uuid, Uuid);
 
 async fn changes_behind(
     conn: &mut Conn,
     project: Option<Uuid>,
-    ((ledger, item), seq): (Place, i64),
+    ((ledger, item), seq): (ItemKey, i64),
 ) -> Result<Vec<Row>> {
     const ALL: &str = "SELECT item_id, other_item_id, seq, ledger, number, entity, entity_id, label, action, rev, before, after, \
                        salt FROM change WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) \
@@ -195,8 +195,12 @@ struct Present {
 }
 
 impl Replay {
-    async fn compare_items(&mut self, conn: &mut Conn, mut folds: BTreeMap<Place, ItemFolds>) -> Result<()> {
-        let places: Vec<Place> = folds.keys().copied().collect();
+    async fn compare_items(
+        &mut self,
+        conn: &mut Conn,
+        mut folds: BTreeMap<ItemKey, ItemFolds>,
+    ) -> Result<()> {
+        let places: Vec<ItemKey> = folds.keys().copied().collect();
         for of_project in places.chunk_by(|a, b| a.0 == b.0) {
             self.compare_in_project(conn, of_project, &mut folds).await?;
         }
@@ -207,8 +211,8 @@ impl Replay {
     async fn compare_in_project(
         &mut self,
         conn: &mut Conn,
-        places: &[Place],
-        folds: &mut BTreeMap<Place, ItemFolds>,
+        places: &[ItemKey],
+        folds: &mut BTreeMap<ItemKey, ItemFolds>,
     ) -> Result<()> {
         let of_items = places.iter().filter_map(|place| folds.remove(place));
         let mut folds: HashMap<Uuid, Fold> = of_items.flat_map(|folds| folds.0).collect();
@@ -361,14 +365,14 @@ impl Replay {
 }
 
 /// The conditions of what stands in one project, at some of its items.
-fn among(project: &str, column: &str, places: &[Place]) -> Conditions {
+fn among(project: &str, column: &str, places: &[ItemKey]) -> Conditions {
     let mut query = Conditions::default();
     query.among(project, places.first().map(|(project, _)| *project));
     query.among(column, places.iter().map(|(_, item)| *item));
     query
 }
 
-async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+async fn present_items(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
     let query = among("i.project_id", "i.id", places);
     let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
     let rows = conn.all(sql, query.params).await?;
@@ -396,7 +400,7 @@ async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>
     rows.iter().map(present).collect()
 }
 
-async fn present_comments(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+async fn present_comments(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
     let query = among("project_id", "item_id", places);
     let sql = format!(
         "SELECT id, item_id, content, resolved, rev, deleted_at FROM comment WHERE {}",
@@ -440,7 +444,7 @@ const SHARED: [&str; 12] = [
     "deletion_id",
 ];
 
-async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+async fn present_links(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
     let query = among("l.project_id", "l.source_id", places);
     let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
     let sql = format!(
