@@ -75,7 +75,6 @@ async fn a_reference_behind_its_project_means_that_item_on_every_route(server: &
         "user-stories?epic_id=",
         "requirements?under=",
         "requirements?parent=",
-        "items?under=",
     ] {
         let reference = if query.contains("parent") {
             "US-001"

@@ -79,7 +79,7 @@ async fn unlist(conn: &mut Conn, table: &str, import: Uuid) -> Result<()> {
     let sql = format!(
         "DELETE FROM directory WHERE id IN (SELECT s.id FROM {table} s WHERE s.import_id = $1 AND s.ordinal IN \
          (SELECT ordinal FROM {table} WHERE import_id = $1 ORDER BY ordinal LIMIT $2) \
-         AND NOT EXISTS (SELECT 1 FROM {into} t WHERE t.project_id = directory.project_id AND t.id = s.id))"
+         AND NOT EXISTS (SELECT 1 FROM {into} t WHERE t.project_id = s.project_id AND t.id = s.id))"
     );
     conn.run(sql, params![import, STEP_ROWS]).await.map(drop)
 }

@@ -36,7 +36,9 @@ fn lost(old: &Value, new: &Value, place: &str, into: &mut Vec<String>) {
             // A score only ranks what one index holds; after the index was written anew the order says all of it. The
             // hashes of changes and baselines are those of their ledgers now, which begin with the last of the former ones.
             let is_sealed_anew = old.contains_key("seq");
-            let is_kept = |name: &str| name != "score" && !(name == "hash" && is_sealed_anew);
+            // A number was a cursor, and says nothing of the history it is of.
+            let is_kept =
+                |name: &str| !["score", "next_since"].contains(&name) && !(name == "hash" && is_sealed_anew);
             for (name, value) in old.iter().filter(|(name, _)| is_kept(name)) {
                 let place = format!("{place}.{name}");
                 match new.get(name) {
