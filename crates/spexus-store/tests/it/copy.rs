@@ -169,6 +169,16 @@ async fn everything_arrives(world: World, target: Place) {
         "INSERT INTO former_history (changes, head, fault_seq, fault) VALUES (0, {nothing}, NULL, '')"
     );
     world.place.meddle(&former).await;
+    // And a ledger that began elsewhere, and came here before its first change.
+    let ledger = match world.is_sqlite() {
+        true => format!("x'{}'", Uuid::from_u128(77).simple()),
+        false => format!("'{}'", Uuid::from_u128(77)),
+    };
+    let origin = format!(
+        "INSERT INTO ledger_origin (ledger, installation, former_changes, former_head, number, hash, arrived_at) \
+         VALUES ({ledger}, 'elsewhere', 0, {nothing}, 0, {nothing}, 1)"
+    );
+    world.place.meddle(&origin).await;
     furnish_richly(&world).await;
     let (store, _) = target.open().await.unwrap();
     let copied = copy(&world.store, &store, |_, _| {}).await.unwrap();
