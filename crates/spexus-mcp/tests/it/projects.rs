@@ -149,7 +149,7 @@ async fn every_tool_and_prompt_takes(world: &World, prefix: &str) {
         let answer = agent.request("tools/call", call).await;
         assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
         assert!(
-            name == "preview_deletion" || !answer.to_string().contains(SECRET),
+            name == "preview_deletion" || !before_links(&answer).contains(SECRET),
             "{name}: {answer}"
         );
     }
@@ -186,9 +186,15 @@ async fn every_tool_and_prompt_takes(world: &World, prefix: &str) {
             .request("prompts/get", json!({ "name": name, "arguments": arguments }))
             .await;
         assert!(got["result"].is_object(), "{name}: {got}");
-        assert!(!got.to_string().contains(SECRET), "{name}: {got}");
+        assert!(!before_links(&got).contains(SECRET), "{name}: {got}");
     }
     assert!(walked > 3, "{walked} prompts take references");
+}
+
+/// What a prompt says before its list of links: there the link that leads over there stands with the name of its other end.
+fn before_links(answer: &Value) -> String {
+    let text = answer.to_string();
+    text.split("## Links").next().unwrap_or_default().to_owned()
 }
 
 //= specs/spexus-mcp.md#prompts
