@@ -44,6 +44,7 @@ pub mod root;
 pub mod search;
 pub mod text;
 pub mod time;
+pub mod told;
 pub mod tree;
 pub mod visibility;
 pub mod workflow;

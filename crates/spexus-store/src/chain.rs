@@ -1,8 +1,10 @@
 //! The ledgers of changes: where they end, how they grow, how they are verified.
 
+use crate::audit_verification::TrailVerdict;
 use crate::checkpointed_ends::CheckpointedEnds;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::ledger_walk::{self, Piece, Walked};
 use crate::state_verdict::StateVerdict;
 use serde::Serialize;
 use spexus_domain::change::{FormerHead, FormerRow, Payload, Sealed, project_of};
@@ -52,12 +54,17 @@ pub struct Verdict {
     /// Items, comments and links held against what the history made of them, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<StateVerdict>,
+    /// The audit trail, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trail: Option<TrailVerdict>,
 }
 
 impl Verdict {
     /// Whether nothing was found that was tampered with.
     pub fn is_whole(&self) -> bool {
-        self.fault.is_none() && self.state.as_ref().is_none_or(|state| state.differing == 0)
+        self.fault.is_none()
+            && self.state.as_ref().is_none_or(|state| state.differing == 0)
+            && self.trail.as_ref().is_none_or(|trail| trail.faults.is_empty())
     }
 }
 
@@ -95,7 +102,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    fn note(&mut self, seq: i64) {
+    pub(crate) fn note(&mut self, seq: i64) {
         self.count += 1;
         self.first_seq.get_or_insert(seq);
     }
@@ -128,6 +135,14 @@ impl Head {
         Self::of(conn.optional(Self::SELECT, params![]).await?.as_ref())
     }
 
+    /// The number of the last change; 0 before the first.
+    pub(crate) async fn read_number(conn: &mut Conn) -> Result<i64> {
+        let row = conn
+            .one("SELECT coalesce(max(seq), 0) AS seq FROM change", params![])
+            .await?;
+        row.int("seq")
+    }
+
     /// The end of a history whose last row this is; without one, the beginning.
     pub(crate) fn of(last: Option<&Row>) -> Result<Self> {
         Ok(match last {
@@ -146,13 +161,23 @@ impl LedgerHead {
     pub(crate) async fn read(conn: &mut Conn, ledger: Uuid, until: i64) -> Result<Self> {
         let sql = "SELECT f.changes, f.head, c.number, c.hash FROM (SELECT 1 AS one) o LEFT JOIN former_history f ON true \
                    LEFT JOIN (SELECT number, hash FROM change WHERE ledger = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1) c ON true";
-        let row = conn.one(sql, params![ledger, until]).await?;
+        Self::of(&conn.one(sql, params![ledger, until]).await?, ledger)
+    }
+
+    /// The last change of a ledger up to a number.
+    pub(crate) async fn read_at(conn: &mut Conn, ledger: Uuid, until: i64) -> Result<Self> {
+        let sql = "SELECT f.changes, f.head, c.number, c.hash FROM (SELECT 1 AS one) o LEFT JOIN former_history f ON true \
+                   LEFT JOIN (SELECT number, hash FROM change WHERE ledger = $1 AND number <= $2 ORDER BY number DESC LIMIT 1) c ON true";
+        Self::of(&conn.one(sql, params![ledger, until]).await?, ledger)
+    }
+
+    fn of(row: &Row, ledger: Uuid) -> Result<Self> {
         Ok(match row.opt_int("number")? {
             Some(number) => Self {
                 number,
-                hash: hash(&row, "hash")?,
+                hash: hash(row, "hash")?,
             },
-            None => Self::genesis(former(&row)?, ledger),
+            None => Self::genesis(former(row)?, ledger),
         })
     }
 
@@ -178,6 +203,9 @@ fn former(row: &Row) -> Result<FormerHead> {
 /// Rows read in one step.
 const STEP_ROWS: u32 = 1_000;
 
+/// Changes of one ledger that are walked along in one piece, where several are walked along at once.
+pub(crate) const PIECE_CHANGES: i64 = 20_000;
+
 /// Reads the whole history and checks every ledger of it.
 pub async fn verify(conn: &mut Conn) -> Result<Verdict> {
     verify_against(conn, &[]).await
@@ -194,259 +222,188 @@ pub(crate) async fn verify_watched(
     checkpoints: &[Checkpoint],
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Verdict> {
-    let mut verifier = Verifier::begin(conn, checkpoints).await?;
-    loop {
-        let sql = "SELECT * FROM change WHERE seq > $1 ORDER BY seq LIMIT $2";
-        let rows = conn.all(sql, params![verifier.last.seq, STEP_ROWS]).await?;
-        if rows.is_empty() {
-            break;
-        }
-        progress(rows.len() as u64);
-        for row in &rows {
-            match verifier.look_at(row) {
-                Err(Error::Broken(_)) => verifier.unreadable(row)?,
-                looked_at => looked_at?,
-            }
-        }
+    let begun = Begun::read(conn, checkpoints).await?;
+    let mut walked = Vec::new();
+    for piece in pieces(conn, i64::MAX).await? {
+        walked.push(ledger_walk::walk(conn, piece, &begun.kept, progress).await?);
     }
-    verifier.look_for_tails();
-    verifier.look_at_baselines(conn).await?;
-    Ok(verifier.verdict())
+    let former_fault = recompute_former(conn, begun.former).await?;
+    finish(conn, &begun, walked, former_fault).await
 }
 
-/// What is known while the history is read, oldest change first.
-struct Verifier {
-    former: FormerHead,
-    /// The former chain as far as it could be computed again; `None` once something of it was erased.
-    recomputed: Option<[u8; 32]>,
-    ledgers: BTreeMap<Uuid, Walked>,
-    kept: CheckpointedEnds,
-    /// The last change that was looked at.
-    last: Position,
-    changes: i64,
-    erased: i64,
-    earlier: Earlier,
+/// What is known before the ledgers are walked along.
+pub(crate) struct Begun {
+    pub(crate) former: FormerHead,
+    pub(crate) kept: CheckpointedEnds,
     fault: Option<ChainFault>,
 }
 
-/// A change among all.
-struct Position {
-    seq: i64,
-    at: Timestamp,
-}
-
-/// One ledger, as far as it was read.
-struct Walked {
-    head: LedgerHead,
-    /// The last change that a checkpoint agrees with.
-    proven: LedgerHead,
-    fault: Option<ChainFault>,
-}
-
-impl Walked {
-    fn begin(former: FormerHead, ledger: Uuid) -> Self {
-        let head = LedgerHead::genesis(former, ledger);
-        Self {
-            head,
-            proven: head,
-            fault: None,
-        }
-    }
-}
-
-impl Verifier {
-    async fn begin(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Result<Self> {
+impl Begun {
+    pub(crate) async fn read(conn: &mut Conn, checkpoints: &[Checkpoint]) -> Result<Self> {
         let sql = "SELECT changes, head, fault_seq, fault FROM former_history";
         let row = conn.optional(sql, params![]).await?;
         let kept = CheckpointedEnds::of(conn, checkpoints).await?;
-        let mut verifier = Self {
-            former: row.as_ref().map_or(Ok(FormerHead::NONE), former)?,
-            recomputed: Some(FormerHead::NONE.hash),
-            ledgers: BTreeMap::new(),
-            fault: kept.fault.clone(),
-            kept,
-            last: Position {
-                seq: 0,
-                at: Head::NONE.at,
-            },
-            changes: 0,
-            erased: 0,
-            earlier: Earlier::default(),
-        };
         //= specs/spexus-store.md#history
         //# A fault of the former history that was found when it was brought into ledgers MUST be told by every verification.
-        if let Some(row) = row
-            && let Some(seq) = row.opt_int("fault_seq")?
-        {
-            let problem = row.text("fault")?;
-            verifier.fault = Some(ChainFault { seq, problem });
-            verifier.recomputed = None;
-        }
-        Ok(verifier)
+        let told = row.as_ref().map(|row| match row.opt_int("fault_seq") {
+            Ok(Some(seq)) => row.text("fault").map(|problem| Some(ChainFault { seq, problem })),
+            other => other.map(|_| None),
+        });
+        Ok(Self {
+            former: row.as_ref().map_or(Ok(FormerHead::NONE), former)?,
+            fault: told.transpose()?.flatten().or_else(|| kept.fault.clone()),
+            kept,
+        })
     }
+}
 
-    fn look_at(&mut self, row: &Row) -> Result<()> {
-        let (seq, at) = (row.int("seq")?, row.time("at")?);
-        self.changes += 1;
-        let texts = Texts::of(row)?;
-        let salt = row.bytes("salt")?;
-        self.recompute_former(row, &texts, salt.is_empty())?;
-        let gap = seq != self.last.seq + 1;
-        let problem = self.grow(row, &texts, &salt, gap)?;
-        if let Some(problem) = problem {
-            self.fault.get_or_insert(ChainFault { seq, problem });
+/// The ledgers, oldest change first, in pieces of at most about so many changes.
+pub(crate) async fn pieces(conn: &mut Conn, max_changes: i64) -> Result<Vec<Piece>> {
+    let sql = "SELECT ledger, min(number) AS first, max(number) AS last, count(*) AS n FROM change GROUP BY ledger ORDER BY ledger";
+    let mut pieces = Vec::new();
+    for row in &conn.all(sql, params![]).await? {
+        let (first, last, count) = (row.int("first")?, row.int("last")?, row.int("n")?);
+        // A ledger without a right name is told by the one it was taken from.
+        let ledger = row.id("ledger").unwrap_or(Uuid::max());
+        let parts = count / max_changes.max(1) + 1;
+        let step = last.saturating_sub(first) / parts + 1;
+        let mut after = i64::MIN;
+        for part in 1..=parts {
+            let until = match part == parts {
+                true => i64::MAX,
+                false => first.saturating_add(step.saturating_mul(part)),
+            };
+            pieces.push(Piece { ledger, after, until });
+            after = until;
         }
-        //= specs/spexus-store.md#history
-        //# Verification MUST say how many changes are told to have happened before the change in front of them.
-        if at < self.last.at {
-            self.earlier.note(seq);
+    }
+    Ok(pieces)
+}
+
+/// Computes the former chain again, and compares it at its end. Nothing can be said once something of it was erased.
+pub(crate) async fn recompute_former(conn: &mut Conn, former: FormerHead) -> Result<Option<ChainFault>> {
+    let (mut head, mut seq) = (FormerHead::NONE.hash, 0);
+    while seq < former.changes {
+        let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
+        let rows = conn.all(sql, params![seq, former.changes, STEP_ROWS]).await?;
+        if rows.is_empty() {
+            break;
         }
-        self.last = Position { seq, at };
-        Ok(())
+        for row in &rows {
+            seq = row.int("seq")?;
+            let texts = match Texts::of(row) {
+                Err(Error::Broken(_)) => return Ok(None),
+                texts => texts?,
+            };
+            if row.bytes("salt")?.is_empty() {
+                return Ok(None);
+            }
+            head = match texts.former(row, seq) {
+                Err(Error::Broken(_)) => return Ok(None),
+                former => former?.hash(&head),
+            };
+        }
     }
+    let problem = "the history up to here is not the one that was brought into ledgers";
+    Ok((former.changes > 0 && head != former.hash).then(|| ChainFault {
+        seq: former.changes,
+        problem: problem.to_owned(),
+    }))
+}
 
-    /// A row that is not even of the right form.
-    fn unreadable(&mut self, row: &Row) -> Result<()> {
-        let (seq, at) = (row.int("seq")?, row.time("at")?);
-        let problem = "it cannot be read".to_owned();
-        self.fault.get_or_insert(ChainFault { seq, problem });
-        self.last = Position { seq, at };
-        Ok(())
+/// Puts together what was found in pieces, which stand in their order, and finds what no piece tells.
+pub(crate) async fn finish(
+    conn: &mut Conn,
+    begun: &Begun,
+    pieces: Vec<Walked>,
+    former_fault: Option<ChainFault>,
+) -> Result<Verdict> {
+    let mut ledgers: BTreeMap<Uuid, Walked> = BTreeMap::new();
+    for piece in pieces {
+        ledgers
+            .entry(piece.ledger)
+            .or_insert_with(|| Walked::begin(begun.former, piece.ledger))
+            .append(piece);
     }
-
-    /// Adds a row to its ledger, or tells why it does not fit. What follows a fault in its ledger is not looked at.
-    //= specs/spexus-store.md#history
-    //# Verification MUST find a row that was altered, removed, moved or added, and a baseline that names another history.
-    fn grow(&mut self, row: &Row, texts: &Texts, salt: &[u8], gap: bool) -> Result<Option<String>> {
-        let ledger = row.id("ledger")?;
-        let former = self.former;
-        let walked = self
-            .ledgers
+    let last = Head::read_number(conn).await?;
+    for (ledger, problem) in begun.kept.cut_off(|ledger| {
+        ledgers
+            .get(&ledger)
+            .map_or(0, |walked| walked.trusted(begun.former).number)
+    }) {
+        let walked = ledgers
             .entry(ledger)
-            .or_insert_with(|| Walked::begin(former, ledger));
-        if walked.fault.is_some() {
-            return Ok(None);
-        }
-        let payload = hash(row, "payload_hash")?;
-        //= specs/spexus-store.md#history
-        //# Where a person's words were taken out of a change, the ledger MUST still verify, and verification MUST say how many
-        //# changes that happened to.
-        let erased = salt.is_empty() && texts.payload() == Payload::ERASED;
-        let number = row.int("number")?;
-        let end = LedgerHead {
-            number,
-            hash: hash(row, "hash")?,
-        };
-        let against = self.kept.agrees(ledger, number, &end.hash);
-        let problem = if gap || number != walked.head.number + 1 {
-            Some("changes before it are missing".to_owned())
-        } else if !erased && texts.payload().hash(salt) != payload {
-            Some("the hash of its words does not fit what they are".to_owned())
-        } else if texts.sealed(row, number, payload)?.hash(&walked.head.hash) != end.hash {
-            Some("its hash does not fit its content and the change before it".to_owned())
-        } else {
-            against.clone().and_then(std::result::Result::err)
-        };
-        match &problem {
-            None => {
-                self.erased += i64::from(erased);
-                walked.head = end;
-                if against.is_some() {
-                    walked.proven = end;
-                }
-            }
-            Some(problem) => {
-                walked.fault = Some(ChainFault {
-                    seq: row.int("seq")?,
-                    problem: problem.clone(),
-                });
-                // A ledger that was written anew fits itself; only what a checkpoint agrees with can be trusted.
-                if against.is_some_and(|agrees| agrees.is_err()) {
-                    walked.head = walked.proven;
-                }
-            }
-        }
-        Ok(problem)
+            .or_insert_with(|| Walked::begin(begun.former, ledger));
+        walked.fault.get_or_insert(ChainFault {
+            seq: last + 1,
+            problem,
+        });
     }
+    let faults = ledgers.values().filter_map(|walked| walked.fault.as_ref());
+    let first = faults
+        .chain(former_fault.as_ref().filter(|_| begun.fault.is_none()))
+        .min_by_key(|fault| fault.seq);
+    let fault = begun.fault.clone().or_else(|| first.cloned());
+    let fault = match fault {
+        None => look_at_baselines(conn, last).await?,
+        fault => fault,
+    };
+    Ok(verdict(begun.former, fault, ledgers))
+}
 
-    /// Computes the former chain again, and compares it at its end.
-    fn recompute_former(&mut self, row: &Row, texts: &Texts, erased: bool) -> Result<()> {
-        let seq = row.int("seq")?;
-        let Some(previous) = self.recomputed.filter(|_| seq <= self.former.changes) else {
-            return Ok(());
+async fn look_at_baselines(conn: &mut Conn, last: i64) -> Result<Option<ChainFault>> {
+    let sql = "SELECT name, project_id, seq, hash FROM baseline ORDER BY seq, id";
+    for row in &conn.all(sql, params![]).await? {
+        let (seq, name) = (row.int("seq")?, row.text("name")?);
+        let is_right = match (row.id("project_id"), hash(row, "hash")) {
+            (Ok(project), Ok(hash)) => LedgerHead::read(conn, project, seq).await?.hash == hash,
+            _ => false,
         };
-        if erased {
-            self.recomputed = None;
-            return Ok(());
-        }
-        let hash = texts.former(row, seq)?.hash(&previous);
-        self.recomputed = Some(hash);
-        if seq == self.former.changes && hash != self.former.hash {
-            let problem = "the history up to here is not the one that was brought into ledgers".to_owned();
-            self.fault.get_or_insert(ChainFault { seq, problem });
-        }
-        Ok(())
-    }
-
-    /// Finds ledgers that end before a checkpoint says.
-    fn look_for_tails(&mut self) {
-        let cut_off = {
-            let ledgers = &self.ledgers;
-            let ends = |ledger: Uuid| ledgers.get(&ledger).map_or(0, |walked| walked.head.number);
-            self.kept.cut_off(ends)
-        };
-        let seq = self.last.seq + 1;
-        for (ledger, problem) in cut_off {
-            let walked = self
-                .ledgers
-                .entry(ledger)
-                .or_insert_with(|| Walked::begin(self.former, ledger));
-            let fault = ChainFault { seq, problem };
-            walked.fault.get_or_insert(fault.clone());
-            self.fault.get_or_insert(fault);
+        if seq > last || !is_right {
+            let problem = format!("baseline {name:?} was made on another history");
+            return Ok(Some(ChainFault { seq, problem }));
         }
     }
+    Ok(None)
+}
 
-    async fn look_at_baselines(&mut self, conn: &mut Conn) -> Result<()> {
-        let sql = "SELECT name, project_id, seq, hash FROM baseline ORDER BY seq, id";
-        for row in &conn.all(sql, params![]).await? {
-            let (seq, name) = (row.int("seq")?, row.text("name")?);
-            let made_on = LedgerHead::read(conn, row.id("project_id")?, seq).await?;
-            if seq > self.last.seq || made_on.hash != hash(row, "hash")? {
-                let problem = format!("baseline {name:?} was made on another history");
-                self.fault.get_or_insert(ChainFault { seq, problem });
-            }
-        }
-        Ok(())
+fn verdict(former: FormerHead, fault: Option<ChainFault>, walked: BTreeMap<Uuid, Walked>) -> Verdict {
+    let mut all = blake3::Hasher::new();
+    let mut ledgers = Vec::with_capacity(walked.len());
+    let (mut changes, mut erased, mut earlier) = (0, 0, Earlier::default());
+    for (ledger, walked) in walked {
+        let head = walked.trusted(former);
+        all.update(ledger.as_bytes());
+        all.update(&head.number.to_le_bytes());
+        all.update(&head.hash);
+        changes += walked.changes;
+        erased += walked.erased;
+        earlier.count += walked.earlier.count;
+        earlier.first_seq = earlier
+            .first_seq
+            .into_iter()
+            .chain(walked.earlier.first_seq)
+            .min();
+        ledgers.push(LedgerVerdict {
+            ledger,
+            trusted: head.number,
+            hash: hex::encode(head.hash),
+            fault: walked.fault,
+        });
     }
-
-    fn verdict(self) -> Verdict {
-        let mut all = blake3::Hasher::new();
-        let mut ledgers = Vec::with_capacity(self.ledgers.len());
-        for (ledger, Walked { head, fault, .. }) in self.ledgers {
-            all.update(ledger.as_bytes());
-            all.update(&head.number.to_le_bytes());
-            all.update(&head.hash);
-            ledgers.push(LedgerVerdict {
-                ledger,
-                trusted: head.number,
-                hash: hex::encode(head.hash),
-                fault,
-            });
-        }
-        Verdict {
-            changes: self.changes,
-            fault: self.fault,
-            head: all.finalize().to_hex().to_string(),
-            ledgers,
-            earlier: self.earlier,
-            erased: self.erased,
-            former: (self.former != FormerHead::NONE).then(|| Former {
-                changes: self.former.changes,
-                head: hex::encode(self.former.hash),
-            }),
-            state: None,
-        }
+    Verdict {
+        changes,
+        fault,
+        head: all.finalize().to_hex().to_string(),
+        ledgers,
+        earlier,
+        erased,
+        former: (former != FormerHead::NONE).then(|| Former {
+            changes: former.changes,
+            head: hex::encode(former.hash),
+        }),
+        state: None,
+        trail: None,
     }
 }
 
@@ -485,7 +442,7 @@ impl Texts {
     }
 
     /// The row as its ledger seals it.
-    fn sealed(&self, row: &Row, number: i64, payload: [u8; 32]) -> Result<Sealed<'_>> {
+    pub(crate) fn sealed(&self, row: &Row, number: i64, payload: [u8; 32]) -> Result<Sealed<'_>> {
         self.sealed_in(row, row.id("ledger")?, number, payload)
     }
 

@@ -143,8 +143,14 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "audit",
-        order: "id",
-        columns: "id:u at:i event:t username:t token_id:u address:t client:t detail:t target_id:u target:t times:i",
+        order: "day, number",
+        columns: "day:i number:i id:u at:i event:t username:t token_id:u address:t client:t detail:t target_id:u target:t times:i \
+                  salt:b payload_hash:b hash:b",
+    },
+    Table {
+        name: "audit_day",
+        order: "day",
+        columns: "day:i events:i head:b sealed_at:i dropped_at:i",
     },
     Table {
         name: "login_failure",
@@ -451,7 +457,7 @@ impl Pages {
     }
 }
 
-fn hash_value(hasher: &mut blake3::Hasher, value: &Param) {
+pub(crate) fn hash_value(hasher: &mut blake3::Hasher, value: &Param) {
     let mut put = |kind: u8, bytes: Option<&[u8]>| {
         hasher.update(&[kind, u8::from(bytes.is_some())]);
         let bytes = bytes.unwrap_or_default();

@@ -1,17 +1,20 @@
 //! The present state held against a replay of the ledgers: whatever was altered, removed or added behind the history shows.
 //!
-//! Items, comments and links are compared, each with what the history made of it. Positions are not: siblings are numbered anew
-//! without a change of their own. Nor is what the history does not tell: who a comment answers, when and by whom a row was made.
+//! Items, comments and links are compared, each with what the history made of it: its fields, and everything else a row has. Who
+//! made a thing and when are those of its first change, unless the change tells otherwise; see [`spexus_domain::told`].
 
+use crate::derived_tables;
 use crate::engine::{Conn, Row, params};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::items::{self, select_items};
 use crate::listing::Conditions;
-use crate::state_verdict::StateVerdict;
+use crate::row_seals::Told;
+use crate::state_verdict::{StateFault, StateVerdict};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use spexus_domain::Uuid;
 use spexus_domain::change::Action;
 use spexus_domain::item::Item;
+use spexus_domain::{Uuid, told};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Changes read in one step.
@@ -20,22 +23,129 @@ const STEP_ROWS: u32 = 2_000;
 /// Items compared at once.
 const BATCH_ITEMS: usize = 200;
 
-/// Compares everything with the history. The connection must see one moment.
+/// Compares items, comments and links with the history. The connection must see one moment.
 //= specs/spexus-store.md#history
-//# Verification MUST find an item, a comment or a link that is not what the history made of it.
+//# Verification MUST find an item, a comment or a link that is not what the history made of it, in any of its columns.
 pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
-    let mut replay = Replay {
+    let known = Known::read(conn).await?;
+    let mut verdict = range(conn, &known, Range::ALL, progress).await?.verdict;
+    look_for_strangers(conn, &mut verdict).await?;
+    Ok(verdict)
+}
+
+/// The same with the small tables and what is derived.
+#[cfg(test)]
+pub(crate) async fn compare_all(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
+    let known = Known::read(conn).await?;
+    let mut verdict = range(conn, &known, Range::ALL, progress).await?.verdict;
+    compare_rest(conn, &known, &mut verdict).await?;
+    Ok(verdict)
+}
+
+/// Compares what is no item, comment or link.
+pub(crate) async fn compare_rest(conn: &mut Conn, known: &Known, verdict: &mut StateVerdict) -> Result<()> {
+    look_for_strangers(conn, verdict).await?;
+    known.told.compare(conn, verdict).await?;
+    derived_tables::compare(conn, verdict).await
+}
+
+/// What the history cannot tell of items, comments and links as they are, to be told once.
+pub(crate) async fn untold(conn: &mut Conn) -> Result<Vec<Value>> {
+    let known = Known {
+        told: Told::default(),
         names: names(conn).await?,
-        verdict: StateVerdict::default(),
+    };
+    Ok(range(conn, &known, Range::ALL, &|_| {}).await?.untold)
+}
+
+/// The project of an item, and the item.
+type Place = (Uuid, Uuid);
+
+/// Items by their projects and ids: behind the first, up to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    after: Place,
+    until: Place,
+}
+
+impl Range {
+    const ALL: Self = Self {
+        after: (Uuid::nil(), Uuid::nil()),
+        until: (Uuid::max(), Uuid::max()),
+    };
+
+    /// All items in so many ranges of about equal size.
+    pub(crate) async fn split(conn: &mut Conn, parts: i64) -> Result<Vec<Self>> {
+        let count = conn.one("SELECT count(*) AS n FROM item", params![]).await?.int("n")?;
+        let (mut ranges, mut after) = (Vec::new(), Self::ALL.after);
+        for part in 1..parts {
+            let sql = "SELECT project_id, id FROM item ORDER BY project_id, id LIMIT 1 OFFSET $1";
+            let Some(row) = conn.optional(sql, params![count * part / parts]).await? else {
+                break;
+            };
+            let until = (row.id("project_id")?, row.id("id")?);
+            if until > after {
+                ranges.push(Self { after, until });
+                after = until;
+            }
+        }
+        ranges.push(Self {
+            after,
+            until: Self::ALL.until,
+        });
+        Ok(ranges)
+    }
+}
+
+/// What is known before items are looked at.
+pub(crate) struct Known {
+    told: Told,
+    names: HashMap<Uuid, HashSet<String>>,
+}
+
+impl Known {
+    pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
+        Ok(Self {
+            told: Told::read(conn).await?,
+            names: names(conn).await?,
+        })
+    }
+}
+
+/// What comparing a range of items found.
+pub(crate) struct Compared {
+    pub(crate) verdict: StateVerdict,
+    untold: Vec<Value>,
+}
+
+/// Compares a range of items, with their comments and the links that begin at them.
+pub(crate) async fn range(
+    conn: &mut Conn,
+    known: &Known,
+    range: Range,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Compared> {
+    let mut replay = Replay {
+        known,
+        faults: Vec::new(),
+        compared: Compared {
+            verdict: StateVerdict::default(),
+            untold: Vec::new(),
+        },
     };
     let mut folds: BTreeMap<Place, ItemFolds> = BTreeMap::new();
-    let mut after = ((Uuid::nil(), Uuid::nil()), i64::MIN);
+    let mut after = (range.after, i64::MAX);
     loop {
-        let rows = changes_behind(conn, after).await?;
+        let rows = changes_behind(conn, after, range.until).await?;
         for row in &rows {
-            let place = (row.id("ledger")?, row.id("item_id")?);
-            after = (place, row.int("seq")?);
-            folds.entry(place).or_default().push(row)?;
+            after = ((row.id("ledger")?, row.id("item_id")?), row.int("seq")?);
+            match folds.entry(after.0).or_default().push(row, &known.told) {
+                Err(Error::Broken(_)) => {
+                    let problem = format!("change {} of it cannot be read", after.1);
+                    replay.note(after.0, "item", after.0.1, "", problem);
+                }
+                pushed => pushed?,
+            }
         }
         progress(rows.len() as u64);
         let is_last = rows.len() < STEP_ROWS as usize;
@@ -49,20 +159,17 @@ pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result
         }
         folds.extend(open);
         if is_last {
-            break;
+            return Ok(replay.compared);
         }
     }
-    replay.look_for_strangers(conn).await?;
-    Ok(replay.verdict)
 }
 
-/// The project of an item, and the item.
-type Place = (Uuid, Uuid);
-
-async fn changes_behind(conn: &mut Conn, ((ledger, item), seq): (Place, i64)) -> Result<Vec<Row>> {
-    let sql = "SELECT item_id, other_item_id, seq, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
-               WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) ORDER BY ledger, item_id, seq LIMIT $4";
-    conn.all(sql, params![ledger, item, seq, STEP_ROWS]).await
+async fn changes_behind(conn: &mut Conn, (place, seq): (Place, i64), until: Place) -> Result<Vec<Row>> {
+    let sql = "SELECT item_id, other_item_id, seq, at, user_id, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
+               WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) AND (ledger, item_id) <= ($4, $5) \
+               ORDER BY ledger, item_id, seq LIMIT $6";
+    let values = params![place.0, place.1, seq, until.0, until.1, STEP_ROWS];
+    conn.all(sql, values).await
 }
 
 /// Every name each account ever had: the history tells people by the name of that day.
@@ -92,12 +199,42 @@ struct Fold {
     is_deleted: bool,
     /// Whether words were taken out of its history, so that nothing can be said of its fields.
     is_erased: bool,
+    rest: Rest,
+    /// The last change, and the one that told its place among siblings.
+    seq: i64,
+    placed_by: i64,
+}
+
+/// What a row has beside its fields; what a kind of thing has not is left empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Rest {
+    creator: Uuid,
+    created_at: i64,
+    updated_at: i64,
+    deleted_at: Option<i64>,
+    deletion: Option<Uuid>,
+    /// The place among siblings, of an item.
+    position: Option<i64>,
+    /// What a comment answers.
+    parent: Option<Uuid>,
+    anchor: Option<Value>,
+    /// What both ends of a link said when it was confirmed, and how often it changed.
+    hashes: Option<[String; 2]>,
+    rev: Option<i64>,
+}
+
+/// What an upgrade found.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    id: Uuid,
+    #[serde(flatten)]
+    rest: Rest,
 }
 
 impl ItemFolds {
-    fn push(&mut self, row: &Row) -> Result<()> {
-        let entity = row.text("entity")?;
-        let fold = self.0.entry(row.id("entity_id")?).or_insert_with(|| Fold {
+    fn push(&mut self, row: &Row, told: &Told) -> Result<()> {
+        let (entity, id) = (row.text("entity")?, row.id("entity_id")?);
+        let fold = self.0.entry(id).or_insert_with(|| Fold {
             entity,
             label: String::new(),
             item: Uuid::nil(),
@@ -106,29 +243,125 @@ impl ItemFolds {
             fields: Map::new(),
             is_deleted: false,
             is_erased: false,
+            rest: Rest::default(),
+            seq: i64::MIN,
+            placed_by: i64::MIN,
         });
-        fold.item = row.id("item_id")?;
-        fold.target = row.opt_id("other_item_id")?;
-        fold.rev = row.int("rev")?;
-        fold.is_erased |= row.bytes("salt")?.is_empty();
-        fold.label = row.text("label")?;
-        let action = crate::changes::action(row)?;
-        fold.is_deleted = action == Action::Deleted;
-        if action == Action::Deleted {
-            // The row keeps what it was.
-            return Ok(());
+        let anchors = fold.push(id, row, told)?;
+        for (comment, anchor) in anchors {
+            if let Some(fold) = Uuid::try_parse(&comment).ok().and_then(|id| self.0.get_mut(&id)) {
+                fold.rest.anchor = Some(anchor);
+            }
         }
-        for gone in row.object("before")?.keys() {
-            fold.fields.remove(gone);
-        }
-        fold.fields.extend(row.object("after")?);
         Ok(())
     }
 }
 
-struct Replay {
-    names: HashMap<Uuid, HashSet<String>>,
-    verdict: StateVerdict,
+impl Fold {
+    /// The next change. Tells which anchors of comments moved with it.
+    fn push(&mut self, id: Uuid, row: &Row, told: &Told) -> Result<Map<String, Value>> {
+        let seq = row.int("seq")?;
+        self.take_found(id, told, seq);
+        self.seq = seq;
+        self.item = row.id("item_id")?;
+        self.target = row.opt_id("other_item_id")?;
+        self.rev = row.int("rev")?;
+        self.is_erased |= row.bytes("salt")?.is_empty();
+        self.label = row.text("label")?;
+        let action = crate::changes::action(row)?;
+        self.is_deleted = action == Action::Deleted;
+        let mut after = row.object("after")?;
+        let anchors = match after.remove(told::ANCHORS) {
+            Some(Value::Object(anchors)) => anchors,
+            _ => Map::new(),
+        };
+        self.push_rest(row, action, &mut after)?;
+        if action == Action::Deleted {
+            // The row keeps what it was.
+            return Ok(anchors);
+        }
+        for gone in row.object("before")?.keys() {
+            self.fields.remove(gone);
+        }
+        if let Some(position) = after.get("position").and_then(Value::as_i64) {
+            self.placed_by = seq;
+            self.rest.position = Some(position);
+        }
+        self.fields.extend(after);
+        Ok(anchors)
+    }
+
+    /// What a change makes of the columns that are no fields.
+    fn push_rest(&mut self, row: &Row, action: Action, after: &mut Map<String, Value>) -> Result<()> {
+        let at = row.int("at")?;
+        let (is_link, is_comment) = (self.entity == "link", self.entity == "comment");
+        let rest = &mut self.rest;
+        if action == Action::Created {
+            let creator = id_of(after.remove(told::CREATOR));
+            rest.creator = creator.map_or_else(|| row.id("user_id"), Ok)?;
+            rest.created_at = int_of(after.remove(told::CREATED_AT)).unwrap_or(at);
+            rest.parent = id_of(after.remove(told::PARENT));
+            rest.anchor = after.remove(told::ANCHOR);
+            rest.rev = is_link.then(|| self.rev - 1);
+        }
+        let updated_at = int_of(after.remove(told::UPDATED_AT)).unwrap_or(at);
+        if !is_link && !(is_comment && action == Action::Deleted) {
+            rest.updated_at = updated_at;
+        }
+        rest.rev = rest.rev.map(|rev| rev + 1);
+        if let Some(Value::Array(hashes)) = after.remove(told::HASHES) {
+            let mut hashes = hashes
+                .into_iter()
+                .map(|hash| hash.as_str().unwrap_or_default().to_owned());
+            rest.hashes = Some([
+                hashes.next().unwrap_or_default(),
+                hashes.next().unwrap_or_default(),
+            ]);
+        }
+        let deletion = id_of(after.remove(told::DELETION));
+        match action {
+            Action::Deleted => (rest.deleted_at, rest.deletion) = (Some(at), deletion),
+            Action::Created | Action::Restored => (rest.deleted_at, rest.deletion) = (None, None),
+            Action::Updated => {}
+        }
+        Ok(())
+    }
+
+    /// What an upgrade found stands from then on, whatever was told before.
+    fn take_found(&mut self, id: Uuid, told: &Told, until: i64) {
+        if let Some((seq, found)) = told.found.get(&id)
+            && (self.seq + 1..=until).contains(seq)
+            && let Ok(found) = serde_json::from_value::<Found>(found.clone())
+        {
+            self.rest = found.rest;
+            self.placed_by = *seq;
+        }
+    }
+
+    /// What is known once nothing follows.
+    fn finish(&mut self, id: Uuid, told: &Told) {
+        self.take_found(id, told, i64::MAX);
+        if let Some((seq, position)) = told.positions.get(&id)
+            && *seq > self.placed_by
+        {
+            self.rest.position = Some(*position);
+        }
+    }
+}
+
+fn id_of(value: Option<Value>) -> Option<Uuid> {
+    Uuid::try_parse(value?.as_str()?).ok()
+}
+
+fn int_of(value: Option<Value>) -> Option<i64> {
+    value?.as_i64()
+}
+
+struct Replay<'k> {
+    known: &'k Known,
+    /// What was found in this batch, by the item it belongs to, so that it is told in the same order however it was read.
+    faults: Vec<(Place, StateFault)>,
+    compared: Compared,
 }
 
 /// Something as it is at present.
@@ -138,6 +371,8 @@ struct Present {
     /// What an item is called, and whether the hash of its content is right.
     label: Option<String>,
     is_hashed: bool,
+    /// Whether it points to what is not there.
+    is_dangling: bool,
     /// The other end of a link.
     target: Option<Uuid>,
     /// Whether all rows of it say the same: a link of two projects has one in each.
@@ -146,9 +381,33 @@ struct Present {
     fields: Map<String, Value>,
     is_deleted: bool,
     assignee: Option<Uuid>,
+    rest: Rest,
 }
 
-impl Replay {
+impl Rest {
+    /// The names of what differs.
+    fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        let mut hold = |name, differs| {
+            if differs {
+                names.push(name);
+            }
+        };
+        hold("creator", self.creator != other.creator);
+        hold("created_at", self.created_at != other.created_at);
+        hold("updated_at", self.updated_at != other.updated_at);
+        hold("deleted_at", self.deleted_at != other.deleted_at);
+        hold("deletion", self.deletion != other.deletion);
+        hold("position", self.position != other.position);
+        hold("parent", self.parent != other.parent);
+        hold("anchor", self.anchor != other.anchor);
+        hold("hashes", self.hashes != other.hashes);
+        hold("rev", self.rev != other.rev);
+        names
+    }
+}
+
+impl Replay<'_> {
     async fn compare_items(&mut self, conn: &mut Conn, mut folds: BTreeMap<Place, ItemFolds>) -> Result<()> {
         let places: Vec<Place> = folds.keys().copied().collect();
         for of_project in places.chunk_by(|a, b| a.0 == b.0) {
@@ -164,27 +423,68 @@ impl Replay {
         places: &[Place],
         folds: &mut BTreeMap<Place, ItemFolds>,
     ) -> Result<()> {
-        let of_items = places.iter().filter_map(|place| folds.remove(place));
-        let mut folds: HashMap<Uuid, Fold> = of_items.flat_map(|folds| folds.0).collect();
+        let of_item = |(place, folds): (Place, ItemFolds)| folds.0.into_iter().map(move |(id, fold)| (id, (place, fold)));
+        let taken = places.iter().filter_map(|place| Some((*place, folds.remove(place)?)));
+        let mut folds: HashMap<Uuid, (Place, Fold)> = taken.flat_map(of_item).collect();
         for some in places.chunks(BATCH_ITEMS) {
-            let mut present = present_items(conn, some).await?;
-            present.extend(present_comments(conn, some).await?);
-            present.extend(present_links(conn, some).await?);
+            let mut present = self.readable("item", present_items(conn, some).await?)?;
+            present.extend(self.readable("comment", present_comments(conn, some).await?)?);
+            present.extend(self.readable("link", present_links(conn, some).await?)?);
             for one in present {
-                if let Some(fold) = folds.remove(&one.id) {
-                    self.verdict.compared += 1;
-                    if let Some(problem) = self.difference(&fold, &one) {
-                        self.verdict.note(&fold.entity, one.id, &fold.label, problem);
-                    }
+                let Some((item, mut fold)) = folds.remove(&one.id) else {
+                    continue;
+                };
+                self.compared.verdict.compared += 1;
+                fold.finish(one.id, &self.known.told);
+                if fold.rest != one.rest {
+                    let found = Found {
+                        id: one.id,
+                        rest: one.rest.clone(),
+                    };
+                    self.compared
+                        .untold
+                        .push(serde_json::to_value(found).unwrap_or_default());
+                }
+                if let Some(problem) = self.difference(&fold, &one) {
+                    self.note(item, &fold.entity, one.id, &fold.label, problem);
                 }
             }
         }
-        for (id, fold) in folds {
-            self.verdict.compared += 1;
+        for (id, (item, fold)) in folds {
+            self.compared.verdict.compared += 1;
             let problem = "the history has it, and it is gone";
-            self.verdict.note(&fold.entity, id, &fold.label, problem);
+            self.note(item, &fold.entity, id, &fold.label, problem);
+        }
+        self.faults
+            .sort_by(|(a_item, a), (b_item, b)| (a_item, &a.entity, a.id).cmp(&(b_item, &b.entity, b.id)));
+        for (_, fault) in self.faults.drain(..) {
+            self.compared.verdict.add(fault);
         }
         Ok(())
+    }
+
+    fn note(&mut self, item: Place, entity: &str, id: Uuid, label: &str, problem: impl Into<String>) {
+        self.faults.push((
+            item,
+            StateFault {
+                entity: entity.to_owned(),
+                id,
+                label: label.to_owned(),
+                problem: problem.into(),
+            },
+        ));
+    }
+
+    /// Those that can be read; the others are told.
+    fn readable(&mut self, entity: &str, read: Vec<Read>) -> Result<Vec<Present>> {
+        let mut readable = Vec::with_capacity(read.len());
+        for (item, id, present) in read {
+            match present {
+                Err(Error::Broken(_)) => self.note(item, entity, id, "", "it cannot be read"),
+                present => readable.push(present?),
+            }
+        }
+        Ok(readable)
     }
 
     /// What is not as the history made it.
@@ -209,6 +509,9 @@ impl Replay {
         if !present.is_hashed {
             return Some("the hash of its content does not fit its content".into());
         }
+        if present.is_dangling {
+            return Some("it points to what is not there".into());
+        }
         if fold.is_erased {
             return None;
         }
@@ -220,6 +523,7 @@ impl Replay {
             name => fold.fields.get(name) != present.fields.get(name),
         };
         let mut names: Vec<&str> = all.into_iter().filter(differs).map(String::as_str).collect();
+        names.extend(fold.rest.differences(&present.rest));
         names.sort_unstable();
         let names = names.join(", ");
         (!names.is_empty()).then(|| format!("not as the history has it: {names}"))
@@ -228,13 +532,18 @@ impl Replay {
     fn is_called(&self, person: Option<Uuid>, name: Option<&Value>) -> bool {
         match (person, name.and_then(Value::as_str)) {
             (None, None) => true,
-            (Some(id), Some(name)) => self.names.get(&id).is_some_and(|names| names.contains(name)),
+            (Some(id), Some(name)) => self
+                .known
+                .names
+                .get(&id)
+                .is_some_and(|names| names.contains(name)),
             _ => false,
         }
     }
+}
 
-    /// What is there without a history, and what cannot be found by its id.
-    async fn look_for_strangers(&mut self, conn: &mut Conn) -> Result<()> {
+/// What is there without a history, and what cannot be found by its id.
+    async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Result<()> {
         const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = i.project_id AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
         const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
@@ -273,13 +582,12 @@ impl Replay {
         questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
         for (entity, sql, problem) in questions {
             for row in &conn.all(sql, params![]).await? {
-                self.verdict.compared += i64::from(problem == STRANGE);
-                self.verdict.note(entity, row.id("id")?, "", problem);
+                verdict.compared += i64::from(problem == STRANGE);
+                verdict.note(entity, row.id("id")?, "", problem);
             }
         }
         Ok(())
     }
-}
 
 /// The conditions of what stands in one project, at some of its items.
 fn among(project: &str, column: &str, places: &[Place]) -> Conditions {
@@ -289,12 +597,38 @@ fn among(project: &str, column: &str, places: &[Place]) -> Conditions {
     query
 }
 
-async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+/// A row as it is: the place of its item, its id, and what could be read.
+type Read = (Place, Uuid, Result<Present>);
+
+/// Rows as they are.
+fn of_items(
+    rows: &[Row],
+    places: &[Place],
+    item: &str,
+    present: impl Fn(&Row) -> Result<Present>,
+) -> Result<Vec<Read>> {
+    let project = places.first().map_or(Uuid::nil(), |(project, _)| *project);
+    let one = |row: &Row| Ok(((project, row.id(item)?), row.id("id")?, present(row)));
+    rows.iter().map(one).collect()
+}
+
+async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Read>> {
     let query = among("i.project_id", "i.id", places);
-    let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
+    let sql = format!("{} WHERE {}", select_items!(", i.deletion_id", ""), query.text());
     let rows = conn.all(sql, query.params).await?;
     let present = |row: &Row| {
         let item = items::item(row)?;
+        let points = [
+            row.opt_id("parent_id")?,
+            row.opt_id("criterion_id")?,
+            row.opt_id("assignee_id")?,
+        ];
+        let reaches = [
+            item.parent.is_some(),
+            item.acceptance_criterion.is_some(),
+            item.assignee.is_some(),
+        ];
+        let is_dangling = points.map(|id| id.is_some()) != reaches;
         let hash = Item::hash(
             &item.title,
             &item.description,
@@ -306,21 +640,32 @@ async fn present_items(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>
             item: item.id,
             label: Some(item.reference_id.to_string()),
             is_hashed: hash == item.content_hash,
-            target: None,
+            is_dangling,
             is_agreed: true,
+            target: None,
             rev: Some(item.rev),
             fields: item.fields(),
             is_deleted: item.deleted_at.is_some(),
             assignee: item.assignee.map(|person| person.id),
+            rest: Rest {
+                creator: item.creator.id,
+                created_at: item.created_at.0,
+                updated_at: item.updated_at.0,
+                deleted_at: item.deleted_at.map(|at| at.0),
+                deletion: row.opt_id("deletion_id")?,
+                position: Some(item.position),
+                ..Rest::default()
+            },
         })
     };
-    rows.iter().map(present).collect()
+    of_items(&rows, places, "id", present)
 }
 
-async fn present_comments(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+async fn present_comments(conn: &mut Conn, places: &[Place]) -> Result<Vec<Read>> {
     let query = among("project_id", "item_id", places);
     let sql = format!(
-        "SELECT id, item_id, content, resolved, rev, deleted_at FROM comment WHERE {}",
+        "SELECT id, item_id, parent_id, author_id, content, resolved, anchor, rev, created_at, updated_at, deleted_at \
+         FROM comment WHERE {}",
         query.text()
     );
     let rows = conn.all(sql, query.params).await?;
@@ -334,15 +679,28 @@ async fn present_comments(conn: &mut Conn, places: &[Place]) -> Result<Vec<Prese
             item: row.id("item_id")?,
             label: None,
             is_hashed: true,
-            target: None,
+            is_dangling: false,
             is_agreed: true,
+            target: None,
             rev: Some(row.int("rev")?),
             fields: fields.into_iter().collect(),
             is_deleted: row.opt_int("deleted_at")?.is_some(),
             assignee: None,
+            rest: Rest {
+                creator: row.id("author_id")?,
+                created_at: row.int("created_at")?,
+                updated_at: row.int("updated_at")?,
+                deleted_at: row.opt_int("deleted_at")?,
+                parent: row.opt_id("parent_id")?,
+                anchor: match row.opt_text("anchor")? {
+                    Some(_) => Some(row.json("anchor")?),
+                    None => None,
+                },
+                ..Rest::default()
+            },
         })
     };
-    rows.iter().map(present).collect()
+    of_items(&rows, places, "item_id", present)
 }
 
 /// The columns of a link that both its rows have in common.
@@ -361,13 +719,14 @@ const SHARED: [&str; 12] = [
     "deletion_id",
 ];
 
-async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>> {
+async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Read>> {
     let query = among("l.project_id", "l.source_id", places);
     let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
     let sql = format!(
-        "SELECT l.id, l.type, l.source_id, l.target_id, l.deleted_at, CASE WHEN l.target_project_id = l.project_id \
-         OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS agreed FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id \
-         AND o.id = l.id WHERE {} AND l.source_project_id = l.project_id",
+        "SELECT l.id, l.type, l.source_id, l.target_id, l.source_hash, l.target_hash, l.rev, l.created_by, l.created_at, l.deleted_at, \
+         l.deletion_id, CASE WHEN l.target_project_id = l.project_id OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS agreed \
+         FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id AND o.id = l.id \
+         WHERE {} AND l.source_project_id = l.project_id",
         same.join(" AND "),
         query.text()
     );
@@ -379,13 +738,23 @@ async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<Vec<Present>
             item: row.id("source_id")?,
             label: None,
             is_hashed: true,
-            target: Some(row.id("target_id")?),
+            is_dangling: false,
             is_agreed: row.int("agreed")? == 1,
+            target: Some(row.id("target_id")?),
             rev: None,
             fields: fields.into_iter().collect(),
             is_deleted: row.opt_int("deleted_at")?.is_some(),
             assignee: None,
+            rest: Rest {
+                creator: row.id("created_by")?,
+                created_at: row.int("created_at")?,
+                deleted_at: row.opt_int("deleted_at")?,
+                deletion: row.opt_id("deletion_id")?,
+                hashes: Some([row.text("source_hash")?, row.text("target_hash")?]),
+                rev: Some(row.int("rev")?),
+                ..Rest::default()
+            },
         })
     };
-    rows.iter().map(present).collect()
+    of_items(&rows, places, "source_id", present)
 }

@@ -3,11 +3,13 @@
 use crate::chain::{Head, LedgerHead};
 use crate::engine::{Conn, Param, params};
 use crate::error::{Error, Result};
+use crate::row_seals::{self, Touched};
 use crate::search::KnownWords;
 use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Entity, NewChange, Payload, Sealed, ledger_of};
+use spexus_domain::told;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -51,6 +53,8 @@ pub struct Tx {
     /// The ends of ledgers that were added to, as far as they are known.
     ledgers: HashMap<Uuid, LedgerHead>,
     salts: Salts,
+    /// Rows that were written and that the next change will seal.
+    pub(crate) touched: Vec<Touched>,
     discarded: bool,
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
@@ -140,6 +144,7 @@ impl Tx {
             left: None,
             ledgers: HashMap::new(),
             salts: Salts::default(),
+            touched: Vec::new(),
             discarded: false,
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
@@ -210,6 +215,11 @@ impl Tx {
         Ok(head)
     }
 
+    /// Random bytes for one payload.
+    pub(crate) fn new_salt(&mut self) -> Result<[u8; 16]> {
+        self.salts.next()
+    }
+
     /// Adds a change to its ledger, in this transaction.
     pub async fn record(&mut self, change: NewChange) -> Result<i64> {
         let row = self.seal_new(change).await?;
@@ -221,7 +231,11 @@ impl Tx {
 
     /// The row of a new change at the end of its ledger.
     pub(crate) async fn seal_new(&mut self, change: NewChange) -> Result<Vec<Param>> {
-        let (before, after) = (Value::Object(change.before), Value::Object(change.after));
+        let mut after = change.after;
+        if let Some(rows) = row_seals::told_rows(self).await? {
+            after.insert(told::ROWS.to_owned(), rows);
+        }
+        let (before, after) = (Value::Object(change.before), Value::Object(after));
         let (before, after) = (before.to_string(), after.to_string());
         self.seal(&ToSeal {
             project_id: change.project_id,
@@ -296,6 +310,7 @@ impl Tx {
         //# A change MUST NOT be told to have happened before the change in front of it, whatever the clocks of the nodes say.
         self.now = now.max(self.state.head.at);
         self.discarded = false;
+        self.touched.clear();
     }
 
     pub(crate) fn is_discarded(&self) -> bool {

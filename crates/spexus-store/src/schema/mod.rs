@@ -1,14 +1,18 @@
 //! The tables, and how a database of an older version gets them: numbered steps, each in one transaction, embedded in
 //! the program.
 
+mod audit_days;
 mod ledgers;
 
+use crate::chain::Head;
 use crate::engine::{Conn, Engine, params};
 use crate::error::{Error, Result};
 use crate::pool::Location;
-use crate::tx::Tx;
-use crate::{backup, search};
+use crate::tx::{Actor, Tx};
+use crate::{backup, row_seals, search};
+use futures_util::future::BoxFuture;
 use refusal::{Code, Refusal};
+use spexus_domain::Uuid;
 
 /// One step of the schema: the shared text, each engine's own, and the shared text behind it.
 struct Step {
@@ -70,6 +74,15 @@ const STEPS: &[Step] = &[
         postgres: include_str!("012_postgres.sql"),
         after: include_str!("012_after.sql"),
     },
+    //= specs/spexus-store.md#audit-trail
+    //# Nothing of the audit trail MUST be changed or removed by a statement, but for the words of a person, which can be taken out,
+    //# and the events of a day that was dropped.
+    Step {
+        shared: include_str!("014_audit.sql"),
+        sqlite: include_str!("014_sqlite.sql"),
+        postgres: include_str!("014_postgres.sql"),
+        after: include_str!("014_after.sql"),
+    },
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.
@@ -80,6 +93,9 @@ const LEDGERS_SINCE: i64 = 11;
 
 /// The last version that wrote tables anew: what is older is copied before it is brought up to date.
 const REWRITTEN_SINCE: i64 = 12;
+
+/// The version since which each day of the audit trail is chained.
+const AUDIT_DAYS_SINCE: i64 = 13;
 
 /// The version this program works with.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -113,8 +129,14 @@ pub(crate) async fn prepare(conn: &mut Conn, location: Option<&Location>, may_pr
     for (at, step) in STEPS.iter().enumerate().skip(usize::try_from(found).unwrap_or(0)) {
         apply(conn, step, at as i64 + 1).await?;
     }
+    //= specs/spexus-store.md#search
+    //# Where an older version knew words by other rules, the index MUST be written anew when its database is brought to this
+    //# program's version.
     if (1..WORDS_SINCE).contains(&found) {
-        reindex(conn).await?;
+        in_tx(conn, |tx| Box::pin(search::rebuild(tx))).await?;
+    }
+    if (1..VERSION).contains(&found) {
+        in_tx(conn, |tx| Box::pin(row_seals::seal_found(tx))).await?;
     }
     conn.script("COMMIT").await?;
     Ok(found == 0)
@@ -150,17 +172,27 @@ fn no_backup(schema: &str, error: &Error) -> Error {
         .into()
 }
 
-//= specs/spexus-store.md#search
-//# Where an older version knew words by other rules, the index MUST be written anew when its database is brought to this
-//# program's version.
-async fn reindex(conn: &mut Conn) -> Result<()> {
+/// Work that needs a transaction as jobs of the writer have it.
+type Work = for<'t> fn(&'t mut Tx) -> BoxFuture<'t, Result<()>>;
+
+/// Does a part of an upgrade in the transaction it is already in, as the program itself.
+async fn in_tx(conn: &mut Conn, work: Work) -> Result<()> {
+    let head = Head::read(conn).await?;
     let (lent, back) = conn.checkout();
     let mut tx = Tx::new(lent);
-    let rebuilt = search::rebuild(&mut tx).await;
+    tx.set_head(head);
+    let actor = Actor {
+        user_id: Uuid::nil(),
+        username: "upgrade".into(),
+        token_id: None,
+        client: format!("spexus {}", env!("CARGO_PKG_VERSION")),
+    };
+    tx.begin_job(actor, head.at.max(spexus_domain::Timestamp(0)));
+    let done = work(&mut tx).await;
     drop(tx);
     let returned = back.await;
     conn.take_back(returned.map_err(|_| Error::Unavailable("a connection was lost".into()))?);
-    rebuilt
+    done
 }
 
 /// The version of a database, unless it is one this program cannot know.
@@ -215,6 +247,9 @@ async fn apply(conn: &mut Conn, step: &Step, version: i64) -> Result<()> {
     if version == LEDGERS_SINCE {
         ledgers::carry_over(conn).await?;
         conn.script(include_str!("011_after.sql")).await?;
+    }
+    if version == AUDIT_DAYS_SINCE {
+        audit_days::carry_over(conn).await?;
     }
     for text in [own, step.after] {
         if !text.is_empty() {
@@ -350,6 +385,10 @@ mod tests {
             .unwrap();
         former_change(&mut conn, head, None).await;
         former_items(&mut conn).await;
+        for (id, at) in [(21, 7), (22, 86_400_000_007_i64), (23, 8)] {
+            let sql = "INSERT INTO audit (id, at, event, username, address, client, detail) VALUES ($1, $2, 'login', 'kim', '', '', '')";
+            conn.run(sql, params![Uuid::from_u128(id), at]).await.unwrap();
+        }
         conn.script("COMMIT").await.unwrap();
         drop(conn);
         pool.close().await;
@@ -499,12 +538,21 @@ mod tests {
         // Every table of today is there.
         crate::copy::fingerprint(&mut conn).await.unwrap();
         let verdict = crate::chain::verify(&mut conn).await.unwrap();
-        assert_eq!((verdict.fault, verdict.changes), (None, 4));
+        assert_eq!(
+            (verdict.fault, verdict.changes),
+            (None, 5),
+            "and what the upgrade found"
+        );
         let all = crate::changes::since(&mut conn, None, 0, 9).await.unwrap();
         let places: Vec<_> = all.iter().map(|change| (change.seq, change.number)).collect();
-        assert_eq!(places, [(1, 1), (2, 1), (3, 2), (4, 2)]);
+        assert_eq!(places, [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)]);
         assert_eq!((all[1].project_id, all[1].fields.len()), (Some(PROJECT), 1));
         items_are_kept(&mut conn).await;
+        let state = crate::replay::compare_all(&mut conn, &|_| {}).await.unwrap();
+        let told = |fault: &&crate::state_verdict::StateFault| fault.problem != "it is not in the history";
+        assert_eq!(state.differences.iter().find(told), None, "it was sealed as it was");
+        let trail = crate::audit_verification::verify(&mut conn).await.unwrap();
+        assert_eq!((trail.days, trail.events, trail.faults), (2, 3, vec![]));
         drop(conn);
         store.close().await;
     }
@@ -594,6 +642,12 @@ mod tests {
     //= type=test
     //# Where an older version knew words by other rules, the index MUST be written anew when its database is brought to this
     //# program's version.
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# What the history of an older version could not tell MUST be sealed as it stood when its database was brought up to date.
+    //= specs/spexus-store.md#schema
+    //= type=test
+    //# The events of an older version MUST be chained by the days they happened on.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_database_of_every_older_version_is_brought_up_to_date_with_what_it_holds() {
         for version in 1..VERSION as usize {

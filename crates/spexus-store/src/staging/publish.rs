@@ -191,7 +191,7 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
     }
     insert_items(tx, staged.id, *tried_at, &shift).await?;
     for table in [&COMMENT, &LINK] {
-        copy_rows(&mut tx.conn, table, staged.id).await?;
+        copy_rows(tx, table, staged.id, *tried_at).await?;
     }
     // A link of two projects has a row in each.
     let sql = "INSERT INTO link (project_id, id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
@@ -314,16 +314,23 @@ async fn insert_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp, shift: &Sh
     tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
-/// Copies what looks the same where it is staged and where it belongs.
-async fn copy_rows(conn: &mut Conn, table: &Table, import: Uuid) -> Result<()> {
+/// Copies what looks the same where it is staged and where it belongs, but for what was made by the import: that is made now.
+async fn copy_rows(tx: &mut Tx, table: &Table, import: Uuid, tried_at: Timestamp) -> Result<()> {
     let columns = copy::columns(table);
     let names: Vec<&str> = columns[2..].iter().map(|(name, _)| *name).collect();
+    let value = |name: &&str| match *name {
+        "created_at" | "updated_at" => format!("CASE WHEN {name} = $2 THEN $3 ELSE {name} END"),
+        name => name.to_owned(),
+    };
+    let values: Vec<String> = names.iter().map(value).collect();
     let (into, names) = (table.name.trim_start_matches("staged_"), names.join(", "));
     let sql = format!(
-        "INSERT INTO {into} ({names}) SELECT {names} FROM {} WHERE import_id = $1 ORDER BY ordinal",
+        "INSERT INTO {into} ({names}) SELECT {} FROM {} WHERE import_id = $1 ORDER BY ordinal",
+        values.join(", "),
         table.name
     );
-    conn.run(sql, params![import]).await.map(drop)
+    let now = tx.now();
+    tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
 /// Adds the changes to their ledgers, in the order in which they were made.
