@@ -263,8 +263,10 @@ pub(crate) async fn pieces(conn: &mut Conn, max_changes: i64) -> Result<Vec<Piec
     let mut pieces = Vec::new();
     for row in &conn.all(sql, params![]).await? {
         let (first, last, count) = (row.int("first")?, row.int("last")?, row.int("n")?);
-        // A ledger without a right name is told by the one it was taken from.
-        let ledger = row.id("ledger").unwrap_or(Uuid::max());
+        // A ledger without a right name is missed by the one it was taken from.
+        let Ok(ledger) = row.id("ledger") else {
+            continue;
+        };
         let parts = count / max_changes.max(1) + 1;
         let step = last.saturating_sub(first) / parts + 1;
         let mut after = i64::MIN;
@@ -407,37 +409,37 @@ fn verdict(former: FormerHead, fault: Option<ChainFault>, walked: BTreeMap<Uuid,
     }
 }
 
-/// The texts of a row.
-pub(crate) struct Texts {
-    username: String,
-    client: String,
-    label: String,
-    before: String,
-    after: String,
-    entity: String,
-    action: String,
+/// The texts of a row, where they stand.
+pub(crate) struct Texts<'r> {
+    username: &'r str,
+    client: &'r str,
+    label: &'r str,
+    before: &'r str,
+    after: &'r str,
+    entity: &'r str,
+    action: &'r str,
 }
 
-impl Texts {
-    pub(crate) fn of(row: &Row) -> Result<Self> {
+impl<'r> Texts<'r> {
+    pub(crate) fn of(row: &'r Row) -> Result<Self> {
         Ok(Self {
-            username: row.text("username")?,
-            client: row.text("client")?,
-            label: row.text("label")?,
-            before: row.text("before")?,
-            after: row.text("after")?,
-            entity: row.text("entity")?,
-            action: row.text("action")?,
+            username: row.str("username")?,
+            client: row.str("client")?,
+            label: row.str("label")?,
+            before: row.str("before")?,
+            after: row.str("after")?,
+            entity: row.str("entity")?,
+            action: row.str("action")?,
         })
     }
 
     pub(crate) fn payload(&self) -> Payload<'_> {
         Payload {
-            username: &self.username,
-            client: &self.client,
-            label: &self.label,
-            before: &self.before,
-            after: &self.after,
+            username: self.username,
+            client: self.client,
+            label: self.label,
+            before: self.before,
+            after: self.after,
         }
     }
 
@@ -459,11 +461,11 @@ impl Texts {
             at: row.time("at")?,
             user_id: row.id("user_id")?,
             token_id: row.opt_id("token_id")?,
-            entity: &self.entity,
+            entity: self.entity,
             entity_id: row.id("entity_id")?,
             item_id: row.opt_id("item_id")?,
             other_item_id: row.opt_id("other_item_id")?,
-            action: &self.action,
+            action: self.action,
             rev: row.int("rev")?,
             payload,
         })
@@ -481,11 +483,11 @@ impl Texts {
             user_id: row.id("user_id")?,
             token_id: row.opt_id("token_id")?,
             project_id,
-            entity: &self.entity,
+            entity: self.entity,
             entity_id: row.id("entity_id")?,
             item_id: row.opt_id("item_id")?,
             other_item_id: row.opt_id("other_item_id")?,
-            action: &self.action,
+            action: self.action,
             rev: row.int("rev")?,
             payload: self.payload(),
         })

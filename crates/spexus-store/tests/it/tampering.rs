@@ -11,7 +11,9 @@ use spexus_domain::link::LinkType;
 use spexus_domain::member::{Group, ProjectRole};
 use spexus_domain::prompt::{self, Prompt};
 use spexus_domain::{Reference, Uuid, told};
+use spexus_store::chain::Verdict;
 use spexus_store::evidence::{EVIDENCE, Evidence};
+use spexus_store::verification::Effort;
 use spexus_store::{
     Tx, accounts, apps, audit, audit_days, baselines, checkpoints, comments, groups, items, links, members,
     prompts, roots, settings, tokens, verification,
@@ -70,11 +72,30 @@ impl Exam {
         exam
     }
 
-    /// What verification says against everything.
+    async fn verified(&self, effort: Effort) -> Verdict {
+        let (store, owner, nobody) = (&self.world.store, self.world.user.id, Arc::new(|_| {}));
+        verification::verify_with(store, owner, vec![self.kept.clone()], nobody, effort)
+            .await
+            .unwrap()
+    }
+
+    /// What verification says against everything, the same in one part as in many.
+    //= specs/spexus-store.md#history
+    //= type=test
+    //# Verification in several parts at once MUST find the same as in one.
     async fn faults(&self) -> Vec<String> {
-        let (store, owner) = (&self.world.store, self.world.user.id);
-        let verdict = verification::verify(store, owner, vec![self.kept.clone()], Arc::new(|_| {})).await;
-        let verdict = verdict.unwrap();
+        let verdict = self.verified(Effort::SEQUENTIAL).await;
+        let at_once = Effort {
+            connections: 2,
+            piece_changes: 4,
+            ranges: 3,
+        };
+        let in_parts = self.verified(at_once).await;
+        assert_eq!(
+            serde_json::to_string(&in_parts).unwrap(),
+            serde_json::to_string(&verdict).unwrap(),
+            "in parts as in one"
+        );
         let mut faults: Vec<String> = verdict.fault.iter().map(|fault| format!("{fault:?}")).collect();
         let state = verdict.state.as_ref().unwrap();
         faults.extend(state.differences.iter().map(|fault| format!("{fault:?}")));
