@@ -76,7 +76,10 @@ impl Range {
 
     /// All items in so many ranges of about equal size.
     pub(crate) async fn split(conn: &mut Conn, parts: i64) -> Result<Vec<Self>> {
-        let count = conn.one("SELECT count(*) AS n FROM item", params![]).await?.int("n")?;
+        let count = conn
+            .one("SELECT count(*) AS n FROM item", params![])
+            .await?
+            .int("n")?;
         let (mut ranges, mut after) = (Vec::new(), Self::ALL.after);
         for part in 1..parts {
             let sql = "SELECT project_id, id FROM item ORDER BY project_id, id LIMIT 1 OFFSET $1";
@@ -423,8 +426,12 @@ impl Replay<'_> {
         places: &[Place],
         folds: &mut BTreeMap<Place, ItemFolds>,
     ) -> Result<()> {
-        let of_item = |(place, folds): (Place, ItemFolds)| folds.0.into_iter().map(move |(id, fold)| (id, (place, fold)));
-        let taken = places.iter().filter_map(|place| Some((*place, folds.remove(place)?)));
+        let of_item = |(place, folds): (Place, ItemFolds)| {
+            folds.0.into_iter().map(move |(id, fold)| (id, (place, fold)))
+        };
+        let taken = places
+            .iter()
+            .filter_map(|place| Some((*place, folds.remove(place)?)));
         let mut folds: HashMap<Uuid, (Place, Fold)> = taken.flat_map(of_item).collect();
         for some in places.chunks(BATCH_ITEMS) {
             let mut present = self.readable("item", present_items(conn, some).await?)?;
@@ -495,7 +502,8 @@ impl Replay<'_> {
         if present.item != fold.item || present.target != fold.target {
             return Some("it belongs to another item than its history".into());
         }
-        if present.label.as_ref().is_some_and(|label| *label != fold.label) {
+        let is_called = |label: &String| fold.is_erased || *label == fold.label;
+        if !present.label.as_ref().is_none_or(is_called) {
             return Some(format!("it is not called {} as the history has it", fold.label));
         }
         if present.rev.is_some_and(|rev| rev != fold.rev) {
@@ -543,51 +551,51 @@ impl Replay<'_> {
 }
 
 /// What is there without a history, and what cannot be found by its id.
-    async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Result<()> {
-        const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
+async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Result<()> {
+    const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = i.project_id AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
-        const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
+    const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = m.project_id AND c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
-        const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
+    const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = l.source_project_id AND c.item_id = l.source_id AND c.entity_id = l.id) \
             ORDER BY l.id";
-        const HALVES: &str = "SELECT l.id FROM link l WHERE l.project_id <> l.source_project_id AND (l.project_id <> l.target_project_id \
+    const HALVES: &str = "SELECT l.id FROM link l WHERE l.project_id <> l.source_project_id AND (l.project_id <> l.target_project_id \
             OR NOT EXISTS (SELECT 1 FROM link o WHERE o.project_id = l.source_project_id AND o.id = l.id)) ORDER BY l.id";
-        const LISTED: [(&str, &str); 3] = [
-            (
-                "item",
-                "SELECT t.id FROM item t WHERE NOT EXISTS \
+    const LISTED: [(&str, &str); 3] = [
+        (
+            "item",
+            "SELECT t.id FROM item t WHERE NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-            (
-                "comment",
-                "SELECT t.id FROM comment t WHERE NOT EXISTS \
+        ),
+        (
+            "comment",
+            "SELECT t.id FROM comment t WHERE NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-            (
-                "link",
-                "SELECT t.id FROM link t WHERE t.project_id = t.source_project_id AND NOT EXISTS \
+        ),
+        (
+            "link",
+            "SELECT t.id FROM link t WHERE t.project_id = t.source_project_id AND NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-        ];
-        const STRANGE: &str = "it is not in the history";
-        const HALF: &str = "it has a row in one project only";
-        const UNLISTED: &str = "it is not listed in its project";
-        let mut questions = vec![
-            ("item", ITEMS, STRANGE),
-            ("comment", COMMENTS, STRANGE),
-            ("link", LINKS, STRANGE),
-            ("link", HALVES, HALF),
-        ];
-        questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
-        for (entity, sql, problem) in questions {
-            for row in &conn.all(sql, params![]).await? {
-                verdict.compared += i64::from(problem == STRANGE);
-                verdict.note(entity, row.id("id")?, "", problem);
-            }
+        ),
+    ];
+    const STRANGE: &str = "it is not in the history";
+    const HALF: &str = "it has a row in one project only";
+    const UNLISTED: &str = "it is not listed in its project";
+    let mut questions = vec![
+        ("item", ITEMS, STRANGE),
+        ("comment", COMMENTS, STRANGE),
+        ("link", LINKS, STRANGE),
+        ("link", HALVES, HALF),
+    ];
+    questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
+    for (entity, sql, problem) in questions {
+        for row in &conn.all(sql, params![]).await? {
+            verdict.compared += i64::from(problem == STRANGE);
+            verdict.note(entity, row.id("id")?, "", problem);
         }
-        Ok(())
     }
+    Ok(())
+}
 
 /// The conditions of what stands in one project, at some of its items.
 fn among(project: &str, column: &str, places: &[Place]) -> Conditions {

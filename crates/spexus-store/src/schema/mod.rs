@@ -550,7 +550,11 @@ mod tests {
         items_are_kept(&mut conn).await;
         let state = crate::replay::compare_all(&mut conn, &|_| {}).await.unwrap();
         let told = |fault: &&crate::state_verdict::StateFault| fault.problem != "it is not in the history";
-        assert_eq!(state.differences.iter().find(told), None, "it was sealed as it was");
+        assert_eq!(
+            state.differences.iter().find(told),
+            None,
+            "it was sealed as it was"
+        );
         let trail = crate::audit_verification::verify(&mut conn).await.unwrap();
         assert_eq!((trail.days, trail.events, trail.faults), (2, 3, vec![]));
         drop(conn);

@@ -455,7 +455,7 @@ async fn say(world: &World, item: &spexus_domain::item::Item, parent: Option<Uui
                 created_at: tx.now(),
                 updated_at: tx.now(),
             };
-            comments::insert(tx, &comment).await?;
+            comments::insert(tx, item.project_id, &comment).await?;
             let fields = json!({"content": "Why?", "resolved": false});
             let mut change = NewChange::new(Entity::Comment, comment.id, "comment", Action::Created, 1)
                 .in_project(item.project_id)
