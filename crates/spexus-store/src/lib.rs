@@ -50,6 +50,7 @@ mod nested_transaction;
 #[cfg(test)]
 mod plans;
 mod pool;
+mod present_rows;
 pub mod projects;
 pub mod prompts;
 pub mod recording;

@@ -185,7 +185,15 @@ async fn both_rows_of_a_link_of_two_projects_are_compared(world: World) {
     let linked = NewChange::new(Entity::Link, link, "EP-001 to EP-001", Action::Created, 1)
         .in_project(world.project.id)
         .on_item(epic.id, Some(there.id))
-        .fields(None, fields(json!({"type": link_type})));
+        .fields(None, fields(json!({"type": link_type})))
+        .telling(
+            told::CREATED_AT,
+            world.place.number("SELECT max(created_at) FROM link").await,
+        )
+        .telling(
+            told::HASHES,
+            vec![epic.content_hash.clone(), there.content_hash.clone()],
+        );
     record(&world, linked).await;
     let whole = compared(&world).await;
     assert_eq!((whole.compared, whole.differences), (6, vec![]));
