@@ -1,6 +1,12 @@
 //! A key store in miniature, as `audit.key_command` talks to one: the key is in the file that is named first, `public` answers its
 //! public half, and `sign` signs the digest on standard input. A real one keeps the key where no program can read it.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command answers on its standard output"
+)]
+
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use std::io::Read as _;
 use std::process::ExitCode;
