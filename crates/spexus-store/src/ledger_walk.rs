@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use spexus_domain::change::{FormerHead, Payload};
 use spexus_domain::{Timestamp, Uuid};
 
+/// A change that arrived before the one in front of it in its ledger.
+const OUT_OF_ORDER: &str = "it is not in its place among all changes";
+
 /// Rows read in one step.
 const STEP_ROWS: u32 = 1_000;
 
@@ -18,6 +21,9 @@ pub(crate) struct Piece {
     pub(crate) after: i64,
     pub(crate) until: i64,
 }
+
+/// The number of a change among all, and when it happened.
+type Arrival = (i64, Timestamp);
 
 /// What was found in a piece, or in all pieces of a ledger so far.
 pub(crate) struct Walked {
@@ -31,8 +37,8 @@ pub(crate) struct Walked {
     pub(crate) changes: i64,
     pub(crate) erased: i64,
     pub(crate) earlier: Earlier,
-    /// When the first and the last change happened.
-    times: Option<(Timestamp, (i64, Timestamp))>,
+    /// When the first and the last change arrived and happened.
+    times: Option<(Arrival, Arrival)>,
 }
 
 impl Walked {
@@ -57,10 +63,12 @@ impl Walked {
     /// Puts the next piece behind this one.
     pub(crate) fn append(&mut self, next: Self) {
         self.changes += next.changes;
-        if let (Some((_, (_, last))), Some((first, (seq, _)))) = (self.times, next.times)
-            && first < last
-        {
-            self.earlier.note(seq);
+        let mut is_torn = None;
+        if let (Some((_, last)), Some((first, _))) = (self.times, next.times) {
+            if first.1 < last.1 {
+                self.earlier.note(first.0);
+            }
+            is_torn = (first.0 <= last.0).then_some(first.0);
         }
         self.earlier.count += next.earlier.count;
         self.earlier.first_seq = self.earlier.first_seq.or(next.earlier.first_seq);
@@ -71,6 +79,9 @@ impl Walked {
         //# What follows a fault in its ledger MUST NOT be trusted.
         if self.fault.is_some() {
             return;
+        }
+        if let Some(seq) = is_torn {
+            return self.fail(seq, OUT_OF_ORDER.into());
         }
         self.erased += next.erased;
         self.head = next.head;
@@ -90,16 +101,21 @@ impl Walked {
     fn look_at(&mut self, row: &Row, kept: &CheckpointedEnds) -> Result<()> {
         let (seq, at) = (row.int("seq")?, row.time("at")?);
         self.changes += 1;
+        let mut is_in_order = true;
         //= specs/spexus-store.md#history
         //# Verification MUST say how many changes are told to have happened before the change in front of them.
         match &mut self.times {
-            None => self.times = Some((at, (seq, at))),
+            None => self.times = Some(((seq, at), (seq, at))),
             Some((_, last)) => {
                 if at < last.1 {
                     self.earlier.note(seq);
                 }
+                is_in_order = seq > last.0;
                 *last = (seq, at);
             }
+        }
+        if !is_in_order && self.fault.is_none() {
+            self.fail(seq, OUT_OF_ORDER.into());
         }
         if self.fault.is_none() {
             match self.grow(row, kept) {

@@ -206,7 +206,7 @@ pub(crate) async fn present_links(conn: &mut Conn, places: &[Place]) -> Result<V
     let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
     let sql = format!(
         "SELECT l.id, l.type, l.source_id, l.target_id, l.source_hash, l.target_hash, l.rev, l.created_by, l.created_at, l.deleted_at, \
-         l.deletion_id, CASE WHEN l.target_project_id = l.project_id OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS agreed \
+         l.deletion_id, CAST(CASE WHEN l.target_project_id = l.project_id OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS BIGINT) AS agreed \
          FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id AND o.id = l.id \
          WHERE {} AND l.source_project_id = l.project_id",
         same.join(" AND "),

@@ -204,7 +204,13 @@ async fn an_altered_field_is_found_in_every_column(world: World) {
     for (column, value) in columns {
         let alter = format!("UPDATE change SET {column} = {value} WHERE seq = 3");
         world.place.meddle(&alter).await;
-        assert_eq!(fault(&world).await.map(|fault| fault.seq), Some(3), "{column}");
+        // A row that says another number is missed by the one behind it.
+        let told_at = if column == "number" { 4 } else { 3 };
+        assert_eq!(
+            fault(&world).await.map(|fault| fault.seq),
+            Some(told_at),
+            "{column}"
+        );
         let back = "UPDATE change SET {column} = (SELECT {column} FROM honest) WHERE seq = 3";
         world.place.meddle(&back.replace("{column}", column)).await;
         assert_eq!(fault(&world).await, None, "{column} is as it was");

@@ -17,10 +17,11 @@ both![
 ];
 
 /// Tables of the installation: they do not grow with what people write in projects.
-const OF_THE_INSTALLATION: [&str; 19] = [
+const OF_THE_INSTALLATION: [&str; 20] = [
     "account",
     "app",
     "audit",
+    "audit_day",
     "former_history",
     "group_user",
     "idempotency",
