@@ -288,7 +288,8 @@ impl Fold {
             rest.rev = is_link.then(|| self.rev - 1);
         }
         let updated_at = int_of(after.remove(told::UPDATED_AT)).unwrap_or(at);
-        if !is_link && !(is_comment && action == Action::Deleted) {
+        let keeps_its_time = is_link || (is_comment && action == Action::Deleted);
+        if !keeps_its_time {
             rest.updated_at = updated_at;
         }
         rest.rev = rest.rev.map(|rev| rev + 1);
