@@ -385,6 +385,11 @@ mod tests {
             .unwrap();
         former_change(&mut conn, head, None).await;
         former_items(&mut conn).await;
+        if version as i64 >= WORDS_SINCE {
+            in_tx(&mut conn, |tx| Box::pin(search::rebuild(tx)))
+                .await
+                .unwrap();
+        }
         for (id, at) in [(21, 7), (22, 86_400_000_007_i64), (23, 8)] {
             let sql = "INSERT INTO audit (id, at, event, username, address, client, detail) VALUES ($1, $2, 'login', 'kim', '', '', '')";
             conn.run(sql, params![Uuid::from_u128(id), at]).await.unwrap();
