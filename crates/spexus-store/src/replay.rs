@@ -364,19 +364,20 @@ impl Replay<'_> {
         places: &[Place],
         folds: &mut BTreeMap<Place, ItemFolds>,
     ) -> Result<()> {
+        // By place and id, so that a change of one thing that stands under two items is told alike however items are read.
         let of_item = |(place, folds): (Place, ItemFolds)| {
-            folds.0.into_iter().map(move |(id, fold)| (id, (place, fold)))
+            folds.0.into_iter().map(move |(id, fold)| ((place, id), fold))
         };
         let taken = places
             .iter()
             .filter_map(|place| Some((*place, folds.remove(place)?)));
-        let mut folds: HashMap<Uuid, (Place, Fold)> = taken.flat_map(of_item).collect();
+        let mut folds: HashMap<(Place, Uuid), Fold> = taken.flat_map(of_item).collect();
         for some in places.chunks(BATCH_ITEMS) {
             let mut present = self.readable("item", present_items(conn, some).await?)?;
             present.extend(self.readable("comment", present_comments(conn, some).await?)?);
             present.extend(self.readable("link", present_links(conn, some).await?)?);
-            for one in present {
-                let Some((item, mut fold)) = folds.remove(&one.id) else {
+            for (item, one) in present {
+                let Some(mut fold) = folds.remove(&(item, one.id)) else {
                     continue;
                 };
                 self.compared.verdict.compared += 1;
@@ -395,7 +396,7 @@ impl Replay<'_> {
                 }
             }
         }
-        for (id, (item, fold)) in folds {
+        for ((item, id), fold) in folds {
             self.compared.verdict.compared += 1;
             let problem = "the history has it, and it is gone";
             self.note(item, &fold.entity, id, &fold.label, problem);
@@ -421,12 +422,12 @@ impl Replay<'_> {
     }
 
     /// Those that can be read; the others are told.
-    fn readable(&mut self, entity: &str, read: Vec<Read>) -> Result<Vec<Present>> {
+    fn readable(&mut self, entity: &str, read: Vec<Read>) -> Result<Vec<(Place, Present)>> {
         let mut readable = Vec::with_capacity(read.len());
         for (item, id, present) in read {
             match present {
                 Err(Error::Broken(_)) => self.note(item, entity, id, "", "it cannot be read"),
-                present => readable.push(present?),
+                present => readable.push((item, present?)),
             }
         }
         Ok(readable)
