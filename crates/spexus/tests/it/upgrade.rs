@@ -37,9 +37,12 @@ fn lost(old: &Value, new: &Value, place: &str, into: &mut Vec<String>) {
             // hashes of changes and baselines are those of their ledgers now, which begin with the last of the former ones.
             let is_sealed_anew = old.contains_key("seq");
             // A number was a cursor, and says nothing of the history it is of.
-            let is_kept =
-                |name: &str| !["score", "next_since"].contains(&name) && !(name == "hash" && is_sealed_anew);
-            for (name, value) in old.iter().filter(|(name, _)| is_kept(name)) {
+            let is_lost = |name: &str| match name {
+                "score" | "next_since" => true,
+                "hash" => is_sealed_anew,
+                _ => false,
+            };
+            for (name, value) in old.iter().filter(|(name, _)| !is_lost(name)) {
                 let place = format!("{place}.{name}");
                 match new.get(name) {
                     Some(now) => lost(value, now, &place, into),
