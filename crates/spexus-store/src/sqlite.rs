@@ -94,7 +94,7 @@ pub(crate) struct SqliteConnection {
     conn: Connection,
     interrupt: Arc<Interrupt>,
     /// The columns of the answers to statements whose text is part of the program, by where it stands there: asking for their
-    /// names was a tenth of a point read.
+    /// names was a twentieth of a point read.
     columns: Box<RefCell<HashMap<(usize, usize), Columns>>>,
 }
 
