@@ -1,6 +1,8 @@
 //! Baselines: names for positions in the history, and what changed between two of them.
 
-use crate::{Kind, Reference, Timestamp, attribute::Attributes, change::FieldChange, page_key::PageKey};
+use crate::{
+    Kind, Reference, Timestamp, attribute::Attributes, change::FieldChange, page_key::PageKey, told::is_shown,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -95,7 +97,8 @@ impl Fold {
             }
             self.after.remove(field);
         }
-        self.after.extend(is_fields);
+        self.after
+            .extend(is_fields.into_iter().filter(|(field, _)| is_shown(field)));
     }
 
     /// What remains of them; `None` when nothing does.

@@ -1,7 +1,7 @@
 //! The history: an append-only list of changes, each chained to the one before by a hash, so that a row that was
 //! altered, removed or slipped in shows. Per-item history, the project feed, audits and baselines all read it.
 
-use crate::{Timestamp, attribute::Attributes, link::HIDDEN_END};
+use crate::{Timestamp, attribute::Attributes, link::HIDDEN_END, told, told::is_shown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -171,12 +171,40 @@ impl NewChange {
         (self.before, self.after) = difference(before.unwrap_or_default(), after);
         self
     }
+
+    /// With who made a thing and when, where that is not who makes the change and when.
+    #[must_use]
+    pub fn made(
+        mut self,
+        creator: Uuid,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        (actor, now): (Uuid, Timestamp),
+    ) -> Self {
+        if creator != actor {
+            self = self.telling(told::CREATOR, creator.to_string());
+        }
+        if created_at != now {
+            self = self.telling(told::CREATED_AT, created_at.0);
+        }
+        if updated_at != now {
+            self = self.telling(told::UPDATED_AT, updated_at.0);
+        }
+        self
+    }
+
+    /// With something that is told for verification alone, under a name of [`told`]; after the fields.
+    #[must_use]
+    pub fn telling(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.after.insert(name.to_owned(), value.into());
+        self
+    }
 }
 
 /// A change in its place in the chain.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Change {
-    /// Its place among all changes of the installation, in the order of their arrival; also the cursor of the feed.
+    /// Its place among all changes of the installation, in the order of their arrival.
     pub seq: i64,
     /// Its place in the ledger of its project, or of the installation, counting from 1 without gaps.
     pub number: i64,
@@ -459,7 +487,7 @@ impl Parts {
         self.0.update(bytes);
     }
 
-    fn add_id(&mut self, id: Option<Uuid>) {
+    pub(crate) fn add_id(&mut self, id: Option<Uuid>) {
         match id {
             Some(id) => self.add(id.as_bytes()),
             None => self.add(&[]),
@@ -484,9 +512,12 @@ pub fn difference(mut before: Attributes, mut after: Attributes) -> (Attributes,
 }
 
 /// The field changes of a pair of parts, by name.
+//= specs/spexus-service.md#history
+//# What a change tells for verification alone MUST NOT be shown.
 pub fn field_changes(mut before: Attributes, after: Attributes) -> Vec<FieldChange> {
     let mut changes: Vec<FieldChange> = after
         .into_iter()
+        .filter(|(field, _)| is_shown(field))
         .map(|(field, value)| FieldChange {
             before: before.remove(&field),
             after: Some(value),
@@ -538,6 +569,19 @@ mod tests {
         let told = serde_json::to_string(&change).unwrap();
         assert!(!told.contains("154") && !told.contains("default"), "{told}");
         assert!(told.contains("web/REQ-001"), "{told}");
+    }
+
+    //= specs/spexus-service.md#history
+    //= type=test
+    //# What a change tells for verification alone MUST NOT be shown.
+    #[test]
+    fn what_is_told_for_verification_is_not_shown() {
+        let change = NewChange::new(Entity::Item, Uuid::nil(), "EP-001", Action::Created, 1)
+            .fields(None, map(json!({"title": "a"})))
+            .telling(told::DELETION, "x");
+        assert_eq!(change.after.len(), 2);
+        let shown = field_changes(change.before, change.after);
+        assert_eq!(shown.len(), 1, "{shown:?}");
     }
 
     fn map(value: Value) -> Attributes {

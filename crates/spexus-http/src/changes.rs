@@ -12,6 +12,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use spexus_domain::change::Change;
+use spexus_domain::feed::ArrivedChange;
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::{Service, changes};
@@ -27,6 +28,17 @@ use utoipa::{IntoParams, ToSchema};
 pub(crate) struct FeedParams {
     /// The key of the project. Left out: the token's, else that of the items named, else the default one.
     project: Option<String>,
+    /// The `next_since` of the answer before, unchanged; 0 or nothing for everything.
+    since: Option<String>,
+    /// Rows of the answer, 1 to 200.
+    limit: Option<u32>,
+}
+
+/// From where the feed of the installation is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct InstallationFeedParams {
     /// The `next_since` of the answer before, unchanged; 0 or nothing for everything.
     since: Option<String>,
     /// Rows of the answer, 1 to 200.
@@ -76,6 +88,33 @@ pub(crate) async fn list_changes(
     //# The feed MUST give every change of a project once and in order to a client that sends `next_since` back.
     let next_since = data.last().map_or(since, changes::behind);
     Ok(Json(Feed { data, next_since }))
+}
+
+/// A part of the feed of the installation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstallationFeed {
+    /// The changes, in the order of their arrival.
+    data: Vec<ArrivedChange>,
+    /// What to send as `since` next time.
+    next_since: String,
+}
+
+/// Tell what changed in all projects and in the installation itself since a cursor, in the order of arrival.
+#[utoipa::path(
+    get, path = "/api/v1/changes/all", tag = "history", params(InstallationFeedParams),
+    responses((status = 200, body = InstallationFeed), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn list_all_changes(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+    Params(params): Params<InstallationFeedParams>,
+) -> Answer<Json<InstallationFeed>> {
+    let since = params.since.unwrap_or_else(|| changes::START.to_owned());
+    let data = changes::since_of_all(&app.service, &caller, &since, params.limit).await?;
+    let next_since = data
+        .last()
+        .map_or(since, |last| changes::behind_of_all(&last.change));
+    Ok(Json(InstallationFeed { data, next_since }))
 }
 
 /// Listen to changes as server-sent events; `Last-Event-ID` continues where a connection broke.

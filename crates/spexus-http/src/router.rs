@@ -57,6 +57,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(search::search))
         .routes(routes!(batch::run_batch))
         .routes(routes!(changes::list_changes))
+        .routes(routes!(changes::list_all_changes))
         .routes(routes!(changes::stream_changes))
         .routes(routes!(baseline::list_baselines, baseline::create_baseline))
         .routes(routes!(baseline::diff_baselines))

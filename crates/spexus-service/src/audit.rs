@@ -12,15 +12,14 @@ use crate::Service;
 use crate::context::reading;
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
-use spexus_domain::audit::{AuditEvent, EventFilter};
-use spexus_domain::change::{Action, Entity, NewChange};
+use spexus_domain::audit::{AuditEvent, EventFilter, day_name, day_of};
 use spexus_domain::checkpoint::Checkpoint;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, network, text};
 use spexus_store::chain::Verdict;
 use spexus_store::verification::{self, OnProgress};
-use spexus_store::{Actor, Result, Tx, audit, changes, checkpoints};
+use spexus_store::{Actor, Result, Tx, audit, audit_days, changes, checkpoints};
 use std::sync::Arc;
 
 /// Rows removed by one transaction, so that nobody waits for a long one.
@@ -195,45 +194,46 @@ fn refuse_other_key(last: Option<String>, key: &str) -> Ruled<()> {
     }
 }
 
-/// Removes the events from before a time; that it was done, and by whom, stays in the trail and in the history.
+/// Removes the events of days that ended before a time; that it was done, and by whom, stays in the trail and in the history.
 //= specs/spexus-service.md#audit
 //# Whoever removes events MUST be named in the trail and in the history.
 #[boxed]
 pub async fn prune(service: &Service, caller: &Caller, before: Timestamp) -> Ruled<u64> {
-    caller.may(Operation::Audit)?;
-    let mut removed = 0;
-    loop {
-        let chunk = chunk(service, Actor::from(caller), before).await?;
-        removed += chunk;
-        if chunk < u64::from(PRUNED_ROWS) {
-            break;
-        }
-    }
     let job = service.change_anywhere(caller, Operation::Audit, move |tx, _| {
         Box::pin(async move {
-            let id = tx.new_id();
-            let detail = format!("{removed} events from before {before}");
-            let label = format!("audit trail: removed {detail}");
-            tx.record(NewChange::new(Entity::Setting, id, label, Action::Deleted, 1))
-                .await?;
-            record(tx, Happening::TrailPruned, None, "", &detail).await
+            audit_days::seal_finished(tx).await?;
+            let removed = audit_days::drop_before(tx, day_of(before)).await?.unsigned_abs();
+            let detail = format!("{removed} events from before {}", day_name(day_of(before)));
+            record(tx, Happening::TrailPruned, None, "", &detail).await?;
+            Ok(removed)
         })
     });
-    job.await?;
+    let removed = job.await?;
+    while sweep(service, Actor::from(caller)).await? == u64::from(PRUNED_ROWS) {}
     Ok(removed)
 }
 
-/// Removes what is older than the retention allows, a bounded number of rows at a time.
+/// Seals the days that are over, and drops those that are older than the retention allows, a bounded number of rows at a time.
 //= specs/spexus-service.md#audit
-//# Events older than the retention MUST be removed, in small transactions.
+//# Events older than the retention MUST be removed, by whole days and in small transactions.
 pub(crate) async fn retain(service: &Service) {
-    let days = service.audit.retention_days;
-    if days == 0 {
+    let days = i64::from(service.audit.retention_days);
+    let job = service.write_as(system(), move |tx| {
+        Box::pin(async move {
+            audit_days::seal_finished(tx).await?;
+            let before = day_of(tx.now()) - days;
+            match days {
+                0 => Ok(0),
+                _ => audit_days::drop_before(tx, before).await,
+            }
+        })
+    });
+    if let Err(error) = job.await {
+        tracing::warn!(%error, "days of the audit trail could not be sealed or dropped");
         return;
     }
-    let before = service.store.now().plus_seconds(-i64::from(days) * 86_400);
     for _ in 0..PRUNED_CHUNKS {
-        match chunk(service, system(), before).await {
+        match sweep(service, system()).await {
             Ok(rows) if rows == u64::from(PRUNED_ROWS) => {}
             Ok(_) => return,
             Err(error) => {
@@ -244,9 +244,9 @@ pub(crate) async fn retain(service: &Service) {
     }
 }
 
-async fn chunk(service: &Service, actor: Actor, before: Timestamp) -> Result<u64> {
+async fn sweep(service: &Service, actor: Actor) -> Result<u64> {
     let job = service.write_as(actor, move |tx| {
-        Box::pin(async move { audit::prune(tx, before, PRUNED_ROWS).await })
+        Box::pin(async move { audit_days::sweep(tx, PRUNED_ROWS).await })
     });
     job.await
 }
@@ -308,7 +308,7 @@ pub(crate) async fn record_at_door(
 
 async fn insert(tx: &mut Tx, mut event: AuditEvent) -> Result<()> {
     (event.id, event.at) = (tx.new_id(), tx.now());
-    audit::insert(tx, &event).await
+    audit::insert(tx, &[event]).await
 }
 
 fn event(

@@ -3,10 +3,11 @@
 use crate::Service;
 use crate::context::{Context, reading};
 use crate::feed_cursor;
-pub use crate::feed_cursor::{START, behind};
+pub use crate::feed_cursor::{START, behind, behind_of_all};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Change, Entity};
+use spexus_domain::feed::ArrivedChange;
 use spexus_domain::item::Item;
 use spexus_domain::limits::{DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, MAX_PAGE_ROWS};
 use spexus_domain::permission::Operation;
@@ -68,6 +69,24 @@ async fn read(
     let mut found = changes::since_within(&mut conn, Some(ledger), after, limit, max_bytes).await?;
     hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
     Ok(found)
+}
+
+/// The changes of all projects and of the installation itself after a cursor, in the order in which they arrived. The cursor of the
+/// last one is where to go on; only an empty answer is the end.
+//= specs/spexus-http.md#feed
+//# The feed of the installation MUST give an administrator every change of every ledger once and in one order.
+#[boxed]
+pub async fn since_of_all(
+    service: &Service,
+    caller: &Caller,
+    after: &str,
+    limit: Option<u32>,
+) -> Ruled<Vec<ArrivedChange>> {
+    let mut conn = reading(service, caller, Operation::Audit).await?;
+    let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
+    let after = feed_cursor::number_of_all(&mut conn, after).await?;
+    let found = changes::since(&mut conn, None, after, limit).await?;
+    Ok(found.into_iter().map(ArrivedChange::from).collect())
 }
 
 /// Takes out of changes what names items a caller may not see: the other ends of links.

@@ -11,7 +11,7 @@ use spexus_domain::comment::{self, Comment, CommentPatch, NewComment};
 use spexus_domain::limits::MAX_COMMENT_DEPTH;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, told};
 use spexus_store::{Conn, Result, Tx, comments};
 
 /// One page of the comments of an item, oldest first; all, or only settled or open ones.
@@ -186,6 +186,17 @@ async fn find(conn: &mut Conn, caller: &Caller, operation: Operation, id: Uuid) 
     Ok((comment, project_id))
 }
 
+/// With what a new comment answers and is anchored to.
+pub(crate) fn joined(mut change: NewChange, comment: &Comment) -> NewChange {
+    if let Some(parent) = comment.parent_id {
+        change = change.telling(told::PARENT, parent.to_string());
+    }
+    if let Some(anchor) = &comment.anchor {
+        change = change.telling(told::ANCHOR, comments::anchor_value(anchor));
+    }
+    change
+}
+
 async fn record(
     tx: &mut Tx,
     action: Action,
@@ -209,5 +220,9 @@ async fn record(
     .in_project(project_id)
     .on_item(after.item_id, None)
     .fields(before.map(fields), fields(after));
+    let change = match action {
+        Action::Created => joined(change, after),
+        _ => change,
+    };
     tx.record(change).await.map(drop)
 }

@@ -1,10 +1,10 @@
-//! The cursor of a project's feed: how far somebody has read, and in which history.
+//! The cursor of a feed, of a project or of the whole installation: how far somebody has read, and in which history.
 //!
 //! It says the number of the last change they know, whose ledger that is, and the beginning of the change's hash. The hash seals
 //! everything before it, so a cursor fits exactly the histories that hold all its owner knows. After a backup was read back, the
 //! changes behind it are gone and others may take their numbers; a bare number would go on among those in silence.
 
-use spexus_domain::change::Change;
+use spexus_domain::change::{Change, INSTALLATION};
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, changes};
 
@@ -17,6 +17,11 @@ const DIGITS: usize = 8;
 /// The cursor behind a change of a project.
 pub fn behind(change: &Change) -> String {
     write(change.number, change.project_id.unwrap_or_default(), &change.hash)
+}
+
+/// The cursor behind a change in the feed of the whole installation, which counts changes as they arrived.
+pub fn behind_of_all(change: &Change) -> String {
+    write(change.seq, INSTALLATION, &change.hash)
 }
 
 pub(crate) fn write(number: i64, ledger: Uuid, hash: &str) -> String {
@@ -41,6 +46,24 @@ pub(crate) async fn number(conn: &mut Conn, ledger: Uuid, cursor: &str) -> Resul
         return Err(bad("is a cursor of another project").into());
     }
     let known = changes::hash_of(conn, ledger, number).await?;
+    match known.is_some_and(|known| known.starts_with(hash)) {
+        true => Ok(number),
+        false => Err(another_history().into()),
+    }
+}
+
+/// Up to which change of all somebody has read.
+//= specs/spexus-http.md#feed
+//# A cursor of another history or project, and a bare number of older versions, MUST be refused with what to do.
+pub(crate) async fn number_of_all(conn: &mut Conn, cursor: &str) -> Result<i64> {
+    if cursor == START {
+        return Ok(0);
+    }
+    let (number, of, hash) = parse(cursor)?;
+    if of != tail(INSTALLATION) {
+        return Err(bad("is a cursor of a project").into());
+    }
+    let known = changes::hash_at(conn, number).await?;
     match known.is_some_and(|known| known.starts_with(hash)) {
         true => Ok(number),
         false => Err(another_history().into()),

@@ -11,7 +11,7 @@ use spexus_domain::link::{Link, LinkEnd, LinkType, NewLink, find_type};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
 use spexus_domain::visibility::Visibility;
-use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, told};
 use spexus_store::links::{End, LinkFilter};
 use spexus_store::{Conn, Error, Result, Tx, links, settings};
 use utoipa::ToSchema;
@@ -102,12 +102,13 @@ pub async fn confirm(service: &Service, caller: &Caller, id: Uuid) -> Ruled<Link
             if !link.suspect {
                 return Ok(link);
             }
-            links::confirm(tx, &link).await?;
+            let hashes = links::confirm(tx, &link).await?;
             let link = Link {
                 suspect: false,
                 ..link
             };
-            record(tx, Action::Updated, &link).await?;
+            tx.record(change(Action::Updated, &link).telling(told::HASHES, hashes.to_vec()))
+                .await?;
             Ok(link)
         })
     });
@@ -200,7 +201,9 @@ async fn make(tx: &mut Tx, context: &Context, input: &NewLink) -> Result<Link> {
     let link = links::by_id(&mut tx.conn, id)
         .await?
         .ok_or_else(|| Error::Broken("a new link is gone".into()))?;
-    record(tx, Action::Created, &link).await?;
+    let hashes = vec![source.content_hash, target.content_hash];
+    tx.record(change(Action::Created, &link).telling(told::HASHES, hashes))
+        .await?;
     Ok(link)
 }
 

@@ -15,8 +15,10 @@ use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, PageRequest};
 use spexus_domain::search::Query;
 use spexus_domain::{Kind, Reference, Timestamp, Uuid};
+use spexus_store::verification::Effort;
 use spexus_store::{
     Actor, Location, Result, Store, StoreOptions, Tx, accounts, items, listing, projects, search, tree,
+    verification,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,6 +65,8 @@ async fn main() {
     );
 
     let (epic, story) = fill(&room, wanted).await;
+    edit(&room, wanted).await;
+    verify(&room).await;
     println!("with {wanted} items more:");
     let room = &room;
     time("point read", async || {
@@ -278,6 +282,89 @@ async fn fill(room: &Room, wanted: i64) -> (Uuid, Uuid) {
         rate(u32::try_from(wanted).unwrap(), start.elapsed())
     );
     made
+}
+
+/// Changes the status of every item twice, so that a history is not made of beginnings only.
+async fn edit(room: &Room, wanted: i64) {
+    let mut ids = Vec::new();
+    let (filter, mut page) = (
+        ItemFilter::default(),
+        PageRequest {
+            limit: 200,
+            ..PageRequest::default()
+        },
+    );
+    loop {
+        let found = listing::items(
+            &mut room.store.read().await.unwrap(),
+            &filter,
+            Order::default(),
+            &page,
+        )
+        .await
+        .unwrap();
+        ids.extend(found.data.iter().map(|item| item.id));
+        page.cursor = found.next_cursor;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    let write = room.store.write_long(actor(&room.user), move |tx| {
+        Box::pin(async move {
+            for id in ids {
+                let Some(mut last) = items::by_id(&mut tx.conn, id).await? else {
+                    continue;
+                };
+                for status in ["Active", "Draft"] {
+                    let mut after = last.clone();
+                    after.status = Some(status.into());
+                    after.rev += 1;
+                    after.updated_at = tx.now();
+                    items::update(tx, &last, &after).await?;
+                    let change = NewChange::new(
+                        Entity::Item,
+                        after.id,
+                        after.reference_id.to_string(),
+                        Action::Updated,
+                        after.rev,
+                    )
+                    .in_project(after.project_id)
+                    .on_item(after.id, None)
+                    .fields(Some(last.fields()), after.fields());
+                    tx.record(change).await?;
+                    last = after;
+                }
+            }
+            Ok(())
+        })
+    });
+    let start = Instant::now();
+    write.await.unwrap();
+    println!(
+        "edited twice               {:7.0} /s",
+        rate(2 * u32::try_from(wanted).unwrap(), start.elapsed())
+    );
+}
+
+/// How fast the whole history is verified and replayed, with one connection and with as many as there are cores.
+async fn verify(room: &Room) {
+    for (what, effort) in [("one connection", Some(Effort::SEQUENTIAL)), ("all cores", None)] {
+        for _ in 0..2 {
+            let (store, owner, nobody) = (&room.store, room.user.id, Arc::new(|_| {}));
+            let start = Instant::now();
+            let verdict = match effort {
+                Some(effort) => verification::verify_with(store, owner, vec![], nobody, effort).await,
+                None => verification::verify(store, owner, vec![], nobody).await,
+            };
+            let (verdict, took) = (verdict.unwrap(), start.elapsed());
+            assert_eq!(verdict.fault, None);
+            let changes = u32::try_from(verdict.changes).unwrap();
+            println!(
+                "verify, {what:15}    {:9.0} changes/s   ({changes} in {took:.2?})",
+                rate(changes, took)
+            );
+        }
+    }
 }
 
 async fn furnish(store: Store) -> Room {

@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::account::{Role, User};
 use spexus_domain::{Timestamp, Uuid};
@@ -76,6 +77,7 @@ pub async fn count_administrators(conn: &mut Conn) -> Result<i64> {
 
 /// Writes a new account.
 pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()> {
+    touch(tx, "account", params![user.id]).await?;
     let sql = "INSERT INTO account (id, username, username_folded, email, email_folded, role, password_hash, active, rev, \
                created_at, updated_at, owner_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let values = params![
@@ -97,6 +99,7 @@ pub async fn insert(tx: &mut Tx, user: &User, password_hash: &str) -> Result<()>
 
 /// Writes a changed account over the one before.
 pub async fn update(tx: &mut Tx, user: &User) -> Result<()> {
+    touch(tx, "account", params![user.id]).await?;
     let sql = "UPDATE account SET username = $2, username_folded = $3, email = $4, email_folded = $5, role = $6, active = $7, \
                rev = $8, updated_at = $9 WHERE id = $1";
     let values = params![
@@ -115,6 +118,7 @@ pub async fn update(tx: &mut Tx, user: &User) -> Result<()> {
 
 /// Replaces a password.
 pub async fn set_password(tx: &mut Tx, user_id: Uuid, password_hash: &str) -> Result<()> {
+    touch(tx, "account", params![user_id]).await?;
     let now = tx.now();
     let sql = "UPDATE account SET password_hash = $2, rev = rev + 1, updated_at = $3 WHERE id = $1";
     tx.conn

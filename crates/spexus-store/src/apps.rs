@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::app::InstalledApp;
@@ -24,6 +25,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<InstalledApp>> {
 
 /// Records an app, in place of one that had its name.
 pub async fn put(tx: &mut Tx, app: &InstalledApp, by: Uuid) -> Result<()> {
+    touch(tx, "app", params![&app.name]).await?;
     let sql = "INSERT INTO app (name, installation, version, source, installed_by, installed_at) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT (name) DO UPDATE SET installation = excluded.installation, version = excluded.version, \
                source = excluded.source, installed_by = excluded.installed_by, installed_at = excluded.installed_at";
@@ -40,6 +42,7 @@ pub async fn put(tx: &mut Tx, app: &InstalledApp, by: Uuid) -> Result<()> {
 
 /// Forgets an app. Tells whether it was recorded.
 pub async fn remove(tx: &mut Tx, name: &str) -> Result<bool> {
+    touch(tx, "app", params![name]).await?;
     let removed = tx
         .conn
         .run("DELETE FROM app WHERE name = $1", params![name])

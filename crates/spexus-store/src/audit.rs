@@ -1,19 +1,59 @@
 //! What happened at the door: logins, failures, token use, and what was done to accounts.
 
-use crate::cursor;
+use crate::audit_days::{self, DayEnd};
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::listing::page_of;
 use crate::tx::Tx;
-use spexus_domain::audit::{AuditEvent, EventFilter};
+use crate::{cursor, tables};
+use spexus_domain::Uuid;
+use spexus_domain::audit::{AuditEvent, EventFilter, EventPayload, SealedEvent};
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::{Timestamp, Uuid};
 
-/// Writes an event.
-pub async fn insert(tx: &mut Tx, event: &AuditEvent) -> Result<()> {
-    let sql = "INSERT INTO audit (id, at, event, username, token_id, address, client, detail, target_id, target, times) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    let values = params![
+/// Writes events behind the last one of the day. The day's row stays locked until the transaction ends, so that nodes that write
+/// at once come one after the other.
+//= specs/spexus-store.md#audit-trail
+//# Each day (UTC) of the audit trail MUST be a chain of its own, whose hashes cover every event, however many nodes write at once.
+pub async fn insert(tx: &mut Tx, events: &[AuditEvent]) -> Result<()> {
+    let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
+    if count == 0 {
+        return Ok(());
+    }
+    let mut end = audit_days::extend(tx, count).await?;
+    let mut rows = Vec::with_capacity(events.len());
+    for event in events {
+        let salt = tx.new_salt()?;
+        rows.push(seal(event, &mut end, &salt));
+    }
+    let table = tables::table("audit")?;
+    tables::insert(&mut tx.conn, table, &tables::columns(table), &rows).await?;
+    audit_days::set_head(tx, &end).await
+}
+
+/// The row of an event at the end of a day, which moves on.
+pub(crate) fn seal(event: &AuditEvent, end: &mut DayEnd, salt: &[u8]) -> Vec<Param> {
+    let payload = EventPayload {
+        username: &event.username,
+        address: &event.address,
+        client: &event.client,
+        detail: &event.detail,
+        target: &event.target,
+    };
+    let sealed = SealedEvent {
+        day: end.day,
+        number: end.number + 1,
+        id: event.id,
+        at: event.at,
+        event: &event.event,
+        token_id: event.token_id,
+        target_id: event.target_id,
+        times: event.times,
+        payload: payload.hash(salt),
+    };
+    (end.number, end.hash) = (sealed.number, sealed.hash(&end.hash));
+    params![
+        end.day,
+        end.number,
         event.id,
         event.at,
         &event.event,
@@ -25,8 +65,10 @@ pub async fn insert(tx: &mut Tx, event: &AuditEvent) -> Result<()> {
         event.target_id,
         &event.target,
         event.times,
-    ];
-    tx.conn.run(sql, values).await.map(drop)
+        salt.to_vec(),
+        sealed.payload,
+        end.hash,
+    ]
 }
 
 /// One page of events, newest first.
@@ -57,12 +99,6 @@ pub async fn page(conn: &mut Conn, filter: &EventFilter, page: &PageRequest) -> 
     Ok(Page::new(data, total_count, next_cursor))
 }
 
-/// Removes the oldest events from before a time, so many at most; tells how many went.
-pub async fn prune(tx: &mut Tx, before: Timestamp, max_rows: u32) -> Result<u64> {
-    let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)";
-    tx.conn.run(sql, params![before, max_rows]).await
-}
-
 /// The condition of a filter, whose words are fixed, and the values it binds.
 fn condition(filter: &EventFilter) -> (String, Vec<Param>) {
     let (mut parts, mut values) = (vec!["1 = 1".to_owned()], Vec::new());
@@ -85,7 +121,7 @@ fn condition(filter: &EventFilter) -> (String, Vec<Param>) {
     (parts.join(" AND "), values)
 }
 
-fn event(row: &Row) -> Result<AuditEvent> {
+pub(crate) fn event(row: &Row) -> Result<AuditEvent> {
     Ok(AuditEvent {
         id: row.id("id")?,
         at: row.time("at")?,

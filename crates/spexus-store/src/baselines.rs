@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::baseline::Baseline;
@@ -29,6 +30,7 @@ pub async fn by_name(conn: &mut Conn, project_id: Uuid, name: &str) -> Result<Op
 
 /// Names the present end of the project's ledger.
 pub async fn insert(tx: &mut Tx, id: Uuid, project_id: Uuid, name: &str, description: &str) -> Result<()> {
+    touch(tx, "baseline", params![project_id, id]).await?;
     let sql = "INSERT INTO baseline (id, project_id, name, description, seq, hash, created_by, created_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let hash = tx.ledger_head(project_id).await?.hash;

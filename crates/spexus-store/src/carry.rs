@@ -5,13 +5,14 @@
 //! brings is held against the replay of that ledger before anything of it is staged.
 
 use crate::baselines;
-use crate::chain::{LedgerHead, hash};
 use crate::checkpointed_ends::installation;
 use crate::engine::{Conn, Row, params};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::items::{item, select_items};
+use crate::ledger_head::{LedgerHead, hash};
 use crate::ledger_origin::{self, LedgerOrigin};
 use crate::replay;
+use crate::row_seals;
 use crate::state_verdict::StateFault;
 use crate::transfer::{Known, LinkRow, PAGE_ROWS, comment, link};
 use crate::tx::Tx;
@@ -313,6 +314,12 @@ pub fn is_here() -> Refusal {
 
 /// Makes room for a project that comes with its history: the empty one that has its key goes.
 pub async fn make_room(tx: &mut Tx, project_id: Uuid) -> Result<()> {
+    row_seals::touch(tx, "project", params![project_id]).await?;
+    remove_project(tx, project_id).await
+}
+
+/// Removes a project that nothing belongs to any more.
+pub(crate) async fn remove_project(tx: &mut Tx, project_id: Uuid) -> Result<()> {
     tx.conn.clear_settings_cache();
     let sql = "DELETE FROM project WHERE id = $1";
     tx.conn.run(sql, params![project_id]).await.map(drop)
@@ -507,18 +514,16 @@ pub async fn insert_baseline(
     tx.conn.run(sql, values).await.map(|_| true)
 }
 
-/// The first thing that is not what the ledger made of it, with the line it stands in; or, where it does not stand in the file, the
-/// number of its last change in the scratch copy.
-pub async fn first_difference(
+/// Holds what came against its ledger, and seals what that cannot tell. Gives the first thing that is not what the ledger made of
+/// it, with the line it stands in; or, where it does not stand in the file, the number of its last change in the scratch copy.
+pub async fn hold_against_ledger(
     tx: &mut Tx,
     project_id: Uuid,
 ) -> Result<Option<(StateFault, std::result::Result<u64, i64>)>> {
-    let verdict = replay::compare_project(&mut tx.conn, project_id).await?;
+    let (verdict, untold) = replay::compare_arriving(&mut tx.conn, project_id).await?;
     let Some(first) = verdict.differences.into_iter().next() else {
-        return match verdict.differing {
-            0 => Ok(None),
-            _ => Err(Error::Broken("a difference was not told".into())),
-        };
+        row_seals::seal_arrived(tx, &untold).await?;
+        return Ok(None);
     };
     let sql = "SELECT line FROM brought WHERE id = $1";
     let place = match tx.conn.optional(sql, params![first.id]).await? {

@@ -93,6 +93,13 @@ pub async fn hash_of(conn: &mut Conn, ledger: Uuid, number: i64) -> Result<Optio
     row.map(|row| Ok(hex::encode(row.bytes("hash")?))).transpose()
 }
 
+/// The hash of a change by its number among all.
+pub async fn hash_at(conn: &mut Conn, seq: i64) -> Result<Option<String>> {
+    let sql = "SELECT hash FROM change WHERE seq = $1";
+    let row = conn.optional(sql, params![seq]).await?;
+    row.map(|row| Ok(hex::encode(row.bytes("hash")?))).transpose()
+}
+
 /// The number and the hash of the last change of a ledger.
 pub async fn end_of(conn: &mut Conn, ledger: Uuid) -> Result<Option<(i64, String)>> {
     let sql = "SELECT number, hash FROM change WHERE ledger = $1 ORDER BY number DESC LIMIT 1";

@@ -1,8 +1,9 @@
 //! The ends of ledgers that checkpoints know of, ready to be held against the ledgers.
 
-use crate::chain::{ChainFault, hash};
+use crate::chain::ChainFault;
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::ledger_head::hash;
 use spexus_domain::Uuid;
 use spexus_domain::change::INSTALLATION;
 use spexus_domain::checkpoint::Checkpoint;

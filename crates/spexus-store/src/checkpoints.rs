@@ -1,16 +1,21 @@
 //! Checkpoints: what the ledgers had come to at one time, made to be kept elsewhere and held against them later.
 
-use crate::chain::{Head, LedgerHead};
+use crate::audit_days;
 use crate::checkpointed_ends::installation;
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::ledger_head::{Head, LedgerHead};
 use crate::tx::Tx;
+use serde_json::{Map, Value};
 use spexus_domain::Uuid;
 use spexus_domain::change::{Action, Entity, INSTALLATION, NewChange};
 use spexus_domain::checkpoint::{Checkpoint, LedgerEnd};
 
 /// What a checkpoint is called in the installation's ledger.
-const LABEL: &str = "checkpoint";
+pub(crate) const LABEL: &str = "checkpoint";
+
+/// The field with what the day of the audit trail has come to that is not over.
+pub(crate) const OPEN_DAY: &str = "audit trail";
 
 /// The field that names the key it was signed with.
 const KEY: &str = "key";
@@ -32,6 +37,10 @@ pub async fn last(conn: &mut Conn) -> Result<Option<(String, bool)>> {
 //# A checkpoint MUST hold the number and the hash of the last change of every ledger, and MUST itself be in the ledger of the
 //# installation.
 pub async fn take(tx: &mut Tx, key: &str) -> Result<Checkpoint> {
+    //= specs/spexus-store.md#audit-trail
+    //# What the day that is not over has come to MUST be in every checkpoint.
+    audit_days::seal_finished(tx).await?;
+    let open_day = audit_days::open_day(&mut tx.conn).await?;
     let mut ledgers = Vec::new();
     let projects = tx
         .conn
@@ -50,7 +59,8 @@ pub async fn take(tx: &mut Tx, key: &str) -> Result<Checkpoint> {
             format!("{} {}", end.number, end.hash).into(),
         )
     });
-    let fields = ends.chain([(KEY.to_owned(), key.into())]);
+    let open_day = open_day.map(|day| (OPEN_DAY.to_owned(), Value::Object(Map::from_iter([day]))));
+    let fields = ends.chain([(KEY.to_owned(), key.into())]).chain(open_day);
     let id = tx.new_id();
     let change =
         NewChange::new(Entity::Setting, id, LABEL, Action::Created, 1).fields(None, fields.collect());

@@ -179,9 +179,13 @@ pub(crate) async fn of_items(conn: &mut Conn, project_id: Option<Uuid>, ids: &[U
     rows.iter().map(said).collect()
 }
 
-fn anchor(anchor: &Anchor) -> String {
+/// An anchor as it is kept.
+pub fn anchor_value(anchor: &Anchor) -> serde_json::Value {
     serde_json::json!({"quote": anchor.quote, "start": anchor.start, "end": anchor.end, "lost": anchor.lost})
-        .to_string()
+}
+
+fn anchor(anchor: &Anchor) -> String {
+    anchor_value(anchor).to_string()
 }
 
 fn comment(row: &Row) -> Result<Comment> {

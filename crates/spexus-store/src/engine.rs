@@ -546,6 +546,18 @@ impl Row {
         })
     }
 
+    /// A text where it stands, for those who read very many.
+    pub(crate) fn str(&self, name: &str) -> Result<&str> {
+        let text = match self {
+            Self::Sqlite(row) => row.get(name, |value| match value {
+                SqliteValue::Text(text) => Some(text.as_str()),
+                _ => None,
+            })?,
+            Self::Postgres(row) => row.try_get(name)?,
+        };
+        text.ok_or_else(|| null(name))
+    }
+
     pub(crate) fn id(&self, name: &str) -> Result<Uuid> {
         self.opt_id(name)?.ok_or_else(|| null(name))
     }
@@ -575,11 +587,11 @@ impl Row {
 
     /// A JSON object kept as text.
     pub(crate) fn object(&self, name: &str) -> Result<Map<String, Value>> {
-        let text = self.text(name)?;
+        let text = self.str(name)?;
         if text == "{}" {
             return Ok(Map::new());
         }
-        serde_json::from_str(&text)
+        serde_json::from_str(text)
             .map_err(|error| Error::Broken(format!("column {name} is not an object: {error}")))
     }
 

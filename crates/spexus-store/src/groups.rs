@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
+use crate::row_seals::{touch, touch_where};
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::member::Group;
@@ -31,6 +32,7 @@ pub async fn by_name(conn: &mut Conn, name: &str) -> Result<Option<Group>> {
 
 /// Writes a new group, with nobody in it.
 pub async fn insert(tx: &mut Tx, group: &Group) -> Result<()> {
+    touch(tx, "user_group", params![group.id]).await?;
     let sql = "INSERT INTO user_group (id, name, rev, created_at) VALUES ($1, $2, $3, $4)";
     let values = params![group.id, &group.name, group.rev, group.created_at];
     tx.conn.run(sql, values).await.map(drop)
@@ -38,22 +40,28 @@ pub async fn insert(tx: &mut Tx, group: &Group) -> Result<()> {
 
 /// Takes a user into a group; tells whether the user was not in it.
 pub async fn add(tx: &mut Tx, group_id: Uuid, user_id: Uuid) -> Result<bool> {
+    touch_user(tx, group_id, user_id).await?;
     let sql = "INSERT INTO group_user (group_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     let added = tx.conn.run(sql, params![group_id, user_id]).await? > 0;
-    touch(tx, group_id, added).await?;
+    count_change(tx, group_id, added).await?;
     Ok(added)
 }
 
 /// Takes a user out of a group; tells whether the user was in it.
 pub async fn remove(tx: &mut Tx, group_id: Uuid, user_id: Uuid) -> Result<bool> {
+    touch_user(tx, group_id, user_id).await?;
     let sql = "DELETE FROM group_user WHERE group_id = $1 AND user_id = $2";
     let removed = tx.conn.run(sql, params![group_id, user_id]).await? > 0;
-    touch(tx, group_id, removed).await?;
+    count_change(tx, group_id, removed).await?;
     Ok(removed)
 }
 
 /// Removes a group, and with it what it was in projects.
 pub async fn delete(tx: &mut Tx, group_id: Uuid) -> Result<()> {
+    touch(tx, "user_group", params![group_id]).await?;
+    for table in ["member_group", "group_user"] {
+        touch_where(tx, table, "group_id = $1", params![group_id]).await?;
+    }
     for sql in [
         "DELETE FROM member_group WHERE group_id = $1",
         "DELETE FROM group_user WHERE group_id = $1",
@@ -73,7 +81,12 @@ pub async fn places(conn: &mut Conn) -> Result<Vec<(Uuid, Uuid)>> {
         .collect()
 }
 
-async fn touch(tx: &mut Tx, group_id: Uuid, changed: bool) -> Result<()> {
+async fn touch_user(tx: &mut Tx, group_id: Uuid, user_id: Uuid) -> Result<()> {
+    touch(tx, "user_group", params![group_id]).await?;
+    touch(tx, "group_user", params![group_id, user_id]).await
+}
+
+async fn count_change(tx: &mut Tx, group_id: Uuid, changed: bool) -> Result<()> {
     if !changed {
         return Ok(());
     }

@@ -5,7 +5,10 @@ use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
 use crate::tx::Tx;
+use serde_json::{Map, Value};
+use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::item::{Item, Person, Pointer, Priority};
+use spexus_domain::told;
 use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Uuid};
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +36,9 @@ macro_rules! select_items {
     };
 }
 pub(crate) use select_items;
+
+/// What renumbered siblings are called in the ledger of their project.
+const ORDER_LABEL: &str = "order of siblings";
 
 /// An item by its id, deleted or not.
 pub async fn by_id(conn: &mut Conn, id: Uuid) -> Result<Option<Item>> {
@@ -347,8 +353,9 @@ pub async fn last_position(
 }
 
 /// A place directly before or behind a sibling, making room when there is none.
-pub async fn position_beside(conn: &mut Conn, sibling: &Item, after: bool) -> Result<i64> {
+pub async fn position_beside(tx: &mut Tx, sibling: &Item, after: bool) -> Result<i64> {
     for _ in 0..2 {
+        let conn = &mut tx.conn;
         let position = by_id(conn, sibling.id)
             .await?
             .map_or(sibling.position, |item| item.position);
@@ -362,7 +369,7 @@ pub async fn position_beside(conn: &mut Conn, sibling: &Item, after: bool) -> Re
         if middle != position && middle != other {
             return Ok(middle);
         }
-        spread(conn, sibling).await?;
+        spread(tx, sibling).await?;
     }
     Err(Error::Broken(
         "no room between two siblings after spreading them".into(),
@@ -397,28 +404,41 @@ async fn neighbour(conn: &mut Conn, sibling: &Item, position: i64, after: bool) 
         .map(Option::flatten)
 }
 
-/// Gives all siblings places with room between them, in the order they have.
-async fn spread(conn: &mut Conn, sibling: &Item) -> Result<()> {
+/// Gives all siblings places with room between them, in the order they have, and tells the history.
+//= specs/spexus-store.md#history
+//# Siblings that are numbered anew MUST be told in the ledger with their places.
+async fn spread(tx: &mut Tx, sibling: &Item) -> Result<()> {
     let ranked = |siblings: &str| {
         format!(
             "UPDATE item SET position = $1 * ranked.place FROM (SELECT id, row_number() OVER (ORDER BY position, id) AS place \
-             FROM item WHERE project_id = $2 AND {siblings}) AS ranked WHERE item.project_id = $2 AND item.id = ranked.id"
+             FROM item WHERE project_id = $2 AND {siblings}) AS ranked WHERE item.project_id = $2 AND item.id = ranked.id \
+             RETURNING item.id, item.position"
         )
     };
-    match &sibling.parent {
+    let rows = match &sibling.parent {
         Some(parent) => {
-            conn.run(
-                ranked("parent_id = $3"),
-                params![GAP, sibling.project_id, parent.id],
-            )
-            .await?
+            let values = params![GAP, sibling.project_id, parent.id];
+            tx.conn.all(ranked("parent_id = $3"), values).await?
         }
         None => {
-            let (project, kind) = (sibling.project_id, sibling.kind.name());
-            conn.run(ranked("kind = $3"), params![GAP, project, kind]).await?
+            let values = params![GAP, sibling.project_id, sibling.kind.name()];
+            tx.conn.all(ranked("kind = $3"), values).await?
         }
     };
-    Ok(())
+    let place = |row: &Row| Ok((row.id("id")?, row.int("position")?));
+    let places = rows.iter().map(place).collect::<Result<Vec<_>>>()?;
+    tell_positions(tx, sibling.project_id, &places).await
+}
+
+/// Tells the ledger of a project that siblings were numbered anew.
+async fn tell_positions(tx: &mut Tx, project_id: Uuid, places: &[(Uuid, i64)]) -> Result<()> {
+    let places: Map<String, Value> = places
+        .iter()
+        .map(|(id, position)| (id.to_string(), (*position).into()))
+        .collect();
+    let change = NewChange::new(Entity::Setting, Uuid::nil(), ORDER_LABEL, Action::Updated, 1);
+    let change = change.in_project(project_id).telling(told::POSITIONS, places);
+    tx.record(change).await.map(drop)
 }
 
 async fn count(conn: &mut Conn, item: &Item, by: i64) -> Result<()> {

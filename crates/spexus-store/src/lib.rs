@@ -13,6 +13,8 @@ pub mod accounts;
 pub mod apps;
 mod arrival;
 pub mod audit;
+pub mod audit_days;
+pub mod audit_verification;
 pub mod backup;
 pub mod baselines;
 pub mod carry;
@@ -27,10 +29,12 @@ pub mod copy;
 mod cursor;
 pub mod deadline;
 pub mod deletion;
+mod derived_tables;
 pub mod differences;
 pub mod directory;
 pub mod engine;
 mod error;
+pub mod evidence;
 pub mod groups;
 pub mod idempotency;
 #[cfg(test)]
@@ -38,24 +42,31 @@ mod interrupts;
 pub mod items;
 mod job;
 mod lane;
+pub mod ledger_head;
 pub mod ledger_origin;
+mod ledger_walk;
 pub mod links;
 pub mod listing;
 pub mod logins;
 pub mod mcp_sessions;
 pub mod members;
+mod moment;
 mod nested_transaction;
 #[cfg(test)]
 mod plans;
 mod pool;
+mod present_rows;
 pub mod projects;
 pub mod prompts;
 pub mod recording;
 pub mod replay;
 pub mod report;
 pub mod roots;
+mod row_digests;
+mod row_seals;
 mod schema;
 pub mod scratch_copy;
+mod sealed_rows;
 pub mod search;
 pub mod server;
 pub mod settings;
@@ -64,6 +75,7 @@ mod sqlite;
 pub mod staging;
 pub mod state_verdict;
 mod statement;
+mod tables;
 pub mod tokens;
 pub mod transfer;
 pub mod tree;
@@ -185,6 +197,7 @@ struct Shared {
     reads: AtomicU64,
     max_import_silence: Duration,
     snapshots: SnapshotPermits,
+    spare_connections: usize,
 }
 
 impl Store {
@@ -219,6 +232,7 @@ impl Store {
             reads: AtomicU64::new(0),
             max_import_silence: Duration::from_millis(options.max_import_silence_ms),
             snapshots: SnapshotPermits::new(options.max_read_connections, options.acquire_timeout_ms),
+            spare_connections: usize::try_from(options.max_read_connections / 2).unwrap_or(1),
         };
         let store = Self {
             shared: Arc::new(shared),
@@ -334,6 +348,16 @@ impl Store {
     /// A permit to hold a connection for reading for as long as it takes.
     pub(crate) async fn snapshot_permit(&self, owner: Uuid) -> Result<SnapshotPermit> {
         self.shared.snapshots.acquire(owner).await
+    }
+
+    /// The connections for reading.
+    pub(crate) fn readers(&self) -> &Pool {
+        &self.shared.readers
+    }
+
+    /// How many connections one long read may take without leaving others too few.
+    pub(crate) fn spare_connections(&self) -> usize {
+        self.shared.spare_connections
     }
 
     /// Whether everything happens in a transaction or snapshot that is not over.

@@ -238,20 +238,20 @@ pub async fn insert(tx: &mut Tx, id: Uuid, link_type: &LinkType, source: &Item, 
     Ok(())
 }
 
-/// Confirms a link against both ends as they are now. Returns its new revision.
-pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<i64> {
+/// Confirms a link against both ends as they are now. Tells what they say, as hashes.
+pub async fn confirm(tx: &mut Tx, link: &Link) -> Result<[String; 2]> {
     let sql = "UPDATE link SET source_hash = \
                (SELECT content_hash FROM item WHERE item.project_id = link.source_project_id AND item.id = link.source_id), \
                target_hash = \
                (SELECT content_hash FROM item WHERE item.project_id = link.target_project_id AND item.id = link.target_id), \
-               rev = rev + 1 WHERE project_id IN ($2, $3) AND id = $1 RETURNING rev";
+               rev = rev + 1 WHERE project_id IN ($2, $3) AND id = $1 RETURNING source_hash, target_hash";
     stay_in_lane(tx, std::slice::from_ref(link))?;
     let (source, target) = (link.source.project_id, link.target.project_id);
     let rows = tx.conn.all(sql, params![link.id, source, target]).await?;
     let row = rows
         .first()
         .ok_or_else(|| Error::Broken("a link is gone".into()))?;
-    row.int("rev")
+    Ok([row.text("source_hash")?, row.text("target_hash")?])
 }
 
 /// Soft delete of links, alone or with the items that go under `deletion_id`.

@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::account::Role;
@@ -80,6 +81,7 @@ pub async fn count_owners(conn: &mut Conn, project_id: Uuid) -> Result<i64> {
 
 /// Makes a user something in a project, whatever the user was before.
 pub async fn put(tx: &mut Tx, project_id: Uuid, user_id: Uuid, role: ProjectRole) -> Result<()> {
+    touch(tx, "member", params![project_id, user_id]).await?;
     let now = tx.now();
     let sql = "INSERT INTO member (project_id, user_id, role, since) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, user_id) DO UPDATE SET role = excluded.role, since = excluded.since";
@@ -89,12 +91,14 @@ pub async fn put(tx: &mut Tx, project_id: Uuid, user_id: Uuid, role: ProjectRole
 
 /// Forgets what a user was made in a project.
 pub async fn remove(tx: &mut Tx, project_id: Uuid, user_id: Uuid) -> Result<()> {
+    touch(tx, "member", params![project_id, user_id]).await?;
     let sql = "DELETE FROM member WHERE project_id = $1 AND user_id = $2";
     tx.conn.run(sql, params![project_id, user_id]).await.map(drop)
 }
 
 /// Makes a group something in a project, whatever it was before.
 pub async fn put_group(tx: &mut Tx, project_id: Uuid, group_id: Uuid, role: ProjectRole) -> Result<()> {
+    touch(tx, "member_group", params![project_id, group_id]).await?;
     let now = tx.now();
     let sql = "INSERT INTO member_group (project_id, group_id, role, since) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project_id, group_id) DO UPDATE SET role = excluded.role, since = excluded.since";
@@ -104,6 +108,7 @@ pub async fn put_group(tx: &mut Tx, project_id: Uuid, group_id: Uuid, role: Proj
 
 /// Forgets what a group was made in a project.
 pub async fn remove_group(tx: &mut Tx, project_id: Uuid, group_id: Uuid) -> Result<()> {
+    touch(tx, "member_group", params![project_id, group_id]).await?;
     let sql = "DELETE FROM member_group WHERE project_id = $1 AND group_id = $2";
     tx.conn.run(sql, params![project_id, group_id]).await.map(drop)
 }

@@ -3,6 +3,7 @@
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::members;
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::project::Project;
@@ -32,6 +33,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Project>> {
 
 /// Writes a new project.
 pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
+    touch(tx, "project", params![project.id]).await?;
     tx.conn.clear_settings_cache();
     let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at, default_role) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -51,6 +53,7 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
 
 /// Writes a changed project over the one before.
 pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
+    touch(tx, "project", params![project.id]).await?;
     tx.conn.clear_settings_cache();
     let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6, default_role = $7 \
                WHERE id = $1";

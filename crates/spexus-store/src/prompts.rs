@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::row_seals::{touch, touch_where};
 use crate::tx::Tx;
 use spexus_domain::prompt::Prompt;
 use spexus_domain::{AnyId, Reference, Uuid};
@@ -61,6 +62,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Prompt>> {
 
 /// Writes a new prompt.
 pub async fn insert(tx: &mut Tx, prompt: &Prompt) -> Result<()> {
+    touch(tx, "prompt", params![prompt.id]).await?;
     let sql = "INSERT INTO prompt (id, number, name, title, description, messages, arguments, active, rev, creator_id, created_at, \
                updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let creator = tx.actor().user_id;
@@ -83,7 +85,9 @@ pub async fn insert(tx: &mut Tx, prompt: &Prompt) -> Result<()> {
 
 /// Writes a changed prompt over the one before. Activating one deactivates the other first.
 pub async fn update(tx: &mut Tx, prompt: &Prompt) -> Result<()> {
+    touch(tx, "prompt", params![prompt.id]).await?;
     if prompt.active {
+        touch_where(tx, "prompt", "active = 1", params![]).await?;
         let sql =
             "UPDATE prompt SET active = 0, rev = rev + 1, updated_at = $2 WHERE active = 1 AND id <> $1";
         tx.conn.run(sql, params![prompt.id, prompt.updated_at]).await?;
@@ -105,6 +109,7 @@ pub async fn update(tx: &mut Tx, prompt: &Prompt) -> Result<()> {
 
 /// Removes a prompt.
 pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<()> {
+    touch(tx, "prompt", params![id]).await?;
     tx.conn
         .run("DELETE FROM prompt WHERE id = $1", params![id])
         .await

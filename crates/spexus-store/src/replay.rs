@@ -1,18 +1,19 @@
 //! The present state held against a replay of the ledgers: whatever was altered, removed or added behind the history shows.
 //!
-//! Items, comments and links are compared, each with what the history made of it. Positions are not: siblings are numbered anew
-//! without a change of their own. Nor is what the history does not tell: who a comment answers, when and by whom a row was made.
+//! Items, comments and links are compared, each with what the history made of it: its fields, and everything else a row has. Who
+//! made a thing and when are those of its first change, unless the change tells otherwise; see [`spexus_domain::told`].
 
+use crate::derived_tables;
 use crate::engine::{Conn, Row, params};
-use crate::error::Result;
-use crate::items::{self, select_items};
+use crate::error::{Error, Result};
 use crate::ledger_origin::{self, LedgerOrigin};
-use crate::listing::Conditions;
-use crate::state_verdict::StateVerdict;
+use crate::present_rows::{ItemKey, Present, Read, Rest, present_comments, present_items, present_links};
+use crate::sealed_rows::Seals;
+use crate::state_verdict::{StateFault, StateVerdict};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use spexus_domain::Uuid;
 use spexus_domain::change::{Action, INSTALLATION};
-use spexus_domain::item::Item;
+use spexus_domain::{Uuid, told};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Changes read in one step.
@@ -21,36 +22,162 @@ const STEP_ROWS: u32 = 2_000;
 /// Items compared at once.
 const BATCH_ITEMS: usize = 200;
 
-/// Compares everything with the history. The connection must see one moment.
+/// Compares items, comments and links with the history. The connection must see one moment.
 //= specs/spexus-store.md#history
-//# Verification MUST find an item, a comment or a link that is not what the history made of it.
+//# Verification MUST find an item, a comment or a link that is not what the history made of it, in any of its columns.
 pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
-    compare_in(conn, None, progress).await
+    let known = Known::read(conn).await?;
+    let mut verdict = range(conn, &known, Range::ALL, progress).await?.verdict;
+    look_for_strangers(conn, &mut verdict).await?;
+    Ok(verdict)
 }
 
-/// Compares everything of one project with its history.
-pub(crate) async fn compare_project(conn: &mut Conn, project_id: Uuid) -> Result<StateVerdict> {
-    compare_in(conn, Some(project_id), &|_| {}).await
+/// The same with the small tables and what is derived.
+#[cfg(test)]
+pub(crate) async fn compare_all(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
+    let known = Known::read(conn).await?;
+    let mut verdict = range(conn, &known, Range::ALL, progress).await?.verdict;
+    compare_rest(conn, &known, &mut verdict).await?;
+    Ok(verdict)
 }
 
-async fn compare_in(
-    conn: &mut Conn,
-    project: Option<Uuid>,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<StateVerdict> {
-    let mut replay = Replay {
+/// Compares what is no item, comment or link.
+pub(crate) async fn compare_rest(conn: &mut Conn, known: &Known, verdict: &mut StateVerdict) -> Result<()> {
+    look_for_strangers(conn, verdict).await?;
+    known.seals.compare(conn, verdict).await?;
+    derived_tables::compare(conn, verdict).await
+}
+
+/// What the history cannot tell of items, comments and links as they are, to be told once.
+pub(crate) async fn untold(conn: &mut Conn) -> Result<Vec<Value>> {
+    let known = Known {
+        seals: Seals::default(),
         names: names(conn).await?,
         origins: ledger_origin::all(conn).await?,
-        verdict: StateVerdict::default(),
+        is_arriving: false,
+    };
+    Ok(range(conn, &known, Range::ALL, &|_| {}).await?.untold)
+}
+
+/// Compares everything of one project with the ledger it comes with, and tells what that cannot know: by whom things were made
+/// as people are called here. That is no difference.
+pub(crate) async fn compare_arriving(
+    conn: &mut Conn,
+    project_id: Uuid,
+) -> Result<(StateVerdict, Vec<Value>)> {
+    let known = Known {
+        seals: Seals::default(),
+        names: names(conn).await?,
+        origins: ledger_origin::all(conn).await?,
+        is_arriving: true,
+    };
+    let Compared { mut verdict, untold } =
+        range(conn, &known, Range::of_project(project_id), &|_| {}).await?;
+    look_for_strangers_in(conn, project_id, &mut verdict).await?;
+    Ok((verdict, untold))
+}
+
+/// Items by their projects and ids: behind the first, up to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    after: ItemKey,
+    until: ItemKey,
+}
+
+impl Range {
+    const ALL: Self = Self {
+        after: (Uuid::nil(), Uuid::nil()),
+        until: (Uuid::max(), Uuid::max()),
+    };
+
+    fn of_project(project_id: Uuid) -> Self {
+        Self {
+            after: (project_id, Uuid::nil()),
+            until: (project_id, Uuid::max()),
+        }
+    }
+
+    /// All items in so many ranges of about equal size.
+    pub(crate) async fn split(conn: &mut Conn, parts: i64) -> Result<Vec<Self>> {
+        let count = conn
+            .one("SELECT count(*) AS n FROM item", params![])
+            .await?
+            .int("n")?;
+        let (mut ranges, mut after) = (Vec::new(), Self::ALL.after);
+        for part in 1..parts {
+            let sql = "SELECT project_id, id FROM item ORDER BY project_id, id LIMIT 1 OFFSET $1";
+            let Some(row) = conn.optional(sql, params![count * part / parts]).await? else {
+                break;
+            };
+            let until = (row.id("project_id")?, row.id("id")?);
+            if until > after {
+                ranges.push(Self { after, until });
+                after = until;
+            }
+        }
+        ranges.push(Self {
+            after,
+            until: Self::ALL.until,
+        });
+        Ok(ranges)
+    }
+}
+
+/// What is known before items are looked at.
+pub(crate) struct Known {
+    seals: Seals,
+    names: HashMap<Uuid, HashSet<String>>,
+    /// Where ledgers began that did not begin here.
+    origins: BTreeMap<Uuid, LedgerOrigin>,
+    /// Whether it is a project that just comes with its ledger.
+    is_arriving: bool,
+}
+
+impl Known {
+    pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
+        Ok(Self {
+            seals: Seals::read(conn).await?,
+            names: names(conn).await?,
+            origins: ledger_origin::all(conn).await?,
+            is_arriving: false,
+        })
+    }
+}
+
+/// What comparing a range of items found.
+pub(crate) struct Compared {
+    pub(crate) verdict: StateVerdict,
+    untold: Vec<Value>,
+}
+
+/// Compares a range of items, with their comments and the links that begin at them.
+pub(crate) async fn range(
+    conn: &mut Conn,
+    known: &Known,
+    range: Range,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Compared> {
+    let mut replay = Replay {
+        known,
+        faults: Vec::new(),
+        compared: Compared {
+            verdict: StateVerdict::default(),
+            untold: Vec::new(),
+        },
     };
     let mut folds: BTreeMap<ItemKey, ItemFolds> = BTreeMap::new();
-    let mut after = ((Uuid::nil(), Uuid::nil()), i64::MIN);
+    let mut after = (range.after, i64::MAX);
     loop {
-        let rows = changes_behind(conn, project, after).await?;
+        let rows = changes_behind(conn, after, range.until).await?;
         for row in &rows {
-            let place = (row.id("ledger")?, row.id("item_id")?);
-            after = (place, row.int("seq")?);
-            folds.entry(place).or_default().push(row)?;
+            after = ((row.id("ledger")?, row.id("item_id")?), row.int("seq")?);
+            match folds.entry(after.0).or_default().push(row, &known.seals) {
+                Err(Error::Broken(_)) => {
+                    let problem = format!("change {} of it cannot be read", after.1);
+                    replay.note(after.0, "item", after.0.1, "", problem);
+                }
+                pushed => pushed?,
+            }
         }
         progress(rows.len() as u64);
         let is_last = rows.len() < STEP_ROWS as usize;
@@ -64,34 +191,17 @@ async fn compare_in(
         }
         folds.extend(open);
         if is_last {
-            break;
+            return Ok(replay.compared);
         }
     }
-    match project {
-        None => replay.look_for_strangers(conn).await?,
-        Some(project) => replay.look_for_strangers_in(conn, project).await?,
-    }
-    Ok(replay.verdict)
 }
 
-/// The project of an item, and the item.
-type ItemKey = (Uuid, Uuid);
-
-async fn changes_behind(
-    conn: &mut Conn,
-    project: Option<Uuid>,
-    ((ledger, item), seq): (ItemKey, i64),
-) -> Result<Vec<Row>> {
-    const ALL: &str = "SELECT item_id, other_item_id, seq, ledger, number, entity, entity_id, label, action, rev, before, after, \
-                       salt FROM change WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) \
-                       ORDER BY ledger, item_id, seq LIMIT $4";
-    const OF_PROJECT: &str = "SELECT item_id, other_item_id, seq, ledger, number, entity, entity_id, label, action, rev, before, \
-                              after, salt FROM change WHERE ledger = $1 AND item_id IS NOT NULL AND (item_id, seq) > ($2, $3) \
-                              ORDER BY item_id, seq LIMIT $4";
-    match project {
-        None => conn.all(ALL, params![ledger, item, seq, STEP_ROWS]).await,
-        Some(project) => conn.all(OF_PROJECT, params![project, item, seq, STEP_ROWS]).await,
-    }
+async fn changes_behind(conn: &mut Conn, (place, seq): (ItemKey, i64), until: ItemKey) -> Result<Vec<Row>> {
+    let sql = "SELECT item_id, other_item_id, seq, number, at, user_id, ledger, entity, entity_id, label, action, rev, before, after, salt FROM change \
+               WHERE item_id IS NOT NULL AND (ledger, item_id, seq) > ($1, $2, $3) AND (ledger, item_id) <= ($4, $5) \
+               ORDER BY ledger, item_id, seq LIMIT $6";
+    let values = params![place.0, place.1, seq, until.0, until.1, STEP_ROWS];
+    conn.all(sql, values).await
 }
 
 /// Every name each account ever had: the history tells people by the name of that day.
@@ -126,75 +236,165 @@ struct Fold {
     label: String,
     /// The item itself, the one that is commented on, or the one a link begins at.
     item: Uuid,
+    target: Option<Uuid>,
     /// The place of the last change in its ledger.
     number: i64,
-    target: Option<Uuid>,
     rev: i64,
     fields: Map<String, Value>,
     is_deleted: bool,
     /// Whether words were taken out of its history, so that nothing can be said of its fields.
     is_erased: bool,
+    rest: Rest,
+    /// The last change, and the one that told its place among siblings.
+    seq: i64,
+    placed_by: i64,
+}
+
+/// What an upgrade found.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    id: Uuid,
+    #[serde(flatten)]
+    rest: Rest,
 }
 
 impl ItemFolds {
-    fn push(&mut self, row: &Row) -> Result<()> {
-        let entity = row.text("entity")?;
-        let fold = self.0.entry(row.id("entity_id")?).or_insert_with(|| Fold {
+    fn push(&mut self, row: &Row, seals: &Seals) -> Result<()> {
+        let (entity, id) = (row.text("entity")?, row.id("entity_id")?);
+        let fold = self.0.entry(id).or_insert_with(|| Fold {
             entity,
             label: String::new(),
             item: Uuid::nil(),
-            number: 0,
             target: None,
+            number: 0,
             rev: 0,
             fields: Map::new(),
             is_deleted: false,
             is_erased: false,
+            rest: Rest::default(),
+            seq: i64::MIN,
+            placed_by: i64::MIN,
         });
-        fold.item = row.id("item_id")?;
-        fold.number = row.int("number")?;
-        fold.target = row.opt_id("other_item_id")?;
-        fold.rev = row.int("rev")?;
-        fold.is_erased |= row.bytes("salt")?.is_empty();
-        fold.label = row.text("label")?;
-        let action = crate::changes::action(row)?;
-        fold.is_deleted = action == Action::Deleted;
-        if action == Action::Deleted {
-            // The row keeps what it was.
-            return Ok(());
+        let anchors = fold.push(id, row, seals)?;
+        for (comment, anchor) in anchors {
+            if let Some(fold) = Uuid::try_parse(&comment).ok().and_then(|id| self.0.get_mut(&id)) {
+                fold.rest.anchor = Some(anchor);
+            }
         }
-        for gone in row.object("before")?.keys() {
-            fold.fields.remove(gone);
-        }
-        fold.fields.extend(row.object("after")?);
         Ok(())
     }
 }
 
-struct Replay {
-    names: HashMap<Uuid, HashSet<String>>,
-    /// Where ledgers began that did not begin here.
-    origins: BTreeMap<Uuid, LedgerOrigin>,
-    verdict: StateVerdict,
+impl Fold {
+    /// The next change. Tells which anchors of comments moved with it.
+    fn push(&mut self, id: Uuid, row: &Row, seals: &Seals) -> Result<Map<String, Value>> {
+        let seq = row.int("seq")?;
+        self.take_found(id, seals, seq);
+        self.seq = seq;
+        self.item = row.id("item_id")?;
+        self.target = row.opt_id("other_item_id")?;
+        self.number = row.int("number")?;
+        self.rev = row.int("rev")?;
+        self.is_erased |= row.bytes("salt")?.is_empty();
+        self.label = row.text("label")?;
+        let action = crate::changes::action(row)?;
+        self.is_deleted = action == Action::Deleted;
+        let mut after = row.object("after")?;
+        let anchors = match after.remove(told::ANCHORS) {
+            Some(Value::Object(anchors)) => anchors,
+            _ => Map::new(),
+        };
+        self.push_rest(row, action, &mut after)?;
+        if action == Action::Deleted {
+            // The row keeps what it was.
+            return Ok(anchors);
+        }
+        for gone in row.object("before")?.keys() {
+            self.fields.remove(gone);
+        }
+        if let Some(position) = after.get("position").and_then(Value::as_i64) {
+            self.placed_by = seq;
+            self.rest.position = Some(position);
+        }
+        self.fields.extend(after);
+        Ok(anchors)
+    }
+
+    /// What a change makes of the columns that are no fields.
+    fn push_rest(&mut self, row: &Row, action: Action, after: &mut Map<String, Value>) -> Result<()> {
+        let at = row.int("at")?;
+        let (is_link, is_comment) = (self.entity == "link", self.entity == "comment");
+        let rest = &mut self.rest;
+        if action == Action::Created {
+            let creator = id_of(after.remove(told::CREATOR));
+            rest.creator = creator.map_or_else(|| row.id("user_id"), Ok)?;
+            rest.created_at = int_of(after.remove(told::CREATED_AT)).unwrap_or(at);
+            rest.parent = id_of(after.remove(told::PARENT));
+            rest.anchor = after.remove(told::ANCHOR);
+            rest.rev = is_link.then(|| self.rev - 1);
+        }
+        let updated_at = int_of(after.remove(told::UPDATED_AT)).unwrap_or(at);
+        let keeps_its_time = is_link || (is_comment && action == Action::Deleted);
+        if !keeps_its_time {
+            rest.updated_at = updated_at;
+        }
+        rest.rev = rest.rev.map(|rev| rev + 1);
+        if let Some(Value::Array(hashes)) = after.remove(told::HASHES) {
+            let mut hashes = hashes
+                .into_iter()
+                .map(|hash| hash.as_str().unwrap_or_default().to_owned());
+            rest.hashes = Some([
+                hashes.next().unwrap_or_default(),
+                hashes.next().unwrap_or_default(),
+            ]);
+        }
+        let deletion = id_of(after.remove(told::DELETION));
+        match action {
+            Action::Deleted => (rest.deleted_at, rest.deletion) = (Some(updated_at), deletion),
+            Action::Created | Action::Restored => (rest.deleted_at, rest.deletion) = (None, None),
+            Action::Updated => {}
+        }
+        Ok(())
+    }
+
+    /// What an upgrade found stands from then on, whatever was told before.
+    fn take_found(&mut self, id: Uuid, seals: &Seals, until: i64) {
+        if let Some((seq, found)) = seals.found.get(&id)
+            && (self.seq + 1..=until).contains(seq)
+            && let Ok(found) = serde_json::from_value::<Found>(found.clone())
+        {
+            self.rest = found.rest;
+            self.placed_by = *seq;
+        }
+    }
+
+    /// What is known once nothing follows.
+    fn finish(&mut self, id: Uuid, seals: &Seals) {
+        self.take_found(id, seals, i64::MAX);
+        if let Some((seq, position)) = seals.positions.get(&id)
+            && *seq > self.placed_by
+        {
+            self.rest.position = Some(*position);
+        }
+    }
 }
 
-/// Something as it is at present.
-struct Present {
-    id: Uuid,
-    item: Uuid,
-    /// What an item is called, and whether the hash of its content is right.
-    label: Option<String>,
-    is_hashed: bool,
-    /// The other end of a link.
-    target: Option<Uuid>,
-    /// Whether all rows of it say the same: a link of two projects has one in each.
-    is_agreed: bool,
-    rev: Option<i64>,
-    fields: Map<String, Value>,
-    is_deleted: bool,
-    assignee: Option<Uuid>,
+fn id_of(value: Option<Value>) -> Option<Uuid> {
+    Uuid::try_parse(value?.as_str()?).ok()
 }
 
-impl Replay {
+fn int_of(value: Option<Value>) -> Option<i64> {
+    value?.as_i64()
+}
+
+struct Replay<'k> {
+    known: &'k Known,
+    /// What was found in this batch, by the item it belongs to, so that it is told in the same order however it was read.
+    faults: Vec<(ItemKey, StateFault)>,
+    compared: Compared,
+}
+
+impl Replay<'_> {
     async fn compare_items(
         &mut self,
         conn: &mut Conn,
@@ -214,35 +414,57 @@ impl Replay {
         places: &[ItemKey],
         folds: &mut BTreeMap<ItemKey, ItemFolds>,
     ) -> Result<()> {
-        let of_items = places.iter().filter_map(|place| folds.remove(place));
-        let mut folds: HashMap<Uuid, Fold> = of_items.flat_map(|folds| folds.0).collect();
+        // By place and id, so that a change of one thing that stands under two items is told alike however items are read.
+        let of_item = |(place, folds): (ItemKey, ItemFolds)| {
+            folds.0.into_iter().map(move |(id, fold)| ((place, id), fold))
+        };
+        let taken = places
+            .iter()
+            .filter_map(|place| Some((*place, folds.remove(place)?)));
+        let mut folds: HashMap<(ItemKey, Uuid), Fold> = taken.flat_map(of_item).collect();
         for some in places.chunks(BATCH_ITEMS) {
-            let mut present = present_items(conn, some).await?;
-            present.extend(present_comments(conn, some).await?);
-            present.extend(present_links(conn, some).await?);
-            for one in present {
-                if let Some(fold) = folds.remove(&one.id) {
-                    self.verdict.compared += 1;
-                    if let Some(problem) = self.difference(&fold, &one) {
-                        self.verdict.note(&fold.entity, one.id, &fold.label, problem);
-                    }
+            let mut present = self.readable("item", present_items(conn, some).await?)?;
+            present.extend(self.readable("comment", present_comments(conn, some).await?)?);
+            present.extend(self.readable("link", present_links(conn, some).await?)?);
+            for (item, one) in present {
+                let Some(mut fold) = folds.remove(&(item, one.id)) else {
+                    continue;
+                };
+                self.compared.verdict.compared += 1;
+                fold.finish(one.id, &self.known.seals);
+                if fold.rest != one.rest {
+                    let found = Found {
+                        id: one.id,
+                        rest: one.rest.clone(),
+                    };
+                    self.compared
+                        .untold
+                        .push(serde_json::to_value(found).unwrap_or_default());
+                }
+                if let Some(problem) = self.difference(&fold, &one) {
+                    self.note(item, &fold.entity, one.id, &fold.label, problem);
                 }
             }
         }
-        for (id, fold) in folds {
-            if self.stayed_behind(conn, places[0].0, &fold).await? {
+        for ((item, id), fold) in folds {
+            if self.stayed_behind(conn, item.0, &fold).await? {
                 continue;
             }
-            self.verdict.compared += 1;
+            self.compared.verdict.compared += 1;
             let problem = "the history has it, and it is gone";
-            self.verdict.note(&fold.entity, id, &fold.label, problem);
+            self.note(item, &fold.entity, id, &fold.label, problem);
+        }
+        self.faults
+            .sort_by(|(a_item, a), (b_item, b)| (a_item, &a.entity, a.id).cmp(&(b_item, &b.entity, b.id)));
+        for (_, fault) in self.faults.drain(..) {
+            self.compared.verdict.add(fault);
         }
         Ok(())
     }
 
     /// Whether it is a link into another project that was not brought here with the project it is told of in.
     async fn stayed_behind(&self, conn: &mut Conn, ledger: Uuid, fold: &Fold) -> Result<bool> {
-        let came = self.origins.get(&ledger).map_or(0, |origin| origin.number);
+        let came = self.known.origins.get(&ledger).map_or(0, |origin| origin.number);
         let (Some(target), true) = (fold.target, fold.entity == "link" && fold.number <= came) else {
             return Ok(false);
         };
@@ -250,6 +472,30 @@ impl Replay {
         let row = conn.one(sql, params![ledger, fold.item, target]).await?;
         let ends = if fold.item == target { 1 } else { 2 };
         Ok(row.int("n")? < ends)
+    }
+
+    fn note(&mut self, item: ItemKey, entity: &str, id: Uuid, label: &str, problem: impl Into<String>) {
+        self.faults.push((
+            item,
+            StateFault {
+                entity: entity.to_owned(),
+                id,
+                label: label.to_owned(),
+                problem: problem.into(),
+            },
+        ));
+    }
+
+    /// Those that can be read; the others are told.
+    fn readable(&mut self, entity: &str, read: Vec<Read>) -> Result<Vec<(ItemKey, Present)>> {
+        let mut readable = Vec::with_capacity(read.len());
+        for (item, id, present) in read {
+            match present {
+                Err(Error::Broken(_)) => self.note(item, entity, id, "", "it cannot be read"),
+                present => readable.push((item, present?)),
+            }
+        }
+        Ok(readable)
     }
 
     /// What is not as the history made it.
@@ -260,7 +506,8 @@ impl Replay {
         if present.item != fold.item || present.target != fold.target {
             return Some("it belongs to another item than its history".into());
         }
-        if present.label.as_ref().is_some_and(|label| *label != fold.label) {
+        let is_called = |label: &String| fold.is_erased || *label == fold.label;
+        if !present.label.as_ref().is_none_or(is_called) {
             return Some(format!("it is not called {} as the history has it", fold.label));
         }
         if present.rev.is_some_and(|rev| rev != fold.rev) {
@@ -274,6 +521,9 @@ impl Replay {
         if !present.is_hashed {
             return Some("the hash of its content does not fit its content".into());
         }
+        if present.is_dangling {
+            return Some("it points to what is not there".into());
+        }
         if fold.is_erased {
             return None;
         }
@@ -285,6 +535,9 @@ impl Replay {
             name => fold.fields.get(name) != present.fields.get(name),
         };
         let mut names: Vec<&str> = all.into_iter().filter(differs).map(String::as_str).collect();
+        if !self.known.is_arriving {
+            names.extend(fold.rest.differences(&present.rest));
+        }
         names.sort_unstable();
         let names = names.join(", ");
         (!names.is_empty()).then(|| format!("not as the history has it: {names}"))
@@ -293,182 +546,76 @@ impl Replay {
     fn is_called(&self, person: Option<Uuid>, name: Option<&Value>) -> bool {
         match (person, name.and_then(Value::as_str)) {
             (None, None) => true,
-            (Some(id), Some(name)) => self.names.get(&id).is_some_and(|names| names.contains(name)),
+            (Some(id), Some(name)) => self
+                .known
+                .names
+                .get(&id)
+                .is_some_and(|names| names.contains(name)),
             _ => false,
         }
     }
+}
 
-    /// What is in a project without a history in its ledger.
-    async fn look_for_strangers_in(&mut self, conn: &mut Conn, project: Uuid) -> Result<()> {
-        const ITEMS: &str = "SELECT i.id FROM item i WHERE i.project_id = $1 AND NOT EXISTS \
+/// What is in a project without a history in its ledger.
+async fn look_for_strangers_in(conn: &mut Conn, project: Uuid, verdict: &mut StateVerdict) -> Result<()> {
+    const ITEMS: &str = "SELECT i.id FROM item i WHERE i.project_id = $1 AND NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
-        const COMMENTS: &str = "SELECT m.id FROM comment m WHERE m.project_id = $1 AND NOT EXISTS \
+    const COMMENTS: &str = "SELECT m.id FROM comment m WHERE m.project_id = $1 AND NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
-        const LINKS: &str = "SELECT l.id FROM link l WHERE l.project_id = $1 AND NOT EXISTS \
+    const LINKS: &str = "SELECT l.id FROM link l WHERE l.project_id = $1 AND NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = $1 AND c.item_id = l.source_id AND c.entity_id = l.id) ORDER BY l.id";
-        for (entity, sql) in [("item", ITEMS), ("comment", COMMENTS), ("link", LINKS)] {
-            for row in &conn.all(sql, params![project]).await? {
-                self.verdict.compared += 1;
-                self.verdict
-                    .note(entity, row.id("id")?, "", "it is not in the history");
-            }
+    for (entity, sql) in [("item", ITEMS), ("comment", COMMENTS), ("link", LINKS)] {
+        for row in &conn.all(sql, params![project]).await? {
+            verdict.compared += 1;
+            verdict.note(entity, row.id("id")?, "", "it is not in the history");
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// What is there without a history, and what cannot be found by its id.
-    async fn look_for_strangers(&mut self, conn: &mut Conn) -> Result<()> {
-        const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
+/// What is there without a history, and what cannot be found by its id.
+async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Result<()> {
+    const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = i.project_id AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
-        const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
+    const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = m.project_id AND c.item_id = m.item_id AND c.entity_id = m.id) ORDER BY m.id";
-        const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
+    const LINKS: &str = "SELECT l.id FROM link l WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = l.source_project_id AND c.item_id = l.source_id AND c.entity_id = l.id) \
             ORDER BY l.id";
-        const HALVES: &str = "SELECT l.id FROM link l WHERE l.project_id <> l.source_project_id AND (l.project_id <> l.target_project_id \
+    const HALVES: &str = "SELECT l.id FROM link l WHERE l.project_id <> l.source_project_id AND (l.project_id <> l.target_project_id \
             OR NOT EXISTS (SELECT 1 FROM link o WHERE o.project_id = l.source_project_id AND o.id = l.id)) ORDER BY l.id";
-        const LISTED: [(&str, &str); 3] = [
-            (
-                "item",
-                "SELECT t.id FROM item t WHERE NOT EXISTS \
+    const LISTED: [(&str, &str); 3] = [
+        (
+            "item",
+            "SELECT t.id FROM item t WHERE NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-            (
-                "comment",
-                "SELECT t.id FROM comment t WHERE NOT EXISTS \
+        ),
+        (
+            "comment",
+            "SELECT t.id FROM comment t WHERE NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-            (
-                "link",
-                "SELECT t.id FROM link t WHERE t.project_id = t.source_project_id AND NOT EXISTS \
+        ),
+        (
+            "link",
+            "SELECT t.id FROM link t WHERE t.project_id = t.source_project_id AND NOT EXISTS \
               (SELECT 1 FROM directory w WHERE w.id = t.id AND w.project_id = t.project_id) ORDER BY t.id",
-            ),
-        ];
-        const STRANGE: &str = "it is not in the history";
-        const HALF: &str = "it has a row in one project only";
-        const UNLISTED: &str = "it is not listed in its project";
-        let mut questions = vec![
-            ("item", ITEMS, STRANGE),
-            ("comment", COMMENTS, STRANGE),
-            ("link", LINKS, STRANGE),
-            ("link", HALVES, HALF),
-        ];
-        questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
-        for (entity, sql, problem) in questions {
-            for row in &conn.all(sql, params![]).await? {
-                self.verdict.compared += i64::from(problem == STRANGE);
-                self.verdict.note(entity, row.id("id")?, "", problem);
-            }
+        ),
+    ];
+    const STRANGE: &str = "it is not in the history";
+    const HALF: &str = "it has a row in one project only";
+    const UNLISTED: &str = "it is not listed in its project";
+    let mut questions = vec![
+        ("item", ITEMS, STRANGE),
+        ("comment", COMMENTS, STRANGE),
+        ("link", LINKS, STRANGE),
+        ("link", HALVES, HALF),
+    ];
+    questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
+    for (entity, sql, problem) in questions {
+        for row in &conn.all(sql, params![]).await? {
+            verdict.compared += i64::from(problem == STRANGE);
+            verdict.note(entity, row.id("id")?, "", problem);
         }
-        Ok(())
     }
-}
-
-/// The conditions of what stands in one project, at some of its items.
-fn among(project: &str, column: &str, places: &[ItemKey]) -> Conditions {
-    let mut query = Conditions::default();
-    query.among(project, places.first().map(|(project, _)| *project));
-    query.among(column, places.iter().map(|(_, item)| *item));
-    query
-}
-
-async fn present_items(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
-    let query = among("i.project_id", "i.id", places);
-    let sql = format!("{} WHERE {}", select_items!("", ""), query.text());
-    let rows = conn.all(sql, query.params).await?;
-    let present = |row: &Row| {
-        let item = items::item(row)?;
-        let hash = Item::hash(
-            &item.title,
-            &item.description,
-            item.requirement_type.as_deref(),
-            &item.attributes,
-        );
-        Ok(Present {
-            id: item.id,
-            item: item.id,
-            label: Some(item.reference_id.to_string()),
-            is_hashed: hash == item.content_hash,
-            target: None,
-            is_agreed: true,
-            rev: Some(item.rev),
-            fields: item.fields(),
-            is_deleted: item.deleted_at.is_some(),
-            assignee: item.assignee.map(|person| person.id),
-        })
-    };
-    rows.iter().map(present).collect()
-}
-
-async fn present_comments(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
-    let query = among("project_id", "item_id", places);
-    let sql = format!(
-        "SELECT id, item_id, content, resolved, rev, deleted_at FROM comment WHERE {}",
-        query.text()
-    );
-    let rows = conn.all(sql, query.params).await?;
-    let present = |row: &Row| {
-        let fields = [
-            ("content".to_owned(), row.text("content")?.into()),
-            ("resolved".to_owned(), row.flag("resolved")?.into()),
-        ];
-        Ok(Present {
-            id: row.id("id")?,
-            item: row.id("item_id")?,
-            label: None,
-            is_hashed: true,
-            target: None,
-            is_agreed: true,
-            rev: Some(row.int("rev")?),
-            fields: fields.into_iter().collect(),
-            is_deleted: row.opt_int("deleted_at")?.is_some(),
-            assignee: None,
-        })
-    };
-    rows.iter().map(present).collect()
-}
-
-/// The columns of a link that both its rows have in common.
-const SHARED: [&str; 12] = [
-    "type",
-    "source_project_id",
-    "source_id",
-    "target_project_id",
-    "target_id",
-    "source_hash",
-    "target_hash",
-    "rev",
-    "created_by",
-    "created_at",
-    "deleted_at",
-    "deletion_id",
-];
-
-async fn present_links(conn: &mut Conn, places: &[ItemKey]) -> Result<Vec<Present>> {
-    let query = among("l.project_id", "l.source_id", places);
-    let same = SHARED.map(|name| format!("o.{name} IS NOT DISTINCT FROM l.{name}"));
-    let sql = format!(
-        "SELECT l.id, l.type, l.source_id, l.target_id, l.deleted_at, CAST(CASE WHEN l.target_project_id = l.project_id \
-         OR (o.id IS NOT NULL AND {}) THEN 1 ELSE 0 END AS BIGINT) AS agreed FROM link l LEFT JOIN link o ON o.project_id = l.target_project_id \
-         AND o.id = l.id WHERE {} AND l.source_project_id = l.project_id",
-        same.join(" AND "),
-        query.text()
-    );
-    let rows = conn.all(sql, query.params).await?;
-    let present = |row: &Row| {
-        let fields = [("type".to_owned(), row.text("type")?.into())];
-        Ok(Present {
-            id: row.id("id")?,
-            item: row.id("source_id")?,
-            label: None,
-            is_hashed: true,
-            target: Some(row.id("target_id")?),
-            is_agreed: row.int("agreed")? == 1,
-            rev: None,
-            fields: fields.into_iter().collect(),
-            is_deleted: row.opt_int("deleted_at")?.is_some(),
-            assignee: None,
-        })
-    };
-    rows.iter().map(present).collect()
+    Ok(())
 }

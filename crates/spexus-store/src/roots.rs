@@ -2,6 +2,7 @@
 
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::Uuid;
 use spexus_domain::root::AddedRoot;
@@ -22,6 +23,7 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<AddedRoot>> {
 
 /// Keeps a root, or what is said of it now.
 pub async fn put(tx: &mut Tx, root: &AddedRoot, by: Uuid) -> Result<()> {
+    touch(tx, "root", params![&root.uri]).await?;
     let sql = "INSERT INTO root (uri, name, description, added_by, added_at) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (uri) DO UPDATE SET name = excluded.name, description = excluded.description";
     let now = tx.now();
@@ -33,6 +35,7 @@ pub async fn put(tx: &mut Tx, root: &AddedRoot, by: Uuid) -> Result<()> {
 
 /// Forgets a root; one that was never kept is no fault.
 pub async fn remove(tx: &mut Tx, uri: &str) -> Result<()> {
+    touch(tx, "root", params![uri]).await?;
     tx.conn
         .run("DELETE FROM root WHERE uri = $1", params![uri])
         .await

@@ -4,14 +4,14 @@
 //! The copy is a temporary SQLite database whatever the engine: SQLite keeps it in memory as far as it fits, and it is gone
 //! with the process, however that ends. What was changed meanwhile in the real database is found by `changes_since`.
 
-use crate::chain::Head;
-use crate::copy::{self, Table};
 use crate::directory::project_of;
 use crate::engine::{Conn, Engine, Param, params};
 use crate::error::Result;
+use crate::ledger_head::Head;
 use crate::nested_transaction::NestedTransaction;
 use crate::pool::Pool;
 use crate::staging::OtherChange;
+use crate::tables::{self, Table};
 use crate::transfer::{self, Snapshot};
 use crate::tx::{Actor, Tx};
 use crate::{Store, changes, schema};
@@ -195,14 +195,14 @@ async fn copy_all(
         anchors: HashMap::new(),
     };
     for name in SETTINGS {
-        let rows = whole(source, copy::table(name)?).await?;
-        put(&mut conn, copy::table(name)?, &rows).await?;
+        let rows = whole(source, tables::table(name)?).await?;
+        put(&mut conn, tables::table(name)?, &rows).await?;
         base.settings.insert(name, rows);
     }
     put(
         &mut conn,
-        copy::table("counter")?,
-        &whole(source, copy::table("counter")?).await?,
+        tables::table("counter")?,
+        &whole(source, tables::table("counter")?).await?,
     )
     .await?;
     base.counters = counters(&mut conn).await?;
@@ -228,12 +228,12 @@ async fn copy_all(
 
 /// All rows of a table that has few.
 pub(crate) async fn whole(conn: &mut Conn, table: &Table) -> Result<Vec<Vec<Param>>> {
-    let columns = copy::columns(table);
+    let columns = tables::columns(table);
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let Table { name, order, .. } = table;
     let sql = format!("SELECT {} FROM {name} ORDER BY {order}", names.join(", "));
     let rows = conn.all(sql, params![]).await?;
-    rows.iter().map(|row| copy::values(&columns, row)).collect()
+    rows.iter().map(|row| tables::values(&columns, row)).collect()
 }
 
 /// The last number given out for each prefix of each project.
@@ -249,7 +249,7 @@ pub(crate) async fn counters(conn: &mut Conn) -> Result<HashMap<(Uuid, String), 
 }
 
 async fn put(conn: &mut Conn, table: &Table, rows: &[Vec<Param>]) -> Result<()> {
-    copy::insert(conn, table, &copy::columns(table), rows).await
+    tables::insert(conn, table, &tables::columns(table), rows).await
 }
 
 /// Copies the next items of a project, and tells the last of them; `None` behind the last.
@@ -260,15 +260,15 @@ async fn items(
     (kind, number): (&str, i64),
     limit: u32,
 ) -> Result<Option<(String, i64)>> {
-    let table = copy::table("item")?;
-    let columns = copy::columns(table);
+    let table = tables::table("item")?;
+    let columns = tables::columns(table);
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let sql = format!(
         "SELECT {} FROM item WHERE project_id = $1 AND (kind, number) > ($2, $3) ORDER BY kind, number LIMIT $4",
         names.join(", ")
     );
     let rows = source.all(sql, params![project, kind, number, limit]).await?;
-    let values = rows.iter().map(|row| copy::values(&columns, row));
+    let values = rows.iter().map(|row| tables::values(&columns, row));
     put(conn, table, &values.collect::<Result<Vec<_>>>()?).await?;
     let last = rows.last().map(|row| Ok((row.text("kind")?, row.int("number")?)));
     last.transpose()
@@ -281,8 +281,8 @@ async fn anchored(
     project: Uuid,
     anchors: &mut HashMap<Uuid, String>,
 ) -> Result<()> {
-    let table = copy::table("comment")?;
-    let columns = copy::columns(table);
+    let table = tables::table("comment")?;
+    let columns = tables::columns(table);
     let names: Vec<String> = columns.iter().map(|(name, _)| format!("m.{name}")).collect();
     let sql = format!(
         "SELECT {} FROM comment m WHERE m.project_id = $1 AND m.id > $2 AND m.anchor IS NOT NULL AND m.deleted_at IS NULL \
@@ -299,7 +299,7 @@ async fn anchored(
         for row in &rows {
             anchors.insert(row.id("id")?, row.text("anchor")?);
         }
-        let values = rows.iter().map(|row| copy::values(&columns, row));
+        let values = rows.iter().map(|row| tables::values(&columns, row));
         put(conn, table, &values.collect::<Result<Vec<_>>>()?).await?;
     }
 }

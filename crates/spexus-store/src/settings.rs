@@ -3,6 +3,7 @@
 
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use serde::Serialize;
 use spexus_domain::Kind;
@@ -20,6 +21,7 @@ pub async fn secret(conn: &mut Conn, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// Keeps a key, unless there is one of that name already.
 pub async fn put_secret(tx: &mut Tx, name: &str, value: [u8; 32]) -> Result<()> {
+    touch(tx, "secret", params![name]).await?;
     let sql = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     tx.conn.run(sql, params![name, value]).await.map(drop)
 }
@@ -41,6 +43,7 @@ pub async fn requirement_types(conn: &mut Conn) -> Result<Vec<RequirementType>> 
 
 /// Writes a requirement type, new or changed.
 pub async fn put_requirement_type(tx: &mut Tx, wanted: &RequirementType) -> Result<()> {
+    touch(tx, "requirement_type", params![&wanted.name]).await?;
     tx.conn.clear_settings_cache();
     let sql = "INSERT INTO requirement_type (name, description, ordinal) VALUES ($1, $2, (SELECT count(*) FROM requirement_type)) \
                ON CONFLICT (name) DO UPDATE SET description = excluded.description";
@@ -52,6 +55,7 @@ pub async fn put_requirement_type(tx: &mut Tx, wanted: &RequirementType) -> Resu
 
 /// Removes a requirement type.
 pub async fn remove_requirement_type(tx: &mut Tx, name: &str) -> Result<()> {
+    touch(tx, "requirement_type", params![name]).await?;
     tx.conn.clear_settings_cache();
     tx.conn
         .run("DELETE FROM requirement_type WHERE name = $1", params![name])
@@ -77,6 +81,7 @@ pub async fn link_types(conn: &mut Conn) -> Result<Vec<LinkType>> {
 
 /// Writes a link type, new or changed.
 pub async fn put_link_type(tx: &mut Tx, wanted: &LinkType) -> Result<()> {
+    touch(tx, "link_type", params![&wanted.name]).await?;
     tx.conn.clear_settings_cache();
     let sql = "INSERT INTO link_type (name, definition, ordinal) VALUES ($1, $2, (SELECT count(*) FROM link_type)) \
                ON CONFLICT (name) DO UPDATE SET definition = excluded.definition";
@@ -88,6 +93,7 @@ pub async fn put_link_type(tx: &mut Tx, wanted: &LinkType) -> Result<()> {
 
 /// Removes a link type.
 pub async fn remove_link_type(tx: &mut Tx, name: &str) -> Result<()> {
+    touch(tx, "link_type", params![name]).await?;
     tx.conn.clear_settings_cache();
     tx.conn
         .run("DELETE FROM link_type WHERE name = $1", params![name])
@@ -122,6 +128,7 @@ pub async fn workflow(conn: &mut Conn, kind: Kind) -> Result<Option<Workflow>> {
 
 /// Writes the workflow of a kind.
 pub async fn put_workflow(tx: &mut Tx, workflow: &Workflow) -> Result<()> {
+    touch(tx, "workflow", params![workflow.kind.name()]).await?;
     tx.conn.clear_settings_cache();
     let sql = "INSERT INTO workflow (kind, definition, rev) VALUES ($1, $2, $3) \
                ON CONFLICT (kind) DO UPDATE SET definition = excluded.definition, rev = excluded.rev";

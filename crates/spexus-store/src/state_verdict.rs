@@ -9,7 +9,7 @@ const MAX_TOLD: usize = 20;
 /// What comparing found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StateVerdict {
-    /// Items, comments and links that were compared.
+    /// Items, comments, links and rows of small tables that were compared.
     pub compared: i64,
     /// How many of them are not what the history made of them.
     pub differing: i64,
@@ -20,7 +20,7 @@ pub struct StateVerdict {
 /// Something that is not what the history made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateFault {
-    /// What it is: `item`, `comment` or `link`.
+    /// What it is: `item`, `comment`, `link`, or the table.
     pub entity: String,
     /// Its id.
     pub id: Uuid,
@@ -32,14 +32,28 @@ pub struct StateFault {
 
 impl StateVerdict {
     pub(crate) fn note(&mut self, entity: &str, id: Uuid, label: &str, problem: impl Into<String>) {
+        self.add(StateFault {
+            entity: entity.to_owned(),
+            id,
+            label: label.to_owned(),
+            problem: problem.into(),
+        });
+    }
+
+    pub(crate) fn add(&mut self, fault: StateFault) {
         self.differing += 1;
         if self.differences.len() < MAX_TOLD {
-            self.differences.push(StateFault {
-                entity: entity.to_owned(),
-                id,
-                label: label.to_owned(),
-                problem: problem.into(),
-            });
+            self.differences.push(fault);
         }
+    }
+
+    /// Puts what was found behind this in its place behind it.
+    pub(crate) fn append(&mut self, next: Self) {
+        self.compared += next.compared;
+        let told = next.differences.len();
+        for fault in next.differences {
+            self.add(fault);
+        }
+        self.differing += next.differing - told as i64;
     }
 }

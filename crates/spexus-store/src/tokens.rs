@@ -4,6 +4,7 @@ use crate::accounts;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use crate::mcp_sessions;
+use crate::row_seals::touch;
 use crate::tx::Tx;
 use spexus_domain::account::{Scope, Token, User};
 use spexus_domain::{Timestamp, Uuid};
@@ -71,6 +72,7 @@ pub async fn insert(
     project_id: Option<Uuid>,
     hash: [u8; 32],
 ) -> Result<()> {
+    touch(tx, "token", params![token.id]).await?;
     let sql = "INSERT INTO token (id, user_id, name, hash, scopes, project_id, expires_at, created_at, agent) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let scopes = serde_json::to_string(&token.scopes).unwrap_or_else(|_| "[]".into());
@@ -93,6 +95,7 @@ pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<()> {
     //= specs/spexus-store.md#sessions
     //# The sessions of a token MUST end with it.
     mcp_sessions::end_of(tx, id).await?;
+    touch(tx, "token", params![id]).await?;
     tx.conn
         .run("DELETE FROM token WHERE id = $1", params![id])
         .await

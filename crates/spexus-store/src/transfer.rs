@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::items::{item, kind, select_items};
 use crate::snapshot::SnapshotPermit;
 use crate::tx::Tx;
-use crate::{Store, error::Error};
+use crate::{Store, error::Error, row_seals};
 use serde::Serialize;
 use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
@@ -275,6 +275,7 @@ pub async fn count_outward_links(conn: &mut Conn, project_id: Uuid) -> Result<i6
 
 /// Writes a project over the one of the same id, its times included.
 pub async fn put_project(tx: &mut Tx, project: &Project) -> Result<()> {
+    row_seals::touch(tx, "project", params![project.id]).await?;
     let sql = "UPDATE project SET created_at = $2 WHERE id = $1";
     tx.conn.run(sql, params![project.id, project.created_at]).await?;
     crate::projects::update(tx, project).await
@@ -303,6 +304,7 @@ pub async fn insert_link(tx: &mut Tx, project_id: Uuid, link: &LinkRow) -> Resul
 pub async fn clear_shipped(tx: &mut Tx) -> Result<()> {
     tx.conn.clear_settings_cache();
     for table in ["requirement_type", "link_type", "prompt"] {
+        row_seals::touch_where(tx, table, "1 = 1", params![]).await?;
         tx.conn.run(format!("DELETE FROM {table}"), params![]).await?;
     }
     Ok(())

@@ -1,15 +1,17 @@
 //! A transaction as a job of the writer sees it: a connection, a time, who acts, and the ends of the ledgers.
 
 use crate::arrival;
-use crate::chain::{Head, LedgerHead};
 use crate::engine::{Conn, Engine, Param, params};
 use crate::error::{Error, Result};
 use crate::lane::Lane;
+use crate::ledger_head::{Head, LedgerHead};
+use crate::row_digests::{self, Touched};
 use crate::search::KnownWords;
 use serde_json::Value;
 use spexus_domain::Timestamp;
 use spexus_domain::account::Caller;
-use spexus_domain::change::{Entity, FormerHead, NewChange, Payload, Sealed, ledger_of};
+use spexus_domain::change::{Action, Entity, FormerHead, NewChange, Payload, Sealed, ledger_of};
+use spexus_domain::told;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -61,6 +63,8 @@ pub struct Tx {
     /// The ends of ledgers that were added to, as far as they are known.
     ledgers: HashMap<Uuid, LedgerHead>,
     salts: Salts,
+    /// Rows that were written and that the next change will seal.
+    pub(crate) touched: Vec<Touched>,
     discarded: bool,
     /// Ids given out so far, by all transactions of this connection.
     ids: AtomicU32,
@@ -163,6 +167,7 @@ impl Tx {
             numbers: VecDeque::new(),
             ledgers: HashMap::new(),
             salts: Salts::default(),
+            touched: Vec::new(),
             discarded: false,
             ids: AtomicU32::new(0),
             words: KnownWords::default(),
@@ -233,6 +238,11 @@ impl Tx {
         Ok(head)
     }
 
+    /// Random bytes for one payload.
+    pub(crate) fn new_salt(&mut self) -> Result<[u8; 16]> {
+        self.salts.next()
+    }
+
     /// Adds a change to its ledger, in this transaction.
     pub async fn record(&mut self, change: NewChange) -> Result<i64> {
         let row = self.seal_new(change).await?;
@@ -295,7 +305,25 @@ impl Tx {
 
     /// The row of a new change at the end of its ledger.
     pub(crate) async fn seal_new(&mut self, change: NewChange) -> Result<Vec<Param>> {
-        let (before, after) = (Value::Object(change.before), Value::Object(change.after));
+        let mut after = change.after;
+        if !self.touched.is_empty()
+            && let Some(rows) =
+                row_digests::differing(&mut self.conn, std::mem::take(&mut self.touched)).await?
+        {
+            after.insert(told::ROWS.to_owned(), rows);
+        }
+        if change.item_id.is_some() {
+            let end = self.ledger_head(ledger_of(change.project_id)).await?;
+            // The change is told to happen no earlier than the one before it, its rows when this node's clock says.
+            if end.at > self.now {
+                let now = Value::from(self.now.0);
+                if change.action == Action::Created {
+                    after.entry(told::CREATED_AT).or_insert_with(|| now.clone());
+                }
+                after.entry(told::UPDATED_AT).or_insert(now);
+            }
+        }
+        let (before, after) = (Value::Object(change.before), Value::Object(after));
         let (before, after) = (before.to_string(), after.to_string());
         self.seal(&ToSeal {
             project_id: change.project_id,
@@ -387,6 +415,7 @@ impl Tx {
         self.now = now.max(self.state.head.at);
         self.discarded = false;
         self.has_strayed = false;
+        self.touched.clear();
     }
 
     pub(crate) fn is_discarded(&self) -> bool {

@@ -8,12 +8,12 @@
 //! Everything here has a limit, because everybody waits behind it: for its turn each job has its own time from its
 //! arrival, a job that nobody waits for is not done, and a connection that does not answer is given up.
 
-use crate::chain::{Head, LedgerHead, hash};
 use crate::change_broadcast::ChangeBroadcast;
 use crate::engine::{Engine, Row};
 use crate::error::{Error, Result};
 use crate::job::{FinishedJob, Job, JobClass, QueueTicket, TypedJob, queue_timeout};
 use crate::lane::Lane;
+use crate::ledger_head::{Head, LedgerHead, hash};
 use crate::tx::{Actor, Mark, Tx};
 use crate::{Clock, StoreOptions, pool::Pool, schema};
 use futures_util::future::BoxFuture;

@@ -3,6 +3,7 @@
 
 use crate::config::{AuditSettings, refused};
 use crate::failure::{Failure, Outcome, message_and_hint};
+use crate::operator_command;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use spexus_domain::change::Entity;
@@ -17,6 +18,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// Changes that are looked through at once for a baseline.
 const READ_CHANGES: u32 = 200;
+
+/// Checkpoints that wait to be kept at most; of more the oldest are given up, because later ones say what they said.
+const MAX_WAITING: usize = 100;
 
 /// Bytes of a key file at most; a longer one is something else.
 const MAX_KEY_BYTES: u64 = 1_024;
@@ -99,6 +103,132 @@ fn bad_key(file: &Path, problem: &str) -> Failure {
     Failure::configuration(refusal.hint("`spexus audit key FILE` makes one."))
 }
 
+/// Who signs checkpoints: a key of a file, or a key store behind a command.
+pub(crate) enum Signer {
+    /// The key itself.
+    File(SigningKey),
+    /// A command, its public key, and how long it may take.
+    Store {
+        argv: Vec<String>,
+        public: String,
+        limit: Duration,
+    },
+}
+
+impl Signer {
+    /// As it is configured; `None` where no key is named.
+    pub(crate) async fn of(settings: &AuditSettings) -> Outcome<Option<Self>> {
+        match (settings.key_file.is_empty(), settings.key_command.is_empty()) {
+            (true, true) => Ok(None),
+            (false, true) => SigningKey::read(settings.key_file.as_ref()).map(|key| Some(Self::File(key))),
+            (true, false) => Self::ask(settings).await.map(Some),
+            (false, false) => Err(Failure::configuration(refused(
+                "audit.key_command",
+                "is set, and audit.key_file as well",
+                "one of the two",
+            ))),
+        }
+    }
+
+    //= specs/spexus.md#checkpoints
+    //# A key store that does not answer, or answers what is no key or no signature of the checkpoint, MUST be refused in plain
+    //# words before a checkpoint is kept.
+    async fn ask(settings: &AuditSettings) -> Outcome<Self> {
+        let (argv, limit) = (settings.key_command.clone(), limit(settings));
+        let answer = operator_command::run(&argv, &["public"], "", limit).await;
+        let public = answer
+            .map_err(|problem| bad_store(&argv, &problem))?
+            .trim()
+            .to_ascii_lowercase();
+        match hex::decode(&public).is_ok_and(|key| key.len() == 32) {
+            true => Ok(Self::Store { argv, public, limit }),
+            false => Err(bad_store(&argv, "answered no public key to `public`")),
+        }
+    }
+
+    /// The half of the key that others may know.
+    pub(crate) fn public(&self) -> String {
+        match self {
+            Signer::File(key) => key.public(),
+            Signer::Store { public, .. } => public.clone(),
+        }
+    }
+
+    pub(crate) async fn sign(&self, checkpoint: Checkpoint) -> Outcome<SignedCheckpoint> {
+        let (argv, public, limit) = match self {
+            Signer::File(key) => return Ok(key.sign(checkpoint)),
+            Signer::Store { argv, public, limit } => (argv, public, *limit),
+        };
+        let digest = hex::encode(checkpoint.digest());
+        let answer = operator_command::run(argv, &["sign"], &format!("{digest}\n"), limit).await;
+        let signed = SignedCheckpoint {
+            checkpoint,
+            key: public.clone(),
+            signature: answer
+                .map_err(|problem| bad_store(argv, &problem))?
+                .trim()
+                .to_ascii_lowercase(),
+        };
+        match is_signed(&signed) {
+            true => Ok(signed),
+            false => Err(bad_store(argv, "answered no right signature to `sign`")),
+        }
+    }
+}
+
+fn limit(settings: &AuditSettings) -> Duration {
+    Duration::from_millis(settings.max_command_ms)
+}
+
+fn bad_store(argv: &[String], problem: &str) -> Failure {
+    let name = argv.first().map_or("the command", String::as_str);
+    let problem = format!("{name} {problem}");
+    let allowed =
+        "a command that answers `public` with a key and `sign` with a signature, in hexadecimal digits";
+    Failure::configuration(refused("audit.key_command", problem, allowed))
+}
+
+/// Where checkpoints are kept: a file, a command, or both.
+pub(crate) struct Keeper {
+    file: Option<PathBuf>,
+    command: Vec<String>,
+    limit: Duration,
+}
+
+impl Keeper {
+    /// As it is configured; `None` where nothing is named.
+    fn of(settings: &AuditSettings) -> Option<Self> {
+        let file = Some(&settings.checkpoint_file).filter(|file| !file.is_empty());
+        let command = settings.checkpoint_command.clone();
+        (file.is_some() || !command.is_empty()).then(|| Self {
+            file: file.map(PathBuf::from),
+            command,
+            limit: limit(settings),
+        })
+    }
+
+    async fn keep(&self, signed: &SignedCheckpoint) -> Outcome {
+        if let Some(file) = &self.file {
+            append(file, signed)?;
+        }
+        if self.command.is_empty() {
+            return Ok(());
+        }
+        let line = serde_json::to_string(signed).map_err(std::io::Error::from)?;
+        let given = operator_command::run(&self.command, &[], &format!("{line}\n"), self.limit).await;
+        given.map(drop).map_err(|problem| {
+            let name = self.command.first().map_or("the command", String::as_str);
+            let problem = format!("{name} {problem}");
+            refused(
+                "audit.checkpoint_command",
+                problem,
+                "a command that takes a line and ends with 0",
+            )
+            .into()
+        })
+    }
+}
+
 /// Adds a checkpoint to the file they are kept in, and flushes it.
 pub(crate) fn append(file: &Path, signed: &SignedCheckpoint) -> Outcome {
     let line = serde_json::to_string(signed).map_err(std::io::Error::from)?;
@@ -165,37 +295,40 @@ fn is_signed(signed: &SignedCheckpoint) -> bool {
 
 /// What makes checkpoints while a server runs.
 pub(crate) struct Schedule {
-    key: SigningKey,
-    file: PathBuf,
+    signer: Signer,
+    keeper: Keeper,
     every: Duration,
+    /// Checkpoints that are in the ledger and could not be signed or kept yet, the oldest first.
+    waiting: Vec<Checkpoint>,
 }
 
 impl Schedule {
     /// As it is configured; `None` where no key is named.
-    pub(crate) fn of(settings: &AuditSettings) -> Outcome<Option<Self>> {
-        if settings.key_file.is_empty() {
+    pub(crate) async fn of(settings: &AuditSettings) -> Outcome<Option<Self>> {
+        let Some(signer) = Signer::of(settings).await? else {
             return Ok(None);
-        }
-        if settings.checkpoint_file.is_empty() {
-            let problem = "audit.key_file is set, and this is not";
-            let allowed = "the path of a file on another machine or disk";
+        };
+        let Some(keeper) = Keeper::of(settings) else {
+            let problem = "a key is named, and this is not";
+            let allowed = "the path of a file on another machine or disk, or audit.checkpoint_command";
             return Err(Failure::configuration(refused(
                 "audit.checkpoint_file",
                 problem,
                 allowed,
             )));
-        }
+        };
         Ok(Some(Self {
-            key: SigningKey::read(settings.key_file.as_ref())?,
-            file: settings.checkpoint_file.clone().into(),
+            signer,
+            keeper,
             every: Duration::from_secs(u64::from(settings.checkpoint_minutes) * 60),
+            waiting: vec![],
         }))
     }
 
     /// Makes a checkpoint now and then, and after every baseline.
     //= specs/spexus.md#checkpoints
     //# With a key, a server MUST write a signed checkpoint when it starts, as often as is configured, and after every baseline.
-    pub(crate) async fn run(self, service: Service) {
+    pub(crate) async fn run(mut self, service: Service) {
         let mut head = service.follow();
         let mut since = *head.borrow_and_update();
         loop {
@@ -223,11 +356,20 @@ impl Schedule {
         }
     }
 
-    async fn take(&self, service: &Service) -> Outcome {
-        match audit::scheduled_checkpoint(service, &self.key.public()).await? {
-            Some(checkpoint) => append(&self.file, &self.key.sign(checkpoint)),
-            None => Ok(()),
+    //= specs/spexus.md#checkpoints
+    //# A checkpoint that could not be signed or kept MUST be tried again with the next one.
+    async fn take(&mut self, service: &Service) -> Outcome {
+        let made = audit::scheduled_checkpoint(service, &self.signer.public()).await?;
+        self.waiting.extend(made);
+        if self.waiting.len() > MAX_WAITING {
+            self.waiting.drain(..self.waiting.len() - MAX_WAITING);
         }
+        while let Some(oldest) = self.waiting.first() {
+            let signed = self.signer.sign(oldest.clone()).await?;
+            self.keeper.keep(&signed).await?;
+            self.waiting.remove(0);
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ mod config;
 mod failure;
 mod folders;
 mod mcp;
+mod operator_command;
 mod output;
 mod progress;
 mod session;

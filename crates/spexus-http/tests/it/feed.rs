@@ -15,6 +15,7 @@ both![
     a_stream_ends_for_who_is_no_longer_a_member,
     a_client_that_asks_again_misses_nothing,
     a_cursor_of_another_history_is_refused,
+    the_feed_of_the_installation_gives_every_change_of_every_ledger_once,
     a_listener_hears_what_rest_does,
     a_listener_hears_what_another_process_does,
     a_broken_connection_goes_on_where_it_broke,
@@ -89,6 +90,71 @@ async fn a_cursor_of_another_history_is_refused(server: &mut Server) {
         let refused = server.get(&format!("{feed}{cursor}")).await.refused(400, 1021);
         assert!(refused.to_string().contains(why), "{refused}");
     }
+}
+
+//= specs/spexus-http.md#feed
+//= type=test
+//# The feed of the installation MUST give an administrator every change of every ledger once and in one order.
+async fn the_feed_of_the_installation_gives_every_change_of_every_ledger_once(server: &mut Server) {
+    server.seed().await;
+    server
+        .post("/api/v1/projects", json!({"key": "web"}))
+        .await
+        .created();
+    for title in ["One", "Two"] {
+        let epic = json!({"title": title, "project": "web"});
+        server.post("/api/v1/epics", epic).await.created();
+    }
+    let (mut since, mut seen) = ("0".to_owned(), vec![]);
+    loop {
+        let page = server
+            .get(&format!("/api/v1/changes/all?limit=3&since={since}"))
+            .await
+            .ok();
+        let data = page["data"].as_array().unwrap().clone();
+        if data.is_empty() {
+            assert_eq!(page["next_since"], since);
+            break;
+        }
+        since = page["next_since"].as_str().unwrap().to_owned();
+        seen.extend(data);
+    }
+    let arrival: Vec<i64> = seen
+        .iter()
+        .map(|change| change["seq"].as_i64().unwrap())
+        .collect();
+    assert!(arrival.is_sorted_by(|a, b| a < b), "{arrival:?}");
+    for project in ["default", "web"] {
+        let own = server
+            .get(&format!("/api/v1/changes?limit=200&project={project}"))
+            .await
+            .ok();
+        let own = own["data"].as_array().unwrap();
+        let place = format!("/api/v1/projects/{project}");
+        let id = server.get(&place).await.ok()["id"].clone();
+        let mut told = seen.clone();
+        told.retain(|change| change["project_id"] == id);
+        for change in &mut told {
+            change.as_object_mut().unwrap().remove("project_id");
+        }
+        assert_eq!(&told, own, "{project}");
+    }
+    let of_accounts = |change: &&Value| change["entity"] == "user" && change["project_id"].is_null();
+    assert!(seen.iter().any(|change| of_accounts(&change)));
+    let (number, rest) = since.split_once('-').unwrap();
+    let own = server.get("/api/v1/changes?limit=200").await.ok()["next_since"].clone();
+    for (cursor, why) in [
+        (own.as_str().unwrap().to_owned(), "of a project"),
+        (format!("{}0-{rest}", number), "another history"),
+        (number.to_owned(), "bare number"),
+    ] {
+        let path = format!("/api/v1/changes/all?since={cursor}");
+        let refused = server.get(&path).await.refused(400, 1021);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    let path = format!("/api/v1/changes?since={since}");
+    let refused = server.get(&path).await.refused(400, 1021);
+    assert!(refused.to_string().contains("another project"), "{refused}");
 }
 
 async fn a_stream_ends_for_who_is_no_longer_a_member(server: &mut Server) {

@@ -126,6 +126,7 @@ PUT    /api/v1/users/{user}/password                    403  403  -    {"passwor
 DELETE /api/v1/users/{user}                             403  403  -
 GET    /api/v1/audit/events                             403  -    -
 GET    /api/v1/audit/verify                             403  -    -
+GET    /api/v1/changes/all                              403  -    -
 POST   /api/v1/auth/password                            401  -    -    {"current_password": "wrong", "new_password": "long enough"}
 POST   /api/v1/auth/logout                              409  -    -
 "#;

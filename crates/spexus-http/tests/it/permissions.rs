@@ -99,6 +99,7 @@ PUT    /api/v1/users/{user}/password                    Administrator admin   no
 DELETE /api/v1/users/{user}                             Administrator admin   no
 GET    /api/v1/audit/events                             Administrator admin   no
 GET    /api/v1/audit/verify                             Administrator admin   no
+GET    /api/v1/changes/all                              Administrator admin   no
 
 GET    /api/v1/projects/{key}/members                   reader        read    own
 PUT    /api/v1/projects/{key}/members/{member}          owner         admin   own  {"role": "reader"}

@@ -190,11 +190,10 @@ impl AuditTrail {
         let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
         let written = self.store.write(system(), move |tx| {
             Box::pin(async move {
-                for mut event in events {
+                for event in &mut events {
                     event.id = tx.new_id();
-                    audit::insert(tx, &event).await?;
                 }
-                Ok(())
+                audit::insert(tx, &events).await
             })
         });
         if let Err(error) = written.await {

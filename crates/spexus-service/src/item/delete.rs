@@ -11,7 +11,7 @@ use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid, text};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid, text, told};
 use spexus_store::recording::record_all;
 use spexus_store::{Conn, Error, Result, Tx, deletion, items, links};
 use std::collections::HashSet;
@@ -160,9 +160,15 @@ async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) ->
     for some in ids.chunks(ITEMS_AT_ONCE) {
         let falling = items::by_ids(&mut tx.conn, some).await?;
         items::soft_delete(tx, &falling, deletion_id).await?;
-        record_all(tx, falling.iter().map(gone).collect()).await?;
+        let changes = falling.iter().map(|item| fallen_with(gone(item), deletion_id));
+        record_all(tx, changes.collect()).await?;
     }
     Ok(preview)
+}
+
+/// With the deletion it fell with, so that the history knows what will come back together.
+fn fallen_with(change: NewChange, deletion_id: Uuid) -> NewChange {
+    change.telling(told::DELETION, deletion_id.to_string())
 }
 
 /// A deletion as the history tells it.
@@ -185,7 +191,8 @@ async fn end_links(tx: &mut Tx, context: &Context, root: Uuid, deletion_id: Uuid
             .iter()
             .try_for_each(|link| link::check_ends(&context.caller, Operation::Link, link))?;
         links::soft_delete(tx, &ending, Some(deletion_id)).await?;
-        let changes = ending.iter().map(|ended| link::change(Action::Deleted, ended));
+        let ended = |ended| fallen_with(link::change(Action::Deleted, ended), deletion_id);
+        let changes = ending.iter().map(ended);
         record_all(tx, changes.collect()).await?;
     }
 }

@@ -27,7 +27,17 @@ use spexus_store::{Result, Tx};
 //= specs/spexus-service.md#history
 //# Every change MUST be told in the history with who made it and what each field was before and after.
 pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, after: &Item) -> Result<()> {
-    tx.record(change(action, before, after)).await.map(drop)
+    let told = change(action, before, after);
+    let told = match action {
+        Action::Created => told.made(
+            after.creator.id,
+            after.created_at,
+            after.updated_at,
+            (tx.actor().user_id, tx.now()),
+        ),
+        _ => told,
+    };
+    tx.record(told).await.map(drop)
 }
 
 /// A change of an item as the history tells it.

@@ -46,7 +46,7 @@ async fn place(tx: &mut Tx, context: &Context, before: Item, to: Move) -> Result
             check_leaving(&mut tx.conn, &before, &parent).await?;
         }
     }
-    item.position = position(&mut tx.conn, context, &item, &to).await?;
+    item.position = position(tx, context, &item, &to).await?;
     if item == before {
         return Ok(before);
     }
@@ -104,7 +104,7 @@ async fn check_leaving(conn: &mut Conn, item: &Item, parent: &Item) -> Result<()
     Ok(())
 }
 
-async fn position(conn: &mut Conn, context: &Context, item: &Item, to: &Move) -> Result<i64> {
+async fn position(tx: &mut Tx, context: &Context, item: &Item, to: &Move) -> Result<i64> {
     let (field, wanted, after) = match (&to.after, &to.before) {
         (Some(_), Some(_)) => {
             let problem = "is given together with after";
@@ -114,11 +114,11 @@ async fn position(conn: &mut Conn, context: &Context, item: &Item, to: &Move) ->
         (None, Some(wanted)) => ("before", wanted, false),
         (None, None) => {
             let parent = item.parent.as_ref().map(|parent| parent.id);
-            return items::last_position(conn, item.project_id, item.kind, parent).await;
+            return items::last_position(&mut tx.conn, item.project_id, item.kind, parent).await;
         }
     };
     let sibling = context
-        .item_beside(conn, (field, wanted), None, item.project_id)
+        .item_beside(&mut tx.conn, (field, wanted), None, item.project_id)
         .await?;
     if sibling.id == item.id {
         return Ok(item.position);
@@ -134,5 +134,5 @@ async fn position(conn: &mut Conn, context: &Context, item: &Item, to: &Move) ->
         )
         .into());
     }
-    items::position_beside(conn, &sibling, after).await
+    items::position_beside(tx, &sibling, after).await
 }

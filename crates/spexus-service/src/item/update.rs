@@ -1,7 +1,7 @@
 //! Changing an item.
 
 use super::apply::{assignee, criterion, requirement_type, workflow};
-use super::record;
+use super::change;
 use crate::Service;
 use crate::context::Context;
 use async_recursion::async_recursion as boxed;
@@ -10,7 +10,7 @@ use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Change, FieldChange};
 use spexus_domain::item::{Item, ItemPatch};
 use spexus_domain::permission::Operation;
-use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text};
+use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text, told};
 use spexus_store::{Conn, Error, Result, Tx, changes, comments, items, projects};
 
 /// Changes the fields that are given; a stale `expect_rev` is refused with who changed what.
@@ -52,10 +52,14 @@ async fn store(tx: &mut Tx, before: Item, mut item: Item) -> Result<Item> {
     item.rev += 1;
     item.updated_at = tx.now();
     items::update(tx, &before, &item).await?;
+    let mut telling = change(Action::Updated, Some(&before), &item);
     if before.description != item.description {
-        follow_anchors(tx, &before, &item).await?;
+        let anchors = follow_anchors(tx, &before, &item).await?;
+        if !anchors.is_empty() {
+            telling = telling.telling(told::ANCHORS, anchors);
+        }
     }
-    record(tx, Action::Updated, Some(&before), &item).await?;
+    tx.record(telling).await?;
     Ok(item)
 }
 
@@ -156,12 +160,14 @@ fn merge(attributes: &mut Attributes, given: Attributes) {
 /// Lets anchored comments follow their quote into the edited text.
 //= specs/spexus-service.md#comments
 //# The anchor of a comment MUST follow the words it quotes when the text around them changes.
-async fn follow_anchors(tx: &mut Tx, before: &Item, after: &Item) -> Result<()> {
+async fn follow_anchors(tx: &mut Tx, before: &Item, after: &Item) -> Result<Attributes> {
+    let mut moved_anchors = Attributes::new();
     for (id, anchor) in comments::anchored(&mut tx.conn, after.id).await? {
         let moved = anchor.follow(&before.description, &after.description);
         if moved != anchor {
             comments::move_anchor(tx, id, &moved).await?;
+            moved_anchors.insert(id.to_string(), comments::anchor_value(&moved));
         }
     }
-    Ok(())
+    Ok(moved_anchors)
 }

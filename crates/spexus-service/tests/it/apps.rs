@@ -80,10 +80,11 @@ async fn an_app_that_cannot_be_recorded_is_not_installed(world: &World) {
     assert_eq!(refused.unwrap_err().code, Code::AuthzForbidden);
     assert!(!started.get(), "the right is asked for first");
     // Without a database to record it in, what was unpacked goes again.
-    world.service.clone().close().await;
+    let node = world.second_node().await;
+    node.service.clone().close().await;
     let lost = app::install(
-        &world.service,
-        &world.admin.caller,
+        &node.service,
+        &node.admin.caller,
         async { Ok(()) },
         |()| linter("1.0.0"),
         |()| undone.set(true),

@@ -130,6 +130,10 @@ fn told(history: &Value) -> Vec<(Value, Value, Value, Value)> {
 //= type=test
 //# An export with history MUST hold every change of the project's ledger with all that its hash covers, what the ledger begins
 //# with, and every item, comment and link of the project, also those that were deleted.
+// People have other ids there: without a seal every item would be of another creator than its ledger says.
+//= specs/spexus-store.md#history
+//= type=test
+//# What the ledger of a project that comes from elsewhere cannot tell of its rows MUST be sealed as it stood when it came.
 //= specs/spexus-store.md#history
 //= type=test
 //# Verification MUST say which ledgers began at another installation, and how many of their changes came from there.

@@ -80,7 +80,14 @@ impl World {
         matches!(self.location, Location::File(_))
     }
 
+    /// Every story ends with a look at everything: whatever the use cases did is what the history says they did.
     pub(crate) async fn end(self) {
+        self.service.flush().await;
+        let (store, nobody) = (self.service.store(), Arc::new(|_| {}));
+        let verdict =
+            spexus_store::verification::verify(store, spexus_domain::Uuid::nil(), vec![], nobody).await;
+        let verdict = verdict.unwrap();
+        assert!(verdict.is_whole(), "{verdict:#?}");
         self.service.close().await;
     }
 

@@ -1,10 +1,11 @@
 //! From one chain for a whole installation to a ledger for each project. The chain is verified as it was made, then every row
 //! gets its place in its ledger; the former head becomes part of what every ledger begins with.
 
-use crate::chain::{ChainFault, Head, LedgerHead, Texts, hash};
-use crate::copy;
+use crate::chain::{ChainFault, Texts};
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
+use crate::ledger_head::{Head, LedgerHead, hash};
+use crate::tables;
 use crate::tx::{Salts, row};
 use spexus_domain::Uuid;
 use spexus_domain::change::{FormerHead, ledger_of};
@@ -77,8 +78,8 @@ async fn verify_former(conn: &mut Conn) -> Result<(FormerHead, Option<ChainFault
 }
 
 async fn seal_rows(conn: &mut Conn, former: FormerHead) -> Result<()> {
-    let table = copy::table("change")?;
-    let columns = copy::columns(table);
+    let table = tables::table("change")?;
+    let columns = tables::columns(table);
     let mut ledgers: HashMap<Uuid, LedgerHead> = HashMap::new();
     let (mut salts, mut after) = (Salts::default(), 0);
     loop {
@@ -93,7 +94,7 @@ async fn seal_rows(conn: &mut Conn, former: FormerHead) -> Result<()> {
                 .or_insert_with(|| LedgerHead::genesis(former, ledger));
             sealed.push(seal(row, ledger, end, &salts.next()?)?);
         }
-        copy::insert(conn, table, &columns, &sealed).await?;
+        tables::insert(conn, table, &columns, &sealed).await?;
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::publish::Difference;
 use crate::carry;
-use crate::copy;
 use crate::engine::{Conn, Param, params};
 use crate::error::Result;
 use crate::ledger_origin::{self, LedgerOrigin};
+use crate::row_seals::{self, touch, touch_where};
 use crate::scratch_copy::whole;
+use crate::tables;
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
 use spexus_domain::Uuid;
@@ -56,7 +57,7 @@ impl Carried {
             project,
             origin,
             instead_of,
-            baselines: whole(conn, copy::table("baseline")?).await?,
+            baselines: whole(conn, tables::table("baseline")?).await?,
         }))
     }
 
@@ -80,6 +81,7 @@ impl Carried {
             let sql = "UPDATE project SET key = $2 WHERE id = $1";
             tx.conn.run(sql, params![old, old.to_string()]).await?;
         }
+        touch(tx, "ledger_origin", params![self.project]).await?;
         let now = tx.now();
         ledger_origin::insert(&mut tx.conn, self.project, &self.origin, now).await
     }
@@ -87,7 +89,18 @@ impl Carried {
     /// Once the project is written: who belonged to the empty one belongs to it.
     pub(super) async fn take_place(&self, tx: &mut Tx) -> Result<()> {
         let Some(old) = self.instead_of else { return Ok(()) };
-        for table in ["member", "member_group", "token"] {
+        for (table, who) in [
+            ("member", Some("user_id")),
+            ("member_group", Some("group_id")),
+            ("token", None),
+        ] {
+            touch_where(tx, table, "project_id = $1", params![old]).await?;
+            if let Some(who) = who {
+                let sql = format!("SELECT {who} AS who FROM {table} WHERE project_id = $1");
+                for row in tx.conn.all(sql, params![old]).await? {
+                    touch(tx, table, params![self.project, row.id("who")?]).await?;
+                }
+            }
             let sql = format!("UPDATE {table} SET project_id = $2 WHERE project_id = $1");
             tx.conn.run(sql, params![old, self.project]).await?;
         }
@@ -95,7 +108,7 @@ impl Carried {
             let sql = format!("DELETE FROM {table} WHERE project_id = $1");
             tx.conn.run(sql, params![old]).await?;
         }
-        carry::make_room(tx, old).await
+        carry::remove_project(tx, old).await
     }
 
     /// The changes that baselines name.
@@ -104,23 +117,26 @@ impl Carried {
         Positions(at.map(|seq| (seq, None)).collect())
     }
 
-    /// Once the ledger is written: baselines name a place in it, or the one before all of it.
+    /// Once the ledger is written: baselines name a place in it, or the one before all of it. What was written here without a change
+    /// of its own is told then.
     pub(super) async fn insert_baselines(
         &self,
         tx: &mut Tx,
         before: i64,
         positions: &Positions,
     ) -> Result<()> {
-        let table = copy::table("baseline")?;
-        let columns = copy::columns(table);
+        let table = tables::table("baseline")?;
+        let columns = tables::columns(table);
         let mut rows = self.baselines.clone();
+        touch_baselines(tx, &rows).await?;
         for row in &mut rows {
             let seq = self
                 .seq_of(row)
                 .and_then(|seq| positions.0.get(&seq).copied().flatten());
             row[SEQ_COLUMN] = seq.unwrap_or(before).into();
         }
-        copy::insert(&mut tx.conn, table, &columns, &rows).await
+        tables::insert(&mut tx.conn, table, &columns, &rows).await?;
+        row_seals::seal_touched(tx).await
     }
 
     fn seq_of(&self, row: &[Param]) -> Option<i64> {
@@ -131,6 +147,17 @@ impl Carried {
     }
 }
 
+async fn touch_baselines(tx: &mut Tx, rows: &[Vec<Param>]) -> Result<()> {
+    for row in rows {
+        let key = [PROJECT_COLUMN, ID_COLUMN].map(|column| row[column].clone());
+        touch(tx, "baseline", key.to_vec()).await?;
+    }
+    Ok(())
+}
+
+/// The columns of a baseline that name it.
+const ID_COLUMN: usize = 0;
+const PROJECT_COLUMN: usize = 1;
 /// The column of a baseline that says where it was made.
 const SEQ_COLUMN: usize = 4;
 
@@ -139,8 +166,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_a_baseline_is_where_it_is_taken_for() {
-        let columns = copy::columns(copy::table("baseline").unwrap());
-        assert_eq!(columns[SEQ_COLUMN].0, "seq");
+    fn the_name_and_the_place_of_a_baseline_are_where_they_are_taken_for() {
+        let columns = tables::columns(tables::table("baseline").unwrap());
+        let names = [ID_COLUMN, PROJECT_COLUMN, SEQ_COLUMN].map(|column| columns[column].0);
+        assert_eq!(names, ["id", "project_id", "seq"]);
     }
 }

@@ -1,12 +1,12 @@
 //! One step: rows of a scratch copy, made ready outside of the writer and written by one short job.
 
 use super::{CHANGE, CHUNK_CHANGES, COMMENT, ITEM, LINK, Staged, keep_alive};
-use crate::copy::{self, Table};
 use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::scratch_copy::ScratchCopy;
 use crate::search::{self, Document};
+use crate::tables::{self, Table};
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
 use spexus_domain::{Kind, Reference, Uuid};
@@ -132,7 +132,7 @@ impl Chunk {
     pub async fn write(&self, tx: &mut Tx) -> Result<()> {
         keep_alive(tx, self.import).await?;
         for (table, rows) in &self.rows {
-            copy::insert(&mut tx.conn, table, &copy::columns(table), rows).await?;
+            tables::insert(&mut tx.conn, table, &tables::columns(table), rows).await?;
         }
         self.list(&mut tx.conn).await?;
         search::add_documents(tx, &self.documents).await
@@ -207,10 +207,10 @@ async fn is_taken(conn: &mut Conn, table: &str, id: Uuid) -> Result<Refusal> {
 }
 
 fn values(table: &Table, import: Uuid, rows: &[Row]) -> Result<Vec<Vec<Param>>> {
-    let columns = copy::columns(table);
+    let columns = tables::columns(table);
     let row = |row: &Row| {
         let mut values = vec![Param::from(import)];
-        values.extend(copy::values(&columns[1..], row)?);
+        values.extend(tables::values(&columns[1..], row)?);
         Ok(values)
     };
     rows.iter().map(row).collect()

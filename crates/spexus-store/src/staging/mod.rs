@@ -15,9 +15,9 @@ pub use publish::{Publication, Shift, publish};
 pub use sweep::sweep;
 
 use crate::arrival;
-use crate::copy::Table;
 use crate::engine::{Conn, params};
 use crate::error::Result;
+use crate::tables::Table;
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
 use spexus_domain::Uuid;

@@ -3,13 +3,13 @@
 use super::carried::Carried;
 use super::{COMMENT, ITEM, LINK, Staged, keep_alive};
 use crate::carry;
-use crate::copy::{self, Table};
 use crate::directory::project_of;
 use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::items::root_position;
 use crate::scratch_copy::{SETTINGS, ScratchCopy, counters, whole};
 use crate::search;
+use crate::tables::{self, Table};
 use crate::tx::{ToSeal, Tx};
 use serde_json::{Map, Value};
 use spexus_domain::{Kind, Reference, Timestamp, Uuid};
@@ -115,7 +115,7 @@ impl Publication {
         let base = &scratch.base;
         let mut settings = Vec::new();
         for name in SETTINGS {
-            let (table, before) = (copy::table(name)?, base.settings.get(name));
+            let (table, before) = (tables::table(name)?, base.settings.get(name));
             let before = before.map(Vec::as_slice).unwrap_or_default();
             let after = whole(conn, table).await?;
             let gone = without(before, &after);
@@ -207,7 +207,7 @@ pub async fn publish(tx: &mut Tx, publication: &Publication, project: Uuid) -> R
     }
     insert_items(tx, staged.id, tried_at, &shift).await?;
     for table in [&COMMENT, &LINK] {
-        copy_rows(&mut tx.conn, table, staged.id).await?;
+        copy_rows(tx, table, staged.id, tried_at).await?;
     }
     // A link of two projects has a row in each.
     let sql = "INSERT INTO link (project_id, id, type, source_project_id, source_id, target_project_id, target_id, source_hash, \
@@ -244,7 +244,7 @@ async fn write_settings(tx: &mut Tx, publication: &Publication) -> Result<()> {
     tx.conn.clear_settings_cache();
     // Rows that are different are gone in one form and new in another.
     for Difference { table, gone, new } in &publication.settings {
-        let columns = copy::columns(table);
+        let columns = tables::columns(table);
         let key = |row: &Vec<Param>| row.first().cloned();
         let kept: std::collections::HashSet<Option<Param>> = new.iter().map(key).collect();
         for row in gone.iter().filter(|row| !kept.contains(&key(row))) {
@@ -330,22 +330,29 @@ async fn insert_items(tx: &mut Tx, import: Uuid, tried_at: Timestamp, shift: &Sh
     tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
-/// Copies what looks the same where it is staged and where it belongs.
-async fn copy_rows(conn: &mut Conn, table: &Table, import: Uuid) -> Result<()> {
-    let columns = copy::columns(table);
+/// Copies what looks the same where it is staged and where it belongs, but for what was made by the import: that is made now.
+async fn copy_rows(tx: &mut Tx, table: &Table, import: Uuid, tried_at: Timestamp) -> Result<()> {
+    let columns = tables::columns(table);
     let names: Vec<&str> = columns[2..].iter().map(|(name, _)| *name).collect();
+    let value = |name: &&str| match *name {
+        "created_at" | "updated_at" => format!("CASE WHEN {name} = $2 THEN $3 ELSE {name} END"),
+        name => name.to_owned(),
+    };
+    let values: Vec<String> = names.iter().map(value).collect();
     let (into, names) = (table.name.trim_start_matches("staged_"), names.join(", "));
     let sql = format!(
-        "INSERT INTO {into} ({names}) SELECT {names} FROM {} WHERE import_id = $1 ORDER BY ordinal",
+        "INSERT INTO {into} ({names}) SELECT {} FROM {} WHERE import_id = $1 ORDER BY ordinal",
+        values.join(", "),
         table.name
     );
-    conn.run(sql, params![import]).await.map(drop)
+    let now = tx.now();
+    tx.conn.run(sql, params![import, tried_at, now]).await.map(drop)
 }
 
 /// Adds the changes to their ledgers, in the order in which they were made.
 async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -> Result<()> {
-    let table = copy::table("change")?;
-    let columns = copy::columns(table);
+    let table = tables::table("change")?;
+    let columns = tables::columns(table);
     let (mut after, mut written, before) = (0, 0, tx.seq());
     let mut positions = publication.carried.as_ref().map(Carried::positions);
     loop {
@@ -366,7 +373,7 @@ async fn add_to_ledgers(tx: &mut Tx, publication: &Publication, shift: &Shift) -
             }
         }
         written += rows.len() as i64;
-        copy::insert(&mut tx.conn, table, &columns, &sealed).await?;
+        tables::insert(&mut tx.conn, table, &columns, &sealed).await?;
     }
     if let (Some(carried), Some(positions)) = (&publication.carried, positions) {
         carried.insert_baselines(tx, before, &positions).await?;

@@ -300,7 +300,7 @@ async fn what_happened_at_the_door_is_told_newest_first(world: World) {
                         target: String::new(),
                         times: 1,
                     };
-                    audit::insert(tx, &event).await
+                    audit::insert(tx, &[event]).await
                 })
             })
             .await

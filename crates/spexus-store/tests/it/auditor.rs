@@ -6,6 +6,7 @@ use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::item::Item;
 use spexus_domain::link::LinkType;
+use spexus_domain::{Timestamp, told};
 use spexus_store::replay::compare;
 use spexus_store::state_verdict::{StateFault, StateVerdict};
 
@@ -44,14 +45,28 @@ async fn furnish(world: &World) -> (Item, Item) {
     )
     .in_project(world.project.id)
     .on_item(epic.id, None)
-    .fields(None, fields(json!({"content": "Why?", "resolved": false})));
+    .fields(None, fields(json!({"content": "Why?", "resolved": false})))
+    .made(
+        comment.author_id,
+        comment.created_at,
+        comment.updated_at,
+        (world.user.id, Timestamp(0)),
+    );
     record(world, said).await;
     let link_type = LinkType::shipped().remove(0).name;
     let link = world.link(&link_type, &story, &epic).await.unwrap();
     let linked = NewChange::new(Entity::Link, link, "US-001 to EP-001", Action::Created, 1)
         .in_project(world.project.id)
         .on_item(story.id, Some(epic.id))
-        .fields(None, fields(json!({"type": link_type})));
+        .fields(None, fields(json!({"type": link_type})))
+        .telling(
+            told::CREATED_AT,
+            world.place.number("SELECT created_at FROM link").await,
+        )
+        .telling(
+            told::HASHES,
+            vec![story.content_hash.clone(), epic.content_hash.clone()],
+        );
     record(world, linked).await;
     (epic, story)
 }
@@ -62,7 +77,7 @@ async fn compared(world: &World) -> StateVerdict {
 
 //= specs/spexus-store.md#history
 //= type=test
-//# Verification MUST find an item, a comment or a link that is not what the history made of it.
+//# Verification MUST find an item, a comment or a link that is not what the history made of it, in any of its columns.
 async fn what_was_altered_behind_the_history_is_found(world: World) {
     furnish(&world).await;
     let whole = compared(&world).await;
@@ -79,6 +94,21 @@ async fn what_was_altered_behind_the_history_is_found(world: World) {
         ("item", "priority", "5 - priority", "5 - priority"),
         ("item", "number", "number + 8", "number - 8"),
         ("item", "rev", "rev + 1", "rev - 1"),
+        ("item", "position", "position + 1", "position - 1"),
+        ("item", "created_at", "created_at + 1", "created_at - 1"),
+        ("item", "updated_at", "updated_at + 1", "updated_at - 1"),
+        ("comment", "created_at", "created_at + 1", "created_at - 1"),
+        ("comment", "updated_at", "updated_at + 1", "updated_at - 1"),
+        ("comment", "anchor", "'{}'", "NULL"),
+        ("comment", "parent_id", "id", "NULL"),
+        ("link", "rev", "rev + 1", "rev - 1"),
+        ("link", "created_at", "created_at + 1", "created_at - 1"),
+        (
+            "link",
+            "source_hash",
+            "source_hash || 'a'",
+            "substr(source_hash, 1, length(source_hash) - 1)",
+        ),
         ("item", "deleted_at", "7", "NULL"),
         (
             "item",
@@ -155,7 +185,15 @@ async fn both_rows_of_a_link_of_two_projects_are_compared(world: World) {
     let linked = NewChange::new(Entity::Link, link, "EP-001 to EP-001", Action::Created, 1)
         .in_project(world.project.id)
         .on_item(epic.id, Some(there.id))
-        .fields(None, fields(json!({"type": link_type})));
+        .fields(None, fields(json!({"type": link_type})))
+        .telling(
+            told::CREATED_AT,
+            world.place.number("SELECT max(created_at) FROM link").await,
+        )
+        .telling(
+            told::HASHES,
+            vec![epic.content_hash.clone(), there.content_hash.clone()],
+        );
     record(&world, linked).await;
     let whole = compared(&world).await;
     assert_eq!((whole.compared, whole.differences), (6, vec![]));

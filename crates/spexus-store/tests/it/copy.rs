@@ -93,7 +93,7 @@ async fn furnish_richly(world: &World) {
                     target: String::new(),
                     times: 1,
                 };
-                audit::insert(tx, &event).await?;
+                audit::insert(tx, &[event]).await?;
                 let now = tx.now();
                 spexus_store::logins::fail(tx, [4; 32], now).await?;
                 spexus_store::logins::remember(tx, user.id, "192.0.2.7").await?;

@@ -344,7 +344,7 @@ async fn move_beside(
     let position = world
         .store
         .write(world.actor(), move |tx| {
-            Box::pin(async move { items::position_beside(&mut tx.conn, &sibling, after).await })
+            Box::pin(async move { items::position_beside(tx, &sibling, after).await })
         })
         .await
         .unwrap();

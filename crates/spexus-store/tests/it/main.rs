@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's failure is a panic")]
 
 mod accounts;
+mod audit_days;
 mod auditor;
 mod chain;
 mod comments;
@@ -22,6 +23,7 @@ mod reports;
 mod schema;
 mod search;
 mod snapshot;
+mod tampering;
 mod time;
 mod together;
 mod totals;

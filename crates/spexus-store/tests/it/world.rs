@@ -12,7 +12,7 @@ use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::search::{Hit, Query};
-use spexus_domain::{Code, Kind, Reference, Timestamp, Uuid};
+use spexus_domain::{Code, Kind, Reference, Timestamp, Uuid, told};
 use spexus_store::{
     Actor, Clock, Engine, Error, Location, Result, Store, StoreOptions, Tx, accounts, comments, deletion,
     items, links, listing, projects, search, settings,
@@ -134,11 +134,14 @@ impl Place {
             Location::File(_) => {
                 "DROP TRIGGER change_is_kept; DROP TRIGGER change_stays; \
                  DROP TRIGGER former_history_is_kept; DROP TRIGGER former_history_stays; \
-                 DROP TRIGGER ledger_origin_is_kept; DROP TRIGGER ledger_origin_stays"
+                 DROP TRIGGER ledger_origin_is_kept; DROP TRIGGER ledger_origin_stays; \
+                 DROP TRIGGER audit_is_kept; DROP TRIGGER audit_stays; \
+                 DROP TRIGGER audit_day_is_kept; DROP TRIGGER audit_day_stays"
             }
             Location::Server(_) => {
                 "ALTER TABLE change DISABLE TRIGGER USER; ALTER TABLE former_history DISABLE TRIGGER USER; \
-                 ALTER TABLE ledger_origin DISABLE TRIGGER USER"
+                 ALTER TABLE ledger_origin DISABLE TRIGGER USER; \
+                 ALTER TABLE audit DISABLE TRIGGER USER; ALTER TABLE audit_day DISABLE TRIGGER USER"
             }
         };
         self.meddle(sql).await;
@@ -349,7 +352,9 @@ impl World {
                         items::soft_delete(tx, std::slice::from_ref(item), deletion_id).await?;
                         let mut fallen = item.clone();
                         fallen.rev += 1;
-                        tx.record(of_item(&fallen, Action::Deleted)).await?;
+                        let fell = of_item(&fallen, Action::Deleted);
+                        tx.record(fell.telling(told::DELETION, deletion_id.to_string()))
+                            .await?;
                     }
                     Ok(deletion_id)
                 })
@@ -632,7 +637,7 @@ pub(crate) fn project(key: &str) -> Project {
     }
 }
 
-async fn furnish(tx: &mut Tx, user: &User, project: &Project) -> Result<()> {
+pub(crate) async fn furnish(tx: &mut Tx, user: &User, project: &Project) -> Result<()> {
     accounts::insert(tx, user, "no password").await?;
     projects::insert(tx, project).await?;
     for shipped in RequirementType::shipped() {

@@ -2,7 +2,7 @@
 
 use super::CommandContext;
 use super::filters::footer;
-use crate::checkpoint::{self, SigningKey};
+use crate::checkpoint::{self, Signer, SigningKey};
 use crate::config::AuditSettings;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, table};
@@ -22,6 +22,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Days of the audit trail that are told one by one at most.
+const MAX_FAULTY_DAYS: usize = 20;
+
 /// What can be audited.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -30,7 +33,7 @@ pub(crate) enum Command {
         /// A file of checkpoints that was kept elsewhere, to hold the history against
         #[arg(long, value_name = "FILE")]
         checkpoint: Option<PathBuf>,
-        /// The public key the checkpoints must be signed with; else that of `audit.key_file`, else any
+        /// The public key the checkpoints must be signed with; else that of the configured key, else any
         #[arg(long, value_name = "HEX", requires = "checkpoint")]
         public_key: Option<String>,
     },
@@ -41,7 +44,7 @@ pub(crate) enum Command {
     },
     /// Signs what the history has come to; keep it where the database is not
     Checkpoint {
-        /// The file with the key; `audit.key_file` when left out
+        /// The file with the key; `audit.key_file` or `audit.key_command` when left out
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
         /// The file it is added to; written to standard output when left out
@@ -113,14 +116,20 @@ async fn in_session(
         } => {
             let kept = match checkpoint {
                 None => vec![],
-                Some(file) => read_kept(settings, file, public_key.as_deref())?,
+                Some(file) => read_kept(settings, file, public_key.as_deref()).await?,
             };
             verify(session, output, kept).await
         }
         Command::Checkpoint { key, to, new_key } => {
-            let key = key.as_deref().unwrap_or(settings.key_file.as_ref());
-            let key = SigningKey::read(key)?;
-            make(session, output, &key, to.as_deref(), *new_key).await
+            let configured = match key {
+                Some(key) => Some(Signer::File(SigningKey::read(key)?)),
+                None => Signer::of(settings).await?,
+            };
+            let signer = match configured {
+                Some(signer) => signer,
+                None => Signer::File(SigningKey::read(settings.key_file.as_ref())?),
+            };
+            make(session, output, &signer, to.as_deref(), *new_key).await
         }
         Command::Log {
             limit,
@@ -160,14 +169,14 @@ async fn prune(session: &Session, output: Output, before: Timestamp) -> Outcome 
 }
 
 /// The checkpoints of a file, of the key that is expected.
-fn read_kept(
+async fn read_kept(
     settings: &AuditSettings,
     file: &Path,
     public_key: Option<&str>,
 ) -> Outcome<Vec<SignedCheckpoint>> {
-    let own = match (public_key, settings.key_file.as_str()) {
-        (None, key_file) if !key_file.is_empty() => Some(SigningKey::read(key_file.as_ref())?.public()),
-        _ => None,
+    let own = match public_key {
+        None => Signer::of(settings).await?.map(|signer| signer.public()),
+        Some(_) => None,
     };
     checkpoint::read(file, public_key.or(own.as_deref()))
 }
@@ -176,12 +185,12 @@ fn read_kept(
 async fn make(
     session: &Session,
     output: Output,
-    key: &SigningKey,
+    signer: &Signer,
     to: Option<&Path>,
     is_new_key: bool,
 ) -> Outcome {
-    let made = audit::checkpoint(&session.service, &session.caller, &key.public(), is_new_key).await?;
-    let signed = key.sign(made);
+    let made = audit::checkpoint(&session.service, &session.caller, &signer.public(), is_new_key).await?;
+    let signed = signer.sign(made).await?;
     let Some(file) = to else {
         return output.show(&signed, |signed| {
             serde_json::to_string(signed).unwrap_or_default()
@@ -276,6 +285,7 @@ fn shown(verified: &Verified) -> String {
         text += &format!("\nHeld against {checkpoints} checkpoints, signed with {keys}.");
     }
     text += &state(verdict);
+    text += &trail(verdict);
     if verdict.erased > 0 {
         text += &format!("\nWords were taken out of {} changes.", verdict.erased);
     }
@@ -299,6 +309,30 @@ fn state(verdict: &Verdict) -> String {
     };
     for one in &state.differences {
         text += &format!("\n  {} {} ({}): {}", one.entity, one.label, one.id, one.problem);
+    }
+    text
+}
+
+/// What is to be said of the audit trail.
+fn trail(verdict: &Verdict) -> String {
+    let Some(trail) = &verdict.trail else {
+        return String::new();
+    };
+    let mut text = match trail.faults.len() {
+        0 => format!(
+            "\nThe audit trail is whole: {} events on {} days.",
+            trail.events, trail.days
+        ),
+        faults => format!(
+            "\nThe audit trail was tampered with on {faults} of {} days:",
+            trail.days
+        ),
+    };
+    for fault in trail.faults.iter().take(MAX_FAULTY_DAYS) {
+        text += &format!("\n  {}, event {}: {}.", fault.day, fault.number, fault.problem);
+    }
+    if trail.dropped > 0 {
+        text += &format!("\n{} days of it were dropped by retention.", trail.dropped);
     }
     text
 }

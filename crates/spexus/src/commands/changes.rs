@@ -5,8 +5,10 @@ use crate::failure::Outcome;
 use crate::output::{Output, write};
 use crate::session::Session;
 use clap::Args;
+use serde::Serialize;
 use serde_json::json;
 use spexus_domain::change::Change;
+use spexus_domain::feed::ArrivedChange;
 use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_service::changes;
 
@@ -19,41 +21,90 @@ pub(crate) struct Changes {
     /// Changes shown, 1 to 200
     #[arg(long, value_name = "ROWS")]
     limit: Option<u32>,
+    /// Changes of all projects and of the installation itself, for administrators; its cursors are its own
+    #[arg(long)]
+    installation: bool,
     /// Goes on until interrupted; with --json one object on each line
     #[arg(long, conflicts_with = "limit")]
     follow: bool,
 }
 
 pub(super) async fn run(session: &Session, output: Output, wanted: &Changes) -> Outcome {
+    let feed = match wanted.installation {
+        true => Feed::Installation,
+        false => Feed::Project,
+    };
     if wanted.follow {
-        return follow(session, output, &wanted.since).await;
+        return follow(session, feed, output, &wanted.since).await;
     }
-    let limit = Some(wanted.limit.unwrap_or(MAX_PAGE_ROWS));
-    let found = changes::since(
-        &session.service,
-        &session.caller,
-        session.project(),
-        &wanted.since,
-        limit,
-    )
-    .await?;
-    let next = found.last().map_or_else(|| wanted.since.clone(), changes::behind);
+    let limit = wanted.limit.unwrap_or(MAX_PAGE_ROWS);
+    let found = feed.page(session, &wanted.since, limit).await?;
+    let next = found
+        .last()
+        .map_or_else(|| wanted.since.clone(), |last| feed.behind(last));
     output.show(&json!({"data": found, "next_since": next}), |_| {
-        let lines: Vec<String> = found.iter().map(change).collect();
+        let lines: Vec<String> = found.iter().map(|each| change(each.change())).collect();
         lines.join("\n")
     })
 }
 
-async fn follow(session: &Session, output: Output, since: &str) -> Outcome {
+/// Whose changes are shown.
+#[derive(Clone, Copy)]
+enum Feed {
+    Project,
+    Installation,
+}
+
+/// A change as its feed tells it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FeedChange {
+    OfProject(Change),
+    OfAll(ArrivedChange),
+}
+
+impl FeedChange {
+    fn change(&self) -> &Change {
+        match self {
+            FeedChange::OfProject(change) => change,
+            FeedChange::OfAll(arrived) => &arrived.change,
+        }
+    }
+}
+
+impl Feed {
+    async fn page(self, session: &Session, after: &str, limit: u32) -> Outcome<Vec<FeedChange>> {
+        let (service, caller) = (&session.service, &session.caller);
+        Ok(match self {
+            Feed::Project => {
+                let found = changes::since(service, caller, session.project(), after, Some(limit)).await?;
+                found.into_iter().map(FeedChange::OfProject).collect()
+            }
+            Feed::Installation => {
+                let found = changes::since_of_all(service, caller, after, Some(limit)).await?;
+                found.into_iter().map(FeedChange::OfAll).collect()
+            }
+        })
+    }
+
+    fn behind(self, change: &FeedChange) -> String {
+        match self {
+            Feed::Project => changes::behind(change.change()),
+            Feed::Installation => changes::behind_of_all(change.change()),
+        }
+    }
+}
+
+async fn follow(session: &Session, feed: Feed, output: Output, since: &str) -> Outcome {
     let mut heads = session.service.follow();
     let mut after = since.to_owned();
     loop {
-        let found = page(session, &after).await?;
+        let found = feed.page(session, &after, MAX_PAGE_ROWS).await?;
         for each in &found {
-            after = changes::behind(each);
+            after = feed.behind(each);
             let line = match output.json {
                 true => serde_json::to_string(each).map_err(std::io::Error::from)?,
-                false => change(each),
+                false => change(each.change()),
             };
             write(&line)?;
         }
@@ -61,9 +112,4 @@ async fn follow(session: &Session, output: Output, since: &str) -> Outcome {
             return Ok(());
         }
     }
-}
-
-async fn page(session: &Session, after: &str) -> Outcome<Vec<Change>> {
-    let limit = Some(MAX_PAGE_ROWS);
-    Ok(changes::since(&session.service, &session.caller, session.project(), after, limit).await?)
 }

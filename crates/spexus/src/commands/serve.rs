@@ -40,7 +40,7 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     };
     let mcp = spexus_http::mcp(&service, &options, settings.mcp.clone())?;
     let apps = apps::start(&mcp, &context.config, &context.sources).await?;
-    let checkpoints = Schedule::of(&settings.audit)?;
+    let checkpoints = Schedule::of(&settings.audit).await?;
     let stop = stop_signals()?;
     let checkpoints = checkpoints.map(|schedule| tokio::spawn(schedule.run(service.clone())));
     let flushing = tokio::spawn(flush_often(service.clone()));

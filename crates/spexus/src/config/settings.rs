@@ -34,8 +34,14 @@ pub(crate) struct Settings {
 pub(crate) struct AuditSettings {
     /// The file with the key they are signed with; none are made when empty.
     pub(crate) key_file: String,
+    /// The command of a key store that signs them instead, and its arguments.
+    pub(crate) key_command: Vec<String>,
     /// The file they are added to.
     pub(crate) checkpoint_file: String,
+    /// The command they are given to, and its arguments.
+    pub(crate) checkpoint_command: Vec<String>,
+    /// How long such a command may take.
+    pub(crate) max_command_ms: u64,
     /// How often one is made.
     pub(crate) checkpoint_minutes: u32,
 }
@@ -44,7 +50,10 @@ impl Default for AuditSettings {
     fn default() -> Self {
         Self {
             key_file: String::new(),
+            key_command: vec![],
             checkpoint_file: String::new(),
+            checkpoint_command: vec![],
+            max_command_ms: 10_000,
             checkpoint_minutes: 60,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::settings::{LogFormat, Setting};
 use super::values::{
-    folders, is_address, is_level, is_name, is_semantic_version, key, put_default_role, put_durability,
-    put_folders, put_hosts, put_if, put_parsed, take,
+    command, folders, is_address, is_level, is_name, is_semantic_version, key, put_command, put_default_role,
+    put_durability, put_folders, put_hosts, put_if, put_parsed, take,
 };
 use spexus_domain::password;
 use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
@@ -98,13 +98,36 @@ pub(crate) const TABLE: &[Setting] = &[
         get: |settings| settings.audit.key_file.clone(),
     },
     Setting {
+        name: "audit.key_command",
+        doc: "The command of a key store that signs checkpoints in place of a key file: run with `public` it answers the public key, with \
+              `sign` the signature of the digest on its standard input, all in hexadecimal digits.",
+        allowed: "a JSON list of the program and its arguments, or nothing",
+        secret: false,
+        put: |settings, text| put_command(&mut settings.audit.key_command, text),
+        get: |settings| command(&settings.audit.key_command),
+    },
+    Setting {
         name: "audit.checkpoint_file",
-        doc: "The file that checkpoints are added to, best on another machine.",
+        doc: "The file that checkpoints are added to, best on another machine; it and the command can both be named.",
         allowed: "the path of a file, or nothing",
         secret: false,
         put: |settings, text| put_if(&mut settings.audit.checkpoint_file, text, !text.contains('\0')),
         get: |settings| settings.audit.checkpoint_file.clone(),
     },
+    Setting {
+        name: "audit.checkpoint_command",
+        doc: "The command that is given each checkpoint on its standard input, as one line, and brings it elsewhere.",
+        allowed: "a JSON list of the program and its arguments, or nothing",
+        secret: false,
+        put: |settings, text| put_command(&mut settings.audit.checkpoint_command, text),
+        get: |settings| command(&settings.audit.checkpoint_command),
+    },
+    number!(
+        "audit.max_command_ms",
+        "How long a command of the key store or for checkpoints may take.",
+        100..=600_000,
+        audit.max_command_ms
+    ),
     number!(
         "audit.checkpoint_minutes",
         "How often a checkpoint is made while there are changes; one more is made at every baseline.",

@@ -7,6 +7,9 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// Words of a command at most.
+const MAX_COMMAND_WORDS: usize = 64;
+
 pub(super) fn put_if(field: &mut String, text: &str, fits: bool) -> bool {
     if fits {
         text.clone_into(field);
@@ -52,6 +55,31 @@ pub(super) fn put_folders(field: &mut Vec<PathBuf>, text: &str) -> bool {
         *field = paths;
     }
     fits
+}
+
+/// A program and its arguments, as a list in JSON: nothing is ever taken apart by a shell.
+pub(super) fn put_command(field: &mut Vec<String>, text: &str) -> bool {
+    if text.trim().is_empty() {
+        field.clear();
+        return true;
+    }
+    let Ok(words) = serde_json::from_str::<Vec<String>>(text) else {
+        return false;
+    };
+    let fits = words.first().is_some_and(|program| !program.is_empty())
+        && words.len() <= MAX_COMMAND_WORDS
+        && !words.iter().any(|word| word.contains('\0'));
+    if fits {
+        *field = words;
+    }
+    fits
+}
+
+pub(super) fn command(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        words => serde_json::to_string(words).unwrap_or_default(),
+    }
 }
 
 /// Names of hosts, without scheme, port or path, separated by commas.

@@ -177,3 +177,96 @@ fn refuse_without_file(mut command: std::process::Command, key: &str) {
     let answer = command.env("SPEXUS_AUDIT_KEY_FILE", key).output().unwrap();
     assert_eq!(answer.status.code(), Some(78));
 }
+
+/// The example of a key store, which `cargo test` builds; built here when only this test binary was asked for.
+#[cfg(unix)]
+fn key_store() -> String {
+    let beside = std::env::current_exe().unwrap();
+    let path = beside
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/key_store");
+    if !path.exists() {
+        let built = std::process::Command::new(env!("CARGO"))
+            .args(["build", "-p", "spexus", "--example", "key_store"])
+            .status();
+        assert!(built.unwrap().success());
+    }
+    path.to_string_lossy().into_owned()
+}
+
+/// A command of the configuration that is a small script.
+#[cfg(unix)]
+fn script(text: &str) -> String {
+    serde_json::json!(["/bin/sh", "-c", text]).to_string()
+}
+
+//= specs/spexus.md#checkpoints
+//= type=test
+//# A key store that does not answer, or answers what is no key or no signature of the checkpoint, MUST be refused in plain
+//# words before a checkpoint is kept.
+#[cfg(unix)]
+#[test]
+fn a_key_store_signs_without_showing_its_key() {
+    let world = World::new();
+    let (key, file) = with_key(&world);
+    let store = serde_json::json!([key_store(), key]).to_string();
+    epic(&world, "one");
+    let command = |store: &str, more: &[&str]| {
+        let mut command = world.command(&[&["audit", "checkpoint", "--to", &file, "--json"], more].concat());
+        command.env("SPEXUS_AUDIT_KEY_COMMAND", store);
+        command.output().unwrap()
+    };
+    let made = command(&store, &[]);
+    assert!(made.status.success(), "{made:?}");
+    let whole = world.json(&["audit", "verify", "--checkpoint", &file]);
+    assert_eq!(
+        (&whole["fault"], &whole["checkpoints"]),
+        (&Value::Null, &1.into())
+    );
+    let refused = |store: &str, why: &str| {
+        let told = command(store, &["--new-key"]);
+        assert_eq!(told.status.code(), Some(78), "{told:?}");
+        assert!(String::from_utf8_lossy(&told.stdout).contains(why), "{told:?}");
+    };
+    refused("[]", "is not allowed");
+    refused("/usr/bin/sign it", "is not allowed");
+    refused("[\"/nowhere/at/all\"]", "cannot be run");
+    refused(&script("echo the slot is empty >&2; exit 4"), "the slot is empty");
+    refused(&script("echo hello"), "answered no public key");
+    let public = "00".repeat(32);
+    refused(&script(&format!("echo {public}")), "answered no right signature");
+    assert_eq!(read(&file).lines().count(), 1, "nothing more was kept");
+}
+
+//= specs/spexus.md#checkpoints
+//= type=test
+//# A checkpoint that could not be signed or kept MUST be tried again with the next one.
+#[cfg(unix)]
+#[test]
+fn a_server_gives_checkpoints_to_a_command_and_tries_again() {
+    let world = World::new();
+    let (key, _) = with_key(&world);
+    world.json(&["init"]);
+    let (kept, gate) = (world.path("kept.jsonl"), world.path("gate"));
+    let (kept, gate) = (kept.to_string_lossy(), gate.to_string_lossy());
+    let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("SPEXUS_AUDIT_KEY_FILE", &key);
+    let keep = format!("test -e '{gate}' && cat >> '{kept}'");
+    command.env("SPEXUS_AUDIT_CHECKPOINT_COMMAND", script(&keep));
+    let server = Server::start(command);
+    // The one made at the start finds no place. It comes with the next.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(!std::path::Path::new(&*kept).exists());
+    std::fs::write(&*gate, "").unwrap();
+    world.json(&["baseline", "create", "release"]);
+    wait_for_lines(&kept, 2);
+    server.stop();
+    let whole = world.json(&["audit", "verify", "--checkpoint", &kept]);
+    assert_eq!(
+        (&whole["fault"], &whole["checkpoints"]),
+        (&Value::Null, &2.into())
+    );
+}

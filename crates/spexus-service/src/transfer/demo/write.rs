@@ -4,6 +4,7 @@
 use super::Filled;
 use super::phrases::USERS;
 use super::plan::{Planned, PlannedEpic, Said};
+use crate::comment::joined;
 use crate::item::record;
 use crate::transfer::people::People;
 use spexus_domain::account::Role;
@@ -13,7 +14,7 @@ use spexus_domain::comment::Comment;
 use spexus_domain::item::{Item, Person, Pointer, Priority};
 use spexus_domain::link::LinkType;
 use spexus_domain::project::Project;
-use spexus_domain::{Kind, Reference, Timestamp, Uuid};
+use spexus_domain::{Kind, Reference, Timestamp, Uuid, told};
 use spexus_store::{Result, Tx, accounts, comments, items, links, settings, transfer};
 use std::collections::HashMap;
 
@@ -229,7 +230,7 @@ impl Writer {
             last = Some((comment.id, comment.depth));
             self.filled.comments += 1;
             let fields = Attributes::from_iter([
-                ("content".to_owned(), comment.content.into()),
+                ("content".to_owned(), comment.content.clone().into()),
                 ("resolved".to_owned(), comment.resolved.into()),
             ]);
             let change = NewChange::new(
@@ -241,8 +242,14 @@ impl Writer {
             )
             .in_project(self.project.id)
             .on_item(item.id, None)
-            .fields(None, fields);
-            tx.record(change).await?;
+            .fields(None, fields)
+            .made(
+                comment.author_id,
+                comment.created_at,
+                comment.updated_at,
+                (tx.actor().user_id, tx.now()),
+            );
+            tx.record(joined(change, &comment)).await?;
         }
         Ok(())
     }
@@ -270,7 +277,11 @@ impl Writer {
         let change = NewChange::new(Entity::Link, id, label, Action::Created, 1)
             .in_project(self.project.id)
             .on_item(source.id, Some(target.id))
-            .fields(None, fields);
+            .fields(None, fields)
+            .telling(
+                told::HASHES,
+                vec![source.content_hash.clone(), target.content_hash.clone()],
+            );
         tx.record(change).await.map(drop)
     }
 

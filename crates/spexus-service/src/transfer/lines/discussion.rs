@@ -3,12 +3,14 @@
 use super::history::of_file;
 use super::import::{Reader, refused};
 use super::record::{CommentRecord, LinkRecord};
+use crate::comment::joined;
 use spexus_domain::Uuid;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::comment::{self, Comment};
 use spexus_domain::limits::MAX_COMMENT_DEPTH;
 use spexus_domain::link::find_type;
+use spexus_domain::told;
 use spexus_store::transfer::{self, LinkRow};
 use spexus_store::{Result, Tx, carry, comments, links, settings};
 
@@ -64,15 +66,17 @@ impl Reader {
             return carry::note_line(tx, comment.id, self.line).await;
         }
         let fields = Attributes::from_iter([
-            ("content".to_owned(), comment.content.into()),
+            ("content".to_owned(), comment.content.clone().into()),
             ("resolved".to_owned(), comment.resolved.into()),
         ]);
         let label = format!("comment on {}", comment.item);
+        let here = (tx.actor().user_id, tx.now());
         let change = NewChange::new(Entity::Comment, comment.id, label, Action::Created, comment.rev)
             .in_project(project.id)
             .on_item(item.id, None)
-            .fields(None, fields);
-        tx.record(change).await.map(drop)
+            .fields(None, fields)
+            .made(comment.author_id, comment.created_at, comment.updated_at, here);
+        tx.record(joined(change, &comment)).await.map(drop)
     }
 
     pub(super) async fn link(&mut self, tx: &mut Tx, wanted: LinkRecord) -> Result<()> {
@@ -139,10 +143,14 @@ impl Reader {
             }
         }
         self.read.links += 1;
-        match self.carries() {
-            true => carry::note_line(tx, link.id, self.line).await,
-            false => tx.record(change).await.map(drop),
+        if self.carries() {
+            return carry::note_line(tx, link.id, self.line).await;
         }
+        let here = (tx.actor().user_id, tx.now());
+        let change = change
+            .made(link.created_by.0, link.created_at, link.created_at, here)
+            .telling(told::HASHES, vec![link.source_hash, link.target_hash]);
+        tx.record(change).await.map(drop)
     }
 }
 

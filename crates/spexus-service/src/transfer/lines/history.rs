@@ -11,7 +11,7 @@ use spexus_domain::change::{Action, Entity, FormerHead, NewChange};
 use spexus_domain::project::Project;
 use spexus_domain::{Code, Reference, Refusal, Ruled, Uuid, text};
 use spexus_store::carry::{self, Deletion, SealedChange};
-use spexus_store::chain::LedgerHead;
+use spexus_store::ledger_head::LedgerHead;
 use spexus_store::ledger_origin::LedgerOrigin;
 use spexus_store::transfer::Known;
 use spexus_store::{Conn, Result, Tx, projects};
@@ -248,7 +248,7 @@ impl Reader {
         //= specs/spexus-service.md#carrying
         //# A file whose items, comments and links are not what its ledger made of them, or whose ledger ends before them, MUST be
         //# refused with the line.
-        match carry::first_difference(tx, project.id).await? {
+        match carry::hold_against_ledger(tx, project.id).await? {
             None => Ok(origin.number.unsigned_abs()),
             Some((differs, place)) => {
                 let what = match differs.label.as_str() {
