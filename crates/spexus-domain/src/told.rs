@@ -24,6 +24,11 @@ pub const POSITIONS: &str = ".positions";
 /// What an upgrade found that the history before it could not tell.
 pub const FOUND: &str = ".found";
 
+/// What dropped changes had made of items, comments and links.
+pub const KEPT: &str = ".kept";
+/// Rows of small tables that dropped changes told of, each with its table, its key and its digest.
+pub const KEPT_ROWS: &str = ".kept_rows";
+
 /// Whether a field of a change is shown to people.
 pub fn is_shown(field: &str) -> bool {
     !field.starts_with('.')

@@ -70,6 +70,7 @@ pub(crate) enum Happening {
     TokenCreated,
     TokenRevoked,
     TrailPruned,
+    HistoryDropped,
     MemberChanged,
     GroupChanged,
 }
@@ -96,6 +97,7 @@ impl Happening {
             Happening::TokenCreated => "token_created",
             Happening::TokenRevoked => "token_revoked",
             Happening::TrailPruned => "trail_pruned",
+            Happening::HistoryDropped => "history_dropped",
             Happening::MemberChanged => "member_changed",
             Happening::GroupChanged => "group_changed",
         }

@@ -6,7 +6,7 @@
 
 use spexus_domain::change::{Change, INSTALLATION};
 use spexus_domain::{Code, Refusal, Ruled, Uuid};
-use spexus_store::{Conn, Result, changes};
+use spexus_store::{Conn, Result, changes, dropped_segments};
 
 /// The cursor in front of the first change, of any history.
 pub const START: &str = "0";
@@ -37,6 +37,8 @@ fn tail(ledger: Uuid) -> String {
 /// Up to which number of a ledger somebody has read.
 //= specs/spexus-http.md#feed
 //# A cursor of another history or project, and a bare number of older versions, MUST be refused with what to do.
+//= specs/spexus-http.md#feed
+//# A cursor MUST be refused when changes behind it were dropped by retention.
 pub(crate) async fn number(conn: &mut Conn, ledger: Uuid, cursor: &str) -> Result<i64> {
     if cursor == START {
         return Ok(0);
@@ -45,7 +47,11 @@ pub(crate) async fn number(conn: &mut Conn, ledger: Uuid, cursor: &str) -> Resul
     if of != tail(ledger) {
         return Err(bad("is a cursor of another project").into());
     }
-    let known = changes::hash_of(conn, ledger, number).await?;
+    let known = match dropped_segments::of(conn, ledger).await? {
+        Some(segment) if number < segment.number => return Err(dropped().into()),
+        Some(segment) if number == segment.number => Some(hex::encode(segment.hash)),
+        _ => changes::hash_of(conn, ledger, number).await?,
+    };
     match known.is_some_and(|known| known.starts_with(hash)) {
         true => Ok(number),
         false => Err(another_history().into()),
@@ -62,6 +68,9 @@ pub(crate) async fn number_of_all(conn: &mut Conn, cursor: &str) -> Result<i64> 
     let (number, of, hash) = parse(cursor)?;
     if of != tail(INSTALLATION) {
         return Err(bad("is a cursor of a project").into());
+    }
+    if number < dropped_segments::last_seq(conn).await? {
+        return Err(dropped().into());
     }
     let known = changes::hash_at(conn, number).await?;
     match known.is_some_and(|known| known.starts_with(hash)) {
@@ -104,6 +113,12 @@ fn another_history() -> Refusal {
     bad("is of another history: the database was restored from a backup since, or the history was changed")
         .hint(ANEW)
         .fact("reason", "another_history")
+}
+
+fn dropped() -> Refusal {
+    bad("is behind what retention dropped: changes that its owner has not seen are gone")
+        .hint(ANEW)
+        .fact("reason", "dropped")
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod context;
 pub mod envelope;
 mod feed_cursor;
 pub mod group;
+pub mod history_retention;
 mod idempotent;
 pub mod item;
 pub mod link;

@@ -6,6 +6,7 @@
 
 use crate::baselines;
 use crate::checkpointed_ends::installation;
+use crate::dropped_segments::{self, Segment};
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::{item, select_items};
@@ -161,6 +162,11 @@ impl SealedChange {
 
 /// Where a project's ledger began, and where it ends.
 pub async fn ledger(conn: &mut Conn, project_id: Uuid) -> Result<LedgerOrigin> {
+    //= specs/spexus-service.md#carrying
+    //# An export with the history MUST be refused where a part of that was dropped by retention.
+    if let Some(segment) = dropped_segments::of(conn, project_id).await? {
+        return Err(is_not_whole(&segment).into());
+    }
     let end = LedgerHead::read(conn, project_id, i64::MAX).await?;
     let (installation, former) = match ledger_origin::of(conn, project_id).await? {
         Some(origin) => (origin.installation, origin.former),
@@ -175,6 +181,16 @@ pub async fn ledger(conn: &mut Conn, project_id: Uuid) -> Result<LedgerOrigin> {
         number: end.number,
         hash: end.hash,
     })
+}
+
+/// The refusal for a history of which a part is gone.
+fn is_not_whole(segment: &Segment) -> Refusal {
+    let problem = format!(
+        "the first {} changes of this project were dropped by retention, so its history cannot be carried",
+        segment.number
+    );
+    Refusal::field(Code::RuleViolated, "history", problem, "the present state alone")
+        .hint("Export it with --no-history.")
 }
 
 async fn former_head(conn: &mut Conn) -> Result<FormerHead> {

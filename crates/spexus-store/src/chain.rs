@@ -3,6 +3,7 @@
 use crate::arrival;
 use crate::audit_verification::TrailVerdict;
 use crate::checkpointed_ends::CheckpointedEnds;
+use crate::dropped_segments::{self, Segment};
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
 use crate::ledger_head::{Head, LedgerHead, former, hash};
@@ -72,6 +73,9 @@ pub struct LedgerVerdict {
     /// The first place that does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<ChainFault>,
+    /// Up to which change it was dropped by retention; what is trusted begins behind that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<i64>,
     /// Where it began, when that was at another installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arrival>,
@@ -127,16 +131,18 @@ pub(crate) async fn verify_watched(
 ) -> Result<Verdict> {
     let begun = Begun::read(conn, checkpoints).await?;
     let mut walked = Vec::new();
-    for piece in pieces(conn, i64::MAX).await? {
+    for piece in pieces(conn, &begun, i64::MAX).await? {
         walked.push(ledger_walk::walk(conn, piece, &begun, progress).await?);
     }
-    let former_fault = recompute_former(conn, begun.former).await?;
+    let former_fault = recompute_former(conn, &begun).await?;
     finish(conn, &begun, walked, former_fault).await
 }
 
 /// What is known before the ledgers are walked along.
 pub(crate) struct Begun {
     pub(crate) former: FormerHead,
+    /// What was dropped of ledgers.
+    segments: BTreeMap<Uuid, Segment>,
     /// What ledgers begin with that did not begin here.
     origins: BTreeMap<Uuid, LedgerOrigin>,
     pub(crate) kept: CheckpointedEnds,
@@ -158,12 +164,16 @@ impl Begun {
             former: row.as_ref().map_or(Ok(FormerHead::NONE), former)?,
             fault: told.transpose()?.flatten().or_else(|| kept.fault.clone()),
             origins: ledger_origin::all(conn).await?,
+            segments: dropped_segments::all(conn).await?,
             kept,
         })
     }
 
-    /// What a ledger begins with.
+    /// What a ledger begins with, or what is kept of it.
     pub(crate) fn genesis(&self, ledger: Uuid) -> LedgerHead {
+        if let Some(segment) = self.segments.get(&ledger) {
+            return LedgerHead::behind(segment);
+        }
         let origin = self.origins.get(&ledger);
         LedgerHead::genesis(origin.map_or(self.former, |origin| origin.former), ledger)
     }
@@ -180,9 +190,15 @@ impl Begun {
     fn cut_off(&self, ledgers: &BTreeMap<Uuid, Walked>) -> Vec<(Uuid, String)> {
         let ends = |ledger: Uuid| {
             let walked = ledgers.get(&ledger);
-            walked.map_or(0, |walked| walked.trusted(self.genesis(ledger)).number)
+            let begin = self.genesis(ledger);
+            walked.map_or(begin, |walked| walked.trusted(begin)).number
         };
         let mut cut_off = self.kept.cut_off(ends);
+        for (ledger, segment) in &self.segments {
+            if let Some(Err(problem)) = self.kept.agrees(*ledger, segment.number, &segment.hash) {
+                cut_off.push((*ledger, problem));
+            }
+        }
         for (ledger, origin) in &self.origins {
             let (end, came) = (ends(*ledger), origin.number);
             let is_whole = ledgers.get(ledger).is_none_or(|walked| walked.fault.is_none());
@@ -196,7 +212,7 @@ impl Begun {
 }
 
 /// The ledgers, oldest change first, in pieces of at most about so many changes.
-pub(crate) async fn pieces(conn: &mut Conn, max_changes: i64) -> Result<Vec<Piece>> {
+pub(crate) async fn pieces(conn: &mut Conn, begun: &Begun, max_changes: i64) -> Result<Vec<Piece>> {
     let sql = "SELECT ledger, min(number) AS first, max(number) AS last, count(*) AS n FROM change GROUP BY ledger ORDER BY ledger";
     let mut pieces = Vec::new();
     for row in &conn.all(sql, params![]).await? {
@@ -205,23 +221,33 @@ pub(crate) async fn pieces(conn: &mut Conn, max_changes: i64) -> Result<Vec<Piec
         let Ok(ledger) = row.id("ledger") else {
             continue;
         };
+        let dropped = begun.segments.get(&ledger).map(|segment| segment.number);
+        if dropped.is_some_and(|dropped| last <= dropped) {
+            continue;
+        }
         let parts = count / max_changes.max(1) + 1;
         let step = last.saturating_sub(first) / parts + 1;
-        let mut after = i64::MIN;
+        let mut after = dropped.unwrap_or(i64::MIN);
         for part in 1..=parts {
             let until = match part == parts {
                 true => i64::MAX,
                 false => first.saturating_add(step.saturating_mul(part)),
             };
-            pieces.push(Piece { ledger, after, until });
-            after = until;
+            if until > after {
+                pieces.push(Piece { ledger, after, until });
+                after = until;
+            }
         }
     }
     Ok(pieces)
 }
 
-/// Computes the former chain again, and compares it at its end. Nothing can be said once something of it was erased.
-pub(crate) async fn recompute_former(conn: &mut Conn, former: FormerHead) -> Result<Option<ChainFault>> {
+/// Computes the former chain again, and compares it at its end. Nothing can be said once something of it was erased or dropped.
+pub(crate) async fn recompute_former(conn: &mut Conn, begun: &Begun) -> Result<Option<ChainFault>> {
+    let former = begun.former;
+    if !begun.segments.is_empty() {
+        return Ok(None);
+    }
     let (mut head, mut seq) = (FormerHead::NONE.hash, 0);
     while seq < former.changes {
         let sql = "SELECT * FROM change WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
@@ -264,6 +290,10 @@ pub(crate) async fn finish(
             .entry(piece.ledger)
             .or_insert_with(|| Walked::begin(piece.ledger, begun.genesis(piece.ledger)))
             .append(piece);
+    }
+    for ledger in begun.segments.keys() {
+        let begin = || Walked::begin(*ledger, begun.genesis(*ledger));
+        ledgers.entry(*ledger).or_insert_with(begin);
     }
     // Numbers may be given out before they are written.
     let written = Head::read_number(conn).await?;
@@ -328,6 +358,7 @@ fn verdict(begun: &Begun, fault: Option<ChainFault>, walked: BTreeMap<Uuid, Walk
             trusted: head.number,
             hash: hex::encode(head.hash),
             fault: walked.fault,
+            dropped: begun.segments.get(&ledger).map(|segment| segment.number),
             origin: begun.origins.get(&ledger).map(Arrival::from),
         });
     }

@@ -44,6 +44,7 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
     ("baseline", Evidence::Sealed(&[])),
     ("former_history", Evidence::Sealed(&[])),
     ("ledger_origin", Evidence::Sealed(&[])),
+    ("dropped_segment", Evidence::Sealed(&[])),
     ("root", Evidence::Sealed(&[])),
     ("app", Evidence::Sealed(&[])),
     ("directory", Evidence::Derived),

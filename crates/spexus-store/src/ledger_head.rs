@@ -1,8 +1,9 @@
 //! Where the history ends: all of it, and each ledger.
 
+use crate::dropped_segments::Segment;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
-use crate::ledger_origin;
+use crate::{dropped_segments, ledger_origin};
 use spexus_domain::change::FormerHead;
 use spexus_domain::{Timestamp, Uuid};
 
@@ -91,11 +92,27 @@ impl LedgerHead {
                 hash: hash(row, "hash")?,
                 at: row.time("at")?,
             },
-            None => match ledger_origin::of(conn, ledger).await? {
-                Some(origin) => Self::genesis(origin.former, ledger),
-                None => Self::genesis(former(row)?, ledger),
-            },
+            None => Self::beginning(conn, row, ledger).await?,
         })
+    }
+
+    /// Where the ledger begins: behind what was dropped of it, or before its first change.
+    async fn beginning(conn: &mut Conn, row: &Row, ledger: Uuid) -> Result<Self> {
+        if let Some(segment) = dropped_segments::of(conn, ledger).await? {
+            return Ok(Self::behind(&segment));
+        }
+        Ok(match ledger_origin::of(conn, ledger).await? {
+            Some(origin) => Self::genesis(origin.former, ledger),
+            None => Self::genesis(former(row)?, ledger),
+        })
+    }
+
+    pub(crate) fn behind(segment: &Segment) -> Self {
+        Self {
+            number: segment.number,
+            hash: segment.hash,
+            at: segment.at,
+        }
     }
 
     pub(crate) fn genesis(former: FormerHead, ledger: Uuid) -> Self {

@@ -182,7 +182,9 @@ pub(crate) async fn walk(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Walked> {
     let Piece { ledger, until, .. } = piece;
+    let genesis = begun.genesis(ledger);
     let begin = match LedgerHead::read_at(conn, ledger, piece.after).await {
+        _ if piece.after == genesis.number => genesis,
         // The piece before tells that it cannot be read; what follows is not trusted then.
         Err(Error::Broken(_)) => LedgerHead {
             number: 0,

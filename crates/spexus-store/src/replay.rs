@@ -4,16 +4,18 @@
 //! made a thing and when are those of its first change, unless the change tells otherwise; see [`spexus_domain::told`].
 
 use crate::derived_tables;
+use crate::dropped_segments::Segment;
 use crate::engine::{Conn, Row, params};
 use crate::error::{Error, Result};
+use crate::fold::{Fold, Found, ItemFolds};
+use crate::kept_state::KeptState;
 use crate::ledger_origin::{self, LedgerOrigin};
-use crate::present_rows::{ItemKey, Present, Read, Rest, present_comments, present_items, present_links};
+use crate::present_rows::{ItemKey, Present, Read, present_comments, present_items, present_links};
 use crate::sealed_rows::Seals;
 use crate::state_verdict::{StateFault, StateVerdict};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use spexus_domain::change::{Action, INSTALLATION};
-use spexus_domain::{Uuid, told};
+use serde_json::Value;
+use spexus_domain::Uuid;
+use spexus_domain::change::INSTALLATION;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Changes read in one step.
@@ -28,7 +30,7 @@ const BATCH_ITEMS: usize = 200;
 pub async fn compare(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)) -> Result<StateVerdict> {
     let known = Known::read(conn).await?;
     let mut verdict = range(conn, &known, Range::ALL, progress).await?.verdict;
-    look_for_strangers(conn, &mut verdict).await?;
+    look_for_strangers(conn, &known, &mut verdict).await?;
     Ok(verdict)
 }
 
@@ -43,7 +45,7 @@ pub(crate) async fn compare_all(conn: &mut Conn, progress: &(dyn Fn(u64) + Sync)
 
 /// Compares what is no item, comment or link.
 pub(crate) async fn compare_rest(conn: &mut Conn, known: &Known, verdict: &mut StateVerdict) -> Result<()> {
-    look_for_strangers(conn, verdict).await?;
+    look_for_strangers(conn, known, verdict).await?;
     known.seals.compare(conn, verdict).await?;
     derived_tables::compare(conn, verdict).await
 }
@@ -52,6 +54,7 @@ pub(crate) async fn compare_rest(conn: &mut Conn, known: &Known, verdict: &mut S
 pub(crate) async fn untold(conn: &mut Conn) -> Result<Vec<Value>> {
     let known = Known {
         seals: Seals::default(),
+        kept: KeptState::read(conn).await?,
         names: names(conn).await?,
         origins: ledger_origin::all(conn).await?,
         is_arriving: false,
@@ -67,6 +70,7 @@ pub(crate) async fn compare_arriving(
 ) -> Result<(StateVerdict, Vec<Value>)> {
     let known = Known {
         seals: Seals::default(),
+        kept: KeptState::default(),
         names: names(conn).await?,
         origins: ledger_origin::all(conn).await?,
         is_arriving: true,
@@ -126,6 +130,8 @@ impl Range {
 /// What is known before items are looked at.
 pub(crate) struct Known {
     seals: Seals,
+    /// What is known of changes that were dropped.
+    kept: KeptState,
     names: HashMap<Uuid, HashSet<String>>,
     /// Where ledgers began that did not begin here.
     origins: BTreeMap<Uuid, LedgerOrigin>,
@@ -134,9 +140,16 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// What the ledgers tell of rows of small tables.
+    pub(crate) fn seals(&self) -> &Seals {
+        &self.seals
+    }
+
     pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
+        let kept = KeptState::read(conn).await?;
         Ok(Self {
-            seals: Seals::read(conn).await?,
+            seals: Seals::read(conn, &kept).await?,
+            kept,
             names: names(conn).await?,
             origins: ledger_origin::all(conn).await?,
             is_arriving: false,
@@ -165,12 +178,15 @@ pub(crate) async fn range(
             untold: Vec::new(),
         },
     };
-    let mut folds: BTreeMap<ItemKey, ItemFolds> = BTreeMap::new();
+    let mut folds = known.kept.folds_in(range.after, range.until);
     let mut after = (range.after, i64::MAX);
     loop {
         let rows = changes_behind(conn, after, range.until).await?;
         for row in &rows {
             after = ((row.id("ledger")?, row.id("item_id")?), row.int("seq")?);
+            if row.int("number")? <= known.kept.until(after.0.0) {
+                continue;
+            }
             match folds.entry(after.0).or_default().push(row, &known.seals) {
                 Err(Error::Broken(_)) => {
                     let problem = format!("change {} of it cannot be read", after.1);
@@ -194,6 +210,33 @@ pub(crate) async fn range(
             return Ok(replay.compared);
         }
     }
+}
+
+/// What the changes of a project up to one made of its items, comments and links, to be kept when those are dropped.
+pub(crate) async fn summaries(
+    conn: &mut Conn,
+    known: &Known,
+    segment: &Segment,
+) -> Result<Vec<(Uuid, Fold)>> {
+    let range = Range::of_project(segment.ledger);
+    let mut folds = known.kept.folds_in(range.after, range.until);
+    let mut after = (range.after, i64::MAX);
+    loop {
+        let rows = changes_behind(conn, after, range.until).await?;
+        let Some(last) = rows.last() else { break };
+        for row in &rows {
+            let number = row.int("number")?;
+            if number > known.kept.until(segment.ledger) && number <= segment.number {
+                let item = (segment.ledger, row.id("item_id")?);
+                folds.entry(item).or_default().push(row, &known.seals)?;
+            }
+        }
+        after = ((segment.ledger, last.id("item_id")?), last.int("seq")?);
+    }
+    let things = folds.into_values().flat_map(|folds| folds.0);
+    Ok(things
+        .map(|(id, fold)| (id, fold.summary(id, &known.seals, segment.seq)))
+        .collect())
 }
 
 async fn changes_behind(conn: &mut Conn, (place, seq): (ItemKey, i64), until: ItemKey) -> Result<Vec<Row>> {
@@ -224,167 +267,6 @@ pub(crate) async fn names(conn: &mut Conn) -> Result<HashMap<Uuid, HashSet<Strin
         }
     }
     Ok(names)
-}
-
-/// What the history made of an item, its comments and the links that begin at it.
-#[derive(Default)]
-struct ItemFolds(HashMap<Uuid, Fold>);
-
-/// What the history made of one thing.
-struct Fold {
-    entity: String,
-    label: String,
-    /// The item itself, the one that is commented on, or the one a link begins at.
-    item: Uuid,
-    target: Option<Uuid>,
-    /// The place of the last change in its ledger.
-    number: i64,
-    rev: i64,
-    fields: Map<String, Value>,
-    is_deleted: bool,
-    /// Whether words were taken out of its history, so that nothing can be said of its fields.
-    is_erased: bool,
-    rest: Rest,
-    /// The last change, and the one that told its place among siblings.
-    seq: i64,
-    placed_by: i64,
-}
-
-/// What an upgrade found.
-#[derive(Serialize, Deserialize)]
-struct Found {
-    id: Uuid,
-    #[serde(flatten)]
-    rest: Rest,
-}
-
-impl ItemFolds {
-    fn push(&mut self, row: &Row, seals: &Seals) -> Result<()> {
-        let (entity, id) = (row.text("entity")?, row.id("entity_id")?);
-        let fold = self.0.entry(id).or_insert_with(|| Fold {
-            entity,
-            label: String::new(),
-            item: Uuid::nil(),
-            target: None,
-            number: 0,
-            rev: 0,
-            fields: Map::new(),
-            is_deleted: false,
-            is_erased: false,
-            rest: Rest::default(),
-            seq: i64::MIN,
-            placed_by: i64::MIN,
-        });
-        let anchors = fold.push(id, row, seals)?;
-        for (comment, anchor) in anchors {
-            if let Some(fold) = Uuid::try_parse(&comment).ok().and_then(|id| self.0.get_mut(&id)) {
-                fold.rest.anchor = Some(anchor);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Fold {
-    /// The next change. Tells which anchors of comments moved with it.
-    fn push(&mut self, id: Uuid, row: &Row, seals: &Seals) -> Result<Map<String, Value>> {
-        let seq = row.int("seq")?;
-        self.take_found(id, seals, seq);
-        self.seq = seq;
-        self.item = row.id("item_id")?;
-        self.target = row.opt_id("other_item_id")?;
-        self.number = row.int("number")?;
-        self.rev = row.int("rev")?;
-        self.is_erased |= row.bytes("salt")?.is_empty();
-        self.label = row.text("label")?;
-        let action = crate::changes::action(row)?;
-        self.is_deleted = action == Action::Deleted;
-        let mut after = row.object("after")?;
-        let anchors = match after.remove(told::ANCHORS) {
-            Some(Value::Object(anchors)) => anchors,
-            _ => Map::new(),
-        };
-        self.push_rest(row, action, &mut after)?;
-        if action == Action::Deleted {
-            // The row keeps what it was.
-            return Ok(anchors);
-        }
-        for gone in row.object("before")?.keys() {
-            self.fields.remove(gone);
-        }
-        if let Some(position) = after.get("position").and_then(Value::as_i64) {
-            self.placed_by = seq;
-            self.rest.position = Some(position);
-        }
-        self.fields.extend(after);
-        Ok(anchors)
-    }
-
-    /// What a change makes of the columns that are no fields.
-    fn push_rest(&mut self, row: &Row, action: Action, after: &mut Map<String, Value>) -> Result<()> {
-        let at = row.int("at")?;
-        let (is_link, is_comment) = (self.entity == "link", self.entity == "comment");
-        let rest = &mut self.rest;
-        if action == Action::Created {
-            let creator = id_of(after.remove(told::CREATOR));
-            rest.creator = creator.map_or_else(|| row.id("user_id"), Ok)?;
-            rest.created_at = int_of(after.remove(told::CREATED_AT)).unwrap_or(at);
-            rest.parent = id_of(after.remove(told::PARENT));
-            rest.anchor = after.remove(told::ANCHOR);
-            rest.rev = is_link.then(|| self.rev - 1);
-        }
-        let updated_at = int_of(after.remove(told::UPDATED_AT)).unwrap_or(at);
-        let keeps_its_time = is_link || (is_comment && action == Action::Deleted);
-        if !keeps_its_time {
-            rest.updated_at = updated_at;
-        }
-        rest.rev = rest.rev.map(|rev| rev + 1);
-        if let Some(Value::Array(hashes)) = after.remove(told::HASHES) {
-            let mut hashes = hashes
-                .into_iter()
-                .map(|hash| hash.as_str().unwrap_or_default().to_owned());
-            rest.hashes = Some([
-                hashes.next().unwrap_or_default(),
-                hashes.next().unwrap_or_default(),
-            ]);
-        }
-        let deletion = id_of(after.remove(told::DELETION));
-        match action {
-            Action::Deleted => (rest.deleted_at, rest.deletion) = (Some(updated_at), deletion),
-            Action::Created | Action::Restored => (rest.deleted_at, rest.deletion) = (None, None),
-            Action::Updated => {}
-        }
-        Ok(())
-    }
-
-    /// What an upgrade found stands from then on, whatever was told before.
-    fn take_found(&mut self, id: Uuid, seals: &Seals, until: i64) {
-        if let Some((seq, found)) = seals.found.get(&id)
-            && (self.seq + 1..=until).contains(seq)
-            && let Ok(found) = serde_json::from_value::<Found>(found.clone())
-        {
-            self.rest = found.rest;
-            self.placed_by = *seq;
-        }
-    }
-
-    /// What is known once nothing follows.
-    fn finish(&mut self, id: Uuid, seals: &Seals) {
-        self.take_found(id, seals, i64::MAX);
-        if let Some((seq, position)) = seals.positions.get(&id)
-            && *seq > self.placed_by
-        {
-            self.rest.position = Some(*position);
-        }
-    }
-}
-
-fn id_of(value: Option<Value>) -> Option<Uuid> {
-    Uuid::try_parse(value?.as_str()?).ok()
-}
-
-fn int_of(value: Option<Value>) -> Option<i64> {
-    value?.as_i64()
 }
 
 struct Replay<'k> {
@@ -532,7 +414,7 @@ impl Replay<'_> {
             // The ends of a link are compared by their ids, not by their names.
             "position" | "suspect" | "source" | "target" => false,
             "assignee" => !self.is_called(present.assignee, fold.fields.get("assignee")),
-            name => fold.fields.get(name) != present.fields.get(name),
+            name => !fold.says(name, present.fields.get(name)),
         };
         let mut names: Vec<&str> = all.into_iter().filter(differs).map(String::as_str).collect();
         if !self.known.is_arriving {
@@ -574,7 +456,7 @@ async fn look_for_strangers_in(conn: &mut Conn, project: Uuid, verdict: &mut Sta
 }
 
 /// What is there without a history, and what cannot be found by its id.
-async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Result<()> {
+async fn look_for_strangers(conn: &mut Conn, known: &Known, verdict: &mut StateVerdict) -> Result<()> {
     const ITEMS: &str = "SELECT i.id FROM item i WHERE NOT EXISTS \
             (SELECT 1 FROM change c WHERE c.ledger = i.project_id AND c.item_id = i.id AND c.entity_id = i.id) ORDER BY i.id";
     const COMMENTS: &str = "SELECT m.id FROM comment m WHERE NOT EXISTS \
@@ -613,8 +495,13 @@ async fn look_for_strangers(conn: &mut Conn, verdict: &mut StateVerdict) -> Resu
     questions.extend(LISTED.map(|(entity, sql)| (entity, sql, UNLISTED)));
     for (entity, sql, problem) in questions {
         for row in &conn.all(sql, params![]).await? {
+            let id = row.id("id")?;
+            // The replay knows it from what is kept of changes that were dropped.
+            if problem == STRANGE && known.kept.knows(id) {
+                continue;
+            }
             verdict.compared += i64::from(problem == STRANGE);
-            verdict.note(entity, row.id("id")?, "", problem);
+            verdict.note(entity, id, "", problem);
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::evidence;
+use crate::kept_state::KeptState;
 use crate::ledger_origin;
 use crate::row_digests::{BETWEEN, Pages};
 use crate::state_verdict::StateVerdict;
@@ -14,13 +15,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Changes read in one step.
 const STEP_ROWS: u32 = 500;
 
+/// A table, and the key of a row in it.
+pub(crate) type RowKey = (String, String);
+
 /// What the changes that belong to no item tell for verification.
 #[derive(Default)]
 pub(crate) struct Seals {
     /// The last digest of each row, by table and key; `None` where it is gone.
-    rows: HashMap<(String, String), Option<String>>,
+    rows: HashMap<RowKey, Option<String>>,
+    /// The last change that told of each: its ledger, and its number there.
+    tellers: HashMap<RowKey, (Uuid, i64)>,
     /// Rows whose digest before a change was not the one after the change before.
-    torn: BTreeMap<(String, String), i64>,
+    torn: BTreeMap<RowKey, i64>,
     /// What was changed by somebody whose words were taken out, so that nothing is known of its rows.
     unknown: HashSet<String>,
     /// Where siblings came to stand when they were numbered anew, with the number of the change.
@@ -30,23 +36,33 @@ pub(crate) struct Seals {
 }
 
 impl Seals {
-    pub(crate) async fn read(conn: &mut Conn) -> Result<Self> {
+    pub(crate) async fn read(conn: &mut Conn, kept: &KeptState) -> Result<Self> {
         let origins = ledger_origin::all(conn).await?;
         let (mut seals, mut after) = (Self::default(), i64::MIN);
+        for (row, known) in kept.rows() {
+            seals.rows.insert(row.clone(), Some(known.digest.clone()));
+            seals.tellers.insert(row.clone(), (known.ledger, known.number));
+        }
         loop {
             let sql = "SELECT seq, ledger, number, entity, entity_id, after, salt FROM change WHERE item_id IS NULL AND seq > $1 ORDER BY seq LIMIT $2";
             let rows = conn.all(sql, params![after, STEP_ROWS]).await?;
             let Some(last) = rows.last() else { return Ok(seals) };
             after = last.int("seq")?;
             for row in &rows {
-                let came = row.id("ledger").ok().and_then(|ledger| origins.get(&ledger));
-                seals.take(row, came.map_or(0, |origin| origin.number))?;
+                let ledger = row.id("ledger").ok();
+                if ledger
+                    .is_some_and(|ledger| row.int("number").is_ok_and(|number| number <= kept.until(ledger)))
+                {
+                    continue;
+                }
+                let came = ledger.and_then(|ledger| origins.get(&ledger));
+                seals.take(row, came.map_or(0, |origin| origin.number), kept)?;
             }
         }
     }
 
     /// The next change, of a ledger of which so many changes came from another installation: what those tell of rows is true there.
-    fn take(&mut self, row: &Row, came: i64) -> Result<()> {
+    fn take(&mut self, row: &Row, came: i64, kept: &KeptState) -> Result<()> {
         if row.bytes("salt")?.is_empty() {
             self.unknown.insert(row.id("entity_id")?.to_string());
             return Ok(());
@@ -62,7 +78,10 @@ impl Seals {
         if let Some(Value::Array(rows)) = after.remove(told::ROWS)
             && row.int("number")? > came
         {
-            rows.iter().for_each(|entry| self.take_row(seq, entry));
+            let teller = (row.id("ledger")?, row.int("number")?);
+            for entry in &rows {
+                self.take_row(seq, teller, entry, kept);
+            }
         }
         if let Some(Value::Object(places)) = after.remove(told::POSITIONS) {
             for (id, place) in places {
@@ -83,12 +102,15 @@ impl Seals {
         Ok(())
     }
 
-    fn take_row(&mut self, seq: i64, entry: &Value) {
+    fn take_row(&mut self, seq: i64, teller: (Uuid, i64), entry: &Value, kept: &KeptState) {
         let text = |at: usize| entry.get(at).and_then(Value::as_str).map(str::to_owned);
         let (Some(table), Some(key)) = (text(0), text(1)) else {
             return;
         };
         let place = (table, key);
+        if kept.row(&place).is_some_and(|known| seq <= known.seq) {
+            return;
+        }
         // One that an upgrade found has no digest of before.
         let is_found = entry.as_array().is_some_and(|parts| parts.len() == 3);
         let (before, after) = if is_found {
@@ -100,7 +122,22 @@ impl Seals {
         if !is_found && before != known && !self.is_unknown(&place.1) {
             self.torn.entry(place.clone()).or_insert(seq);
         }
+        self.tellers.insert(place.clone(), teller);
         self.rows.insert(place, after);
+    }
+
+    /// The rows of which a ledger told last, up to one of its changes, with the digests they had then.
+    pub(crate) fn of_ledger(&self, ledger: Uuid, until: i64) -> Vec<(&RowKey, &str)> {
+        let of = |row: &RowKey| {
+            let teller = self.tellers.get(row);
+            teller.is_some_and(|(of, number)| *of == ledger && *number <= until)
+        };
+        let told = self.rows.iter().filter(|(row, _)| of(row));
+        let mut told: Vec<_> = told
+            .filter_map(|(row, digest)| Some((row, digest.as_deref()?)))
+            .collect();
+        told.sort_unstable();
+        told
     }
 
     fn is_unknown(&self, key: &str) -> bool {

@@ -130,6 +130,11 @@ pub(crate) const TABLES: &[Table] = &[
         columns: "ledger:u installation:t former_changes:i former_head:b number:i hash:b arrived_at:i",
     },
     Table {
+        name: "dropped_segment",
+        order: "ledger",
+        columns: "ledger:u number:i seq:i hash:b at:i dropped_at:i",
+    },
+    Table {
         name: "baseline",
         order: "project_id, id",
         columns: "id:u project_id:u name:t description:t seq:i hash:b created_by:u created_at:i",

@@ -149,7 +149,8 @@ async fn plan(
             .enumerate()
             .map(|(at, range)| Part::Items(at, range)),
     );
-    let pieces = chain::pieces(conn, effort.piece_changes).await?;
+    let begun = Begun::read(conn, checkpoints).await?;
+    let pieces = chain::pieces(conn, &begun, effort.piece_changes).await?;
     parts.extend(
         pieces
             .into_iter()
@@ -157,7 +158,7 @@ async fn plan(
             .map(|(at, piece)| Part::Ledger(at, piece)),
     );
     Ok(Job {
-        begun: Begun::read(conn, checkpoints).await?,
+        begun,
         known: Known::read(conn).await?,
         parts: Mutex::new(parts),
         progress,
@@ -178,7 +179,7 @@ async fn look(conn: &mut Conn, work: &Job, found: &mut Vec<Found>) -> Result<()>
                 let compared = replay::range(conn, &work.known, range, &*work.progress).await;
                 Found::Items(at, readable(compared.map(|compared| compared.verdict))?)
             }
-            Part::Former => Found::Former(chain::recompute_former(conn, work.begun.former).await?),
+            Part::Former => Found::Former(chain::recompute_former(conn, &work.begun).await?),
             Part::Rest => {
                 let mut verdict = StateVerdict::default();
                 let compared = replay::compare_rest(conn, &work.known, &mut verdict).await;

@@ -16,6 +16,7 @@ mod comments;
 mod deletion;
 mod faults;
 mod history;
+mod history_retention;
 mod items;
 mod links;
 mod lists;

@@ -97,6 +97,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("015_postgres.sql"),
         after: include_str!("015_after.sql"),
     },
+    Step {
+        shared: include_str!("016_segments.sql"),
+        sqlite: include_str!("016_sqlite.sql"),
+        postgres: include_str!("016_postgres.sql"),
+        after: "",
+    },
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

@@ -179,6 +179,10 @@ async fn everything_arrives(world: World, target: Place) {
          VALUES ({ledger}, 'elsewhere', 0, {nothing}, 0, {nothing}, 1)"
     );
     world.place.meddle(&origin).await;
+    let dropped = format!(
+        "INSERT INTO dropped_segment (ledger, number, seq, hash, at, dropped_at) VALUES ({ledger}, 1, 1, {nothing}, 1, 1)"
+    );
+    world.place.meddle(&dropped).await;
     furnish_richly(&world).await;
     let (store, _) = target.open().await.unwrap();
     let copied = copy(&world.store, &store, |_, _| {}).await.unwrap();

@@ -7,6 +7,7 @@ use spexus_domain::audit::AuditEvent;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::checkpoint::Checkpoint;
 use spexus_domain::id::PROMPT_PREFIX;
+use spexus_domain::item::Item;
 use spexus_domain::link::LinkType;
 use spexus_domain::member::{Group, ProjectRole};
 use spexus_domain::prompt::{self, Prompt};
@@ -16,12 +17,13 @@ use spexus_store::evidence::{EVIDENCE, Evidence};
 use spexus_store::verification::Effort;
 use spexus_store::{
     Tx, accounts, apps, audit, audit_days, baselines, checkpoints, comments, groups, items, links, members,
-    prompts, roots, settings, tokens, verification,
+    prompts, roots, segments, settings, tokens, verification,
 };
 use std::sync::Arc;
 
 both![
     every_column_of_every_row_is_evidence,
+    what_retention_left_is_evidence_column_by_column,
     every_row_that_is_removed_or_added_is_found,
     what_was_met_altered_is_found_although_it_was_changed_rightly_afterwards,
     siblings_that_are_numbered_anew_are_told,
@@ -47,6 +49,15 @@ struct Exam {
 
 impl Exam {
     async fn begin(empty: &World) -> Self {
+        Self::begin_with(empty, false).await
+    }
+
+    /// The same where the first part of the history was dropped by retention.
+    async fn begin_behind_what_was_dropped(empty: &World) -> Self {
+        Self::begin_with(empty, true).await
+    }
+
+    async fn begin_with(empty: &World, is_dropped: bool) -> Self {
         let place = empty.place.another();
         let (store, _) = place.open().await.unwrap();
         let (kim, home) = (user("kim"), project("default"));
@@ -57,7 +68,16 @@ impl Exam {
             place,
         };
         install(&world).await;
-        work(&world).await;
+        let (story, requirement) = work(&world).await;
+        if is_dropped {
+            drop_segment(&world).await;
+            world.edit(&story, |item| item.title = "Known again".into()).await;
+            world
+                .edit(&requirement, |item| {
+                    item.description = "Longer than what is kept as it is. ".repeat(4)
+                })
+                .await;
+        }
         people(&world).await;
         let job = world.store.write(world.actor(), |tx| {
             Box::pin(async move {
@@ -218,18 +238,36 @@ fn is_no_evidence(exam: &Exam, table: &str, column: &str) -> bool {
 //# Verification MUST compute totals, numbers given out and the documents of search again, and find those that differ.
 async fn every_column_of_every_row_is_evidence(world: World) {
     let exam = Exam::begin(&world).await;
+    alter_every_column(&exam, &["former_history", "ledger_origin", "dropped_segment"]).await;
+}
+
+//= specs/spexus-store.md#retention
+//= type=test
+//# Where a part of a ledger was dropped by retention, verification MUST still find all it would have found of what is left.
+async fn what_retention_left_is_evidence_column_by_column(world: World) {
+    let exam = Exam::begin_behind_what_was_dropped(&world).await;
+    alter_every_column(&exam, &["former_history", "ledger_origin"]).await;
+    let verdict = exam.verified(Effort::SEQUENTIAL).await;
+    let dropped: Vec<i64> = verdict
+        .ledgers
+        .iter()
+        .filter_map(|ledger| ledger.dropped)
+        .collect();
+    assert!(matches!(dropped[..], [number] if number > 5), "{dropped:?}");
+}
+
+async fn alter_every_column(exam: &Exam, empty: &[&str]) {
     let mut chance = Chance(0x5eed_5eed_5eed);
     let (mut found, mut refused) = (0, 0);
     for (table, _) in tables() {
         let rows = exam.count(table).await;
         if rows == 0 {
-            let comes_from_elsewhere = ["former_history", "ledger_origin"];
-            assert!(comes_from_elsewhere.contains(&table), "nothing is in {table}");
+            assert!(empty.contains(&table), "nothing is in {table}");
             continue;
         }
         exam.keep(table).await;
         for (column, of) in exam.columns(table).await {
-            if is_no_evidence(&exam, table, &column) {
+            if is_no_evidence(exam, table, &column) {
                 continue;
             }
             let row = exam.row(table, chance.below(rows)).await;
@@ -404,7 +442,7 @@ async fn install(world: &World) {
 }
 
 /// Items, comments and links, some of which are gone.
-async fn work(world: &World) {
+async fn work(world: &World) -> (Item, Item) {
     let epic = world.epic("Login").await;
     let story = world.story(&epic, "Passkeys").await;
     let criterion = world.criterion(&story, "It works.").await;
@@ -426,6 +464,7 @@ async fn work(world: &World) {
     };
     world.edit(&story, |item| item.assignee = Some(person)).await;
     let link_type = LinkType::shipped().remove(0);
+    let (left, requirement) = ((story, requirement.clone()), requirement);
     let job = world.store.write(world.actor(), move |tx| {
         Box::pin(async move {
             let id = tx.new_id();
@@ -441,9 +480,43 @@ async fn work(world: &World) {
         })
     });
     job.await.unwrap();
+    left
 }
 
-async fn say(world: &World, item: &spexus_domain::item::Item, parent: Option<Uuid>) -> Uuid {
+/// Drops the history of the project up to a checkpoint of now.
+async fn drop_segment(world: &World) {
+    let job = world.store.write(world.actor(), |tx| {
+        Box::pin(async move { checkpoints::take(tx, "a key").await })
+    });
+    job.await.unwrap();
+    let (mut conn, later) = (
+        world.store.read().await.unwrap(),
+        world.store.now().plus_seconds(60),
+    );
+    let segment = segments::droppable(&mut conn, world.project.id, later).await;
+    let segment = segment.unwrap().unwrap();
+    let changes = segments::summary(&mut conn, &segment).await.unwrap();
+    drop(conn);
+    let job = world.store.write(world.actor(), move |tx| {
+        Box::pin(async move {
+            for change in changes {
+                tx.record(change).await?;
+            }
+            assert!(segments::drop(tx, &segment).await?);
+            segments::sweep(tx, 5).await
+        })
+    });
+    assert_eq!(job.await.unwrap(), 5);
+    let (store, nobody) = (&world.store, Arc::new(|_| {}));
+    let verdict = verification::verify(store, world.user.id, vec![], nobody)
+        .await
+        .unwrap();
+    assert!(verdict.is_whole(), "half swept: {verdict:?}");
+    let job = store.write(world.actor(), |tx| Box::pin(segments::sweep(tx, 1_000)));
+    assert!(job.await.unwrap() > 5);
+}
+
+async fn say(world: &World, item: &Item, parent: Option<Uuid>) -> Uuid {
     let (item, author) = (item.clone(), world.user.clone());
     let job = world.store.write(world.actor(), move |tx| {
         Box::pin(async move {

@@ -135,12 +135,13 @@ impl Place {
                 "DROP TRIGGER change_is_kept; DROP TRIGGER change_stays; \
                  DROP TRIGGER former_history_is_kept; DROP TRIGGER former_history_stays; \
                  DROP TRIGGER ledger_origin_is_kept; DROP TRIGGER ledger_origin_stays; \
+                 DROP TRIGGER dropped_segment_is_kept; DROP TRIGGER dropped_segment_stays; \
                  DROP TRIGGER audit_is_kept; DROP TRIGGER audit_stays; \
                  DROP TRIGGER audit_day_is_kept; DROP TRIGGER audit_day_stays"
             }
             Location::Server(_) => {
                 "ALTER TABLE change DISABLE TRIGGER USER; ALTER TABLE former_history DISABLE TRIGGER USER; \
-                 ALTER TABLE ledger_origin DISABLE TRIGGER USER; \
+                 ALTER TABLE ledger_origin DISABLE TRIGGER USER; ALTER TABLE dropped_segment DISABLE TRIGGER USER; \
                  ALTER TABLE audit DISABLE TRIGGER USER; ALTER TABLE audit_day DISABLE TRIGGER USER"
             }
         };

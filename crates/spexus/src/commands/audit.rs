@@ -17,6 +17,7 @@ use spexus_domain::audit::{AuditEvent, EventFilter};
 use spexus_domain::checkpoint::SignedCheckpoint;
 use spexus_domain::query::PageRequest;
 use spexus_service::audit;
+use spexus_service::history_retention::{self, DroppedSegment};
 use spexus_store::chain::Verdict;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,12 @@ pub(crate) enum Command {
         /// Before this time, or longer ago than a length such as 7d
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
+    },
+    /// Drops the history of a project (--project), or of all, up to a checkpoint; what it had made of everything stays verifiable
+    Drop {
+        /// Up to the last checkpoint from before this time, or longer ago than a length such as 365d
+        #[arg(long, value_name = "TIME")]
+        before: String,
     },
     /// Removes old events; that it was done stays
     Prune {
@@ -149,6 +156,7 @@ async fn in_session(
             log(session, output, &filter, page).await
         }
         Command::Prune { before } => prune(session, output, ago("before", before)?).await,
+        Command::Drop { before } => drop_history(session, output, ago("before", before)?).await,
     }
 }
 
@@ -165,6 +173,24 @@ async fn prune(session: &Session, output: Output, before: Timestamp) -> Outcome 
     let removed = audit::prune(&session.service, &session.caller, before).await?;
     output.show(&json!({"removed": removed, "before": before}), |_| {
         format!("Removed {removed} events from before {before}.")
+    })
+}
+
+async fn drop_history(session: &Session, output: Output, before: Timestamp) -> Outcome {
+    let (service, caller) = (&session.service, &session.caller);
+    let dropped = history_retention::drop_before(service, caller, session.project(), before).await?;
+    output.show(&json!({"dropped": dropped, "before": before}), |_| {
+        let line = |segment: &DroppedSegment| {
+            let DroppedSegment { project, until, at } = segment;
+            format!("Dropped the history of {project} up to change {until}, of {at}.")
+        };
+        match dropped.is_empty() {
+            true => format!(
+                "Nothing was dropped: no checkpoint from before {before} ends a part of the history that is still there and that no \
+                 baseline needs."
+            ),
+            false => dropped.iter().map(line).collect::<Vec<_>>().join("\n"),
+        }
     })
 }
 
@@ -263,6 +289,12 @@ fn shown(verified: &Verified) -> String {
     for ledger in verdict.ledgers.iter().filter(|ledger| ledger.fault.is_some()) {
         let (id, trusted) = (ledger.ledger, ledger.trusted);
         text += &format!("\nThe ledger {id} can be trusted up to its change {trusted}.");
+    }
+    for ledger in &verdict.ledgers {
+        if let Some(until) = ledger.dropped {
+            let id = ledger.ledger;
+            text += &format!("\nThe ledger {id} was dropped by retention up to its change {until}.");
+        }
     }
     //= specs/spexus-store.md#history
     //# Verification MUST say which ledgers began at another installation, and how many of their changes came from there.
