@@ -151,6 +151,8 @@ codes! {
     PatternInvalid = "pattern-invalid", Error;
     /// A pattern matches no file.
     PatternEmpty = "pattern-empty", Warning;
+    /// Extracted requirements are in no file that is read.
+    RequirementsUnread = "requirements-unread", Warning;
     /// No file is found to read at all.
     InputsEmpty = "inputs-empty", Error;
     /// A link that a pattern finds leads outside the project.

@@ -121,15 +121,9 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
     let mut diagnostics = Vec::new();
     for (index, problem) in found.invalid {
         hits[index] = 1;
-        let message = format!(
-            "the pattern `{}` cannot be used: {problem}",
-            queries[index].pattern
-        );
-        diagnostics.push(Diagnostic::of_file(
-            Code::PatternInvalid,
-            message,
-            crate::config::CONFIG_PATH,
-        ));
+        let pattern = queries[index].pattern;
+        let message = format!("the pattern `{pattern}` cannot be used: {problem}");
+        diagnostics.push(config.places.finding(Code::PatternInvalid, message, pattern));
     }
     diagnostics.extend(found.unreadable.into_iter().map(|(name, problem)| {
         let name = if name.is_empty() { ".".to_owned() } else { name };
@@ -296,7 +290,7 @@ fn empty_patterns(config: &Config, hits: &[usize]) -> Vec<Diagnostic> {
         .filter(|(pattern, hits)| **hits == 0 && !pattern.starts_with(".duvet/"))
         .map(|(pattern, _)| {
             let message = format!("the pattern `{pattern}` matches no file");
-            Diagnostic::of_file(Code::PatternEmpty, message, crate::config::CONFIG_PATH)
+            config.places.finding(Code::PatternEmpty, message, pattern)
         })
         .collect()
 }
@@ -321,5 +315,5 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
         let help = "check the `pattern` of each `[[source]]`";
         ("not one source file is found by the patterns", help)
     };
-    Some(Diagnostic::of_file(Code::InputsEmpty, message, crate::config::CONFIG_PATH).help(help))
+    Some(Diagnostic::of_file(Code::InputsEmpty, message, &*config.places.file).help(help))
 }
