@@ -173,6 +173,24 @@ impl Config {
         self
     }
 
+    /// Comment styles of the project, the most used first.
+    pub fn styles(&self) -> Vec<CommentStyle> {
+        let mut styles: Vec<CommentStyle> = Vec::new();
+        for source in &self.sources {
+            if !styles.contains(&source.style) {
+                styles.push(source.style.clone());
+            }
+        }
+        let uses = |style: &CommentStyle| {
+            self.sources
+                .iter()
+                .filter(|source| source.style == *style)
+                .count()
+        };
+        styles.sort_by_key(|style| std::cmp::Reverse(uses(style)));
+        styles
+    }
+
     /// The settings of a project that has no configuration file and is described by flags alone.
     pub fn legacy() -> Self {
         let mut config = Self::standard();

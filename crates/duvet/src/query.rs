@@ -8,7 +8,7 @@ mod coverage;
 pub use coverage::{Coverage, CoverageFormat};
 
 use crate::analysis::{Analysis, Entry, Requirement};
-use crate::citation::Kind;
+use crate::citation::{CommentStyle, Kind};
 use crate::interval::IntervalSet;
 use crate::target::Target;
 use serde::Serialize;
@@ -114,17 +114,23 @@ pub struct Finding {
     pub write: Option<String>,
 }
 
-/// Asks one check. `runs` is needed by the two checks of coverage.
-pub fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Option<&Coverage>) -> Verdict {
+/// Asks one check. `runs` is needed by the two checks of coverage, and citations to be written are in that style.
+pub fn run(
+    analysis: &Analysis,
+    check: Check,
+    filter: &Filter,
+    runs: Option<&Coverage>,
+    style: &CommentStyle,
+) -> Verdict {
     match check {
-        Check::Implementation => implementation(analysis, filter),
-        Check::Test => test(analysis, filter),
+        Check::Implementation => implementation(analysis, filter, style),
+        Check::Test => test(analysis, filter, style),
         Check::Duplicates => duplicates(analysis, filter),
         Check::Coverage | Check::ExecutedCoverage => coverage::run(analysis, check, filter, runs),
     }
 }
 
-fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
+fn implementation(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
     let mut findings = Vec::new();
     let mut counts = [0_usize; 6];
     for requirement in analysis
@@ -136,7 +142,7 @@ fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
         counts[0] += 1;
         counts[category] += 1;
         if category > 1 {
-            let kind = (category == 5).then_some(Kind::Implementation);
+            let kind = (category == 5).then_some((Kind::Implementation, style));
             let related = &requirement.coverage.related;
             findings.push(finding(
                 analysis,
@@ -175,7 +181,7 @@ fn category(analysis: &Analysis, requirement: &Requirement) -> usize {
     }
 }
 
-fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
+fn test(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
     let mut findings = Vec::new();
     let mut counts = [0_usize; 4];
     for (id, _) in analysis
@@ -204,7 +210,8 @@ fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
         counts[category] += 1;
         let problem = ["", "", "incomplete tests", "not tested"];
         if category > 1 {
-            findings.push(finding(analysis, id, problem[category], &[id], Some(Kind::Test)));
+            let write = Some((Kind::Test, style));
+            findings.push(finding(analysis, id, problem[category], &[id], write));
         }
     }
     let names = [
@@ -301,7 +308,7 @@ fn finding(
     id: u32,
     problem: &'static str,
     citations: &[u32],
-    write: Option<Kind>,
+    write: Option<(Kind, &CommentStyle)>,
 ) -> Finding {
     let annotation = analysis.annotation(id);
     let target = format!(
@@ -321,9 +328,13 @@ fn finding(
     } else {
         &annotation.quote
     };
-    let write = write.map(|kind| {
-        let quote: Vec<String> = lines.lines().map(|line| format!("//# {line}")).collect();
-        format!("//= {target}\n//= type={}\n{}", kind.name(), quote.join("\n"))
+    let write = write.map(|(kind, CommentStyle { meta, content })| {
+        let quote: Vec<String> = lines.lines().map(|line| format!("{content} {line}")).collect();
+        format!(
+            "{meta} {target}\n{meta} type={}\n{}",
+            kind.name(),
+            quote.join("\n")
+        )
     });
     Finding {
         problem,

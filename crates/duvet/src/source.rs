@@ -303,7 +303,12 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
     }
     let is_source = |input: &Input| matches!(*input.reading, Reading::Comments { .. });
     let (message, help) = if config.sources.is_empty() {
-        if !inputs.is_empty() || !config.specifications.is_empty() {
+        if !config.specifications.is_empty() {
+            let message = "no sources are configured, so nothing is cited";
+            let found = Diagnostic::of_file(Code::SourcesUnnamed, message, &*config.places.file);
+            return Some(found.help("name them in `[[source]]`, by a `pattern` such as `src/**/*.rs`"));
+        }
+        if !inputs.is_empty() {
             return None;
         }
         let help = "run `duvet init`, or go to the folder with `.duvet/config.toml`";

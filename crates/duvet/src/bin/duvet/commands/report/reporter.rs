@@ -5,8 +5,7 @@ use crate::arguments::{DiagnosticsForm, Report};
 use crate::project::Loaded;
 use crate::terminal;
 use duvet::analysis::Analysis;
-use duvet::citation::CommentStyle;
-use duvet::config::{Config, Output};
+use duvet::config::Output;
 use duvet::diagnostic::{Code, Diagnostic, Severity, json, sarif, text};
 use duvet::fence::{self, Fence, Refused};
 use duvet::memo::Memo;
@@ -179,7 +178,7 @@ impl Reporter<'_> {
             let options = html::Options {
                 title: &title(),
                 links,
-                styles: styles(config),
+                styles: config.styles(),
             };
             html::stream(analysis, &options, sink)
         };
@@ -334,25 +333,6 @@ fn targets(flag: Option<&PathBuf>, output: Option<&Output>, name: &str) -> Vec<T
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Comment styles of the project, the most used first.
-fn styles(config: &Config) -> Vec<CommentStyle> {
-    let mut styles: Vec<CommentStyle> = Vec::new();
-    for source in &config.sources {
-        if !styles.contains(&source.style) {
-            styles.push(source.style.clone());
-        }
-    }
-    let uses = |style: &CommentStyle| {
-        config
-            .sources
-            .iter()
-            .filter(|source| source.style == *style)
-            .count()
-    };
-    styles.sort_by_key(|style| std::cmp::Reverse(uses(style)));
-    styles
 }
 
 /// What is different about two snapshots is worked out for so long; after that whole blocks are shown as changed.
