@@ -100,7 +100,13 @@ fn letters_of_several_bytes_are_never_split() {
         "Es muß größer sein",
         Some(("exact", &["Es muß größer sein"])),
     );
-    // One byte, as the public tool counts; the span is widened to whole letters.
+    // One byte, as the public tool counts: a letter that is split at the front belongs to the quote.
     check("é é é", "e é é", Some(("drifted", &["é é é"])));
+    // One at the end does not. Found by the fuzz target `project` against the public tool.
+    check(
+        "a cup of café",
+        "a cup of caf.",
+        Some(("drifted", &["a cup of caf"])),
+    );
     let _ = grade("naïve – “quoted” text…", "naive – “quoted” text…");
 }
