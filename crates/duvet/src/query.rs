@@ -7,12 +7,14 @@ mod coverage;
 
 pub use coverage::{Coverage, CoverageFormat};
 
-use crate::analysis::{Analysis, Entry, Requirement};
+use crate::aggregate::Quotes;
+use crate::analysis::{Analysis, Cited, Entry, Requirement};
 use crate::citation::{CommentStyle, Kind};
 use crate::interval::IntervalSet;
 use crate::target::Target;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -184,6 +186,7 @@ fn category(analysis: &Analysis, requirement: &Requirement) -> usize {
 fn test(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
     let mut findings = Vec::new();
     let mut counts = [0_usize; 4];
+    let neighbours = Neighbours::new(analysis);
     for (id, _) in analysis
         .citations()
         .filter(|(_, entry)| entry.annotation().kind == Kind::Implementation)
@@ -192,10 +195,7 @@ fn test(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
             continue;
         }
         let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
-        let tests: Vec<u32> = neighbours(analysis, id)
-            .filter(|(_, kind)| *kind == Kind::Test)
-            .map(|(id, _)| id)
-            .collect();
+        let tests = neighbours.of(id, Kind::Test);
         let tested = IntervalSet::of(
             tests
                 .iter()
@@ -283,24 +283,39 @@ fn pieces<'a>(
         .flat_map(|id| analysis.matched(id).pieces.iter().copied())
 }
 
-/// Annotations of the same section that share a byte with the given one.
-fn neighbours(analysis: &Analysis, id: u32) -> impl Iterator<Item = (u32, Kind)> + '_ {
-    let key = analysis.annotation(id).target.key();
-    let cited = analysis
-        .specifications
-        .iter()
-        .find(|cited| cited.loaded.key() == key);
-    let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
-    let section = cited
-        .zip(analysis.matched(id).section)
-        .map(|(cited, section)| &cited.sections[section]);
-    let others = section
-        .into_iter()
-        .flat_map(|section| &section.annotations)
-        .copied();
-    others
-        .filter(move |other| own.touches(&IntervalSet::of(analysis.matched(*other).pieces.iter().copied())))
-        .map(|other| (other, analysis.annotation(other).kind))
+/// The quotes of every section, found by place.
+struct Neighbours<'a> {
+    analysis: &'a Analysis,
+    sections: HashMap<Cow<'a, str>, Vec<Quotes>>,
+}
+
+impl<'a> Neighbours<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        let rows = analysis.specifications.iter().enumerate();
+        let of_specification = |(index, cited): (usize, &'a Cited)| {
+            let sections = 0..cited.sections.len();
+            let quotes = sections.map(|section| Quotes::of(analysis, index, section, |_| true));
+            (cited.loaded.key(), quotes.collect())
+        };
+        Self {
+            analysis,
+            sections: rows.map(of_specification).collect(),
+        }
+    }
+
+    /// Annotations of one kind in the same section that share a byte with the given one.
+    fn of(&self, id: u32, kind: Kind) -> Vec<u32> {
+        let section = self.analysis.matched(id).section;
+        let cited = self.sections.get(self.analysis.annotation(id).target.key());
+        let Some((cited, section)) = cited.zip(section) else {
+            return Vec::new();
+        };
+        let own = IntervalSet::of(self.analysis.matched(id).pieces.iter().copied());
+        let near = cited[section].near(&own).into_iter();
+        near.filter(|(_, other, quote)| *other == kind && own.touches(quote))
+            .map(|(id, ..)| *id)
+            .collect()
+    }
 }
 
 fn finding(
