@@ -53,19 +53,19 @@ pub struct Config {
     /// Template of links to issues.
     pub issue_link: Option<String>,
     /// Where all that stands.
-    pub places: Places,
+    pub locations: Locations,
 }
 
 /// Where a configuration file names its patterns and texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct Locations {
     /// The file.
     pub file: String,
     /// The line of each name, and what stands there.
     pub lines: BTreeMap<String, (u32, Box<str>)>,
 }
 
-impl Places {
+impl Locations {
     /// The file and the line that name something, and what stands there. What flags name stands nowhere.
     pub fn of(&self, name: &str) -> (&str, u32, &str) {
         match self.lines.get(name) {
@@ -157,7 +157,7 @@ impl Config {
             },
             blob_link: None,
             issue_link: None,
-            places: Places {
+            locations: Locations {
                 file: CONFIG_PATH.to_owned(),
                 lines: BTreeMap::new(),
             },

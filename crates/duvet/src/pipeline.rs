@@ -180,7 +180,7 @@ impl<'a> Pass<'a> {
         let config = &self.project.config;
         let (specifications, known) = (&memo.specifications, &memo.extracted);
         let read = |configured: &SpecificationSource| {
-            let (file, line, excerpt) = config.places.of(&configured.source);
+            let (file, line, excerpt) = config.locations.of(&configured.source);
             let request = SpecificationRequest {
                 name: &configured.source,
                 format: configured.format,
@@ -298,7 +298,7 @@ fn unread(config: &Config, extracted: &Extracted) -> Option<Diagnostic> {
     let folder = config.extracted.display();
     let message = format!("the requirements in `{folder}` are extracted and not read");
     let help = format!("add `[[requirement]]` with `pattern = \"{folder}/**/*.toml\"`");
-    let found = Diagnostic::of_file(Code::RequirementsUnread, message, &*config.places.file);
+    let found = Diagnostic::of_file(Code::RequirementsUnread, message, &*config.locations.file);
     Some(found.help(help))
 }
 

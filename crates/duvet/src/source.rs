@@ -123,7 +123,7 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
         hits[index] = 1;
         let pattern = queries[index].pattern;
         let message = format!("the pattern `{pattern}` cannot be used: {problem}");
-        diagnostics.push(config.places.finding(Code::PatternInvalid, message, pattern));
+        diagnostics.push(config.locations.finding(Code::PatternInvalid, message, pattern));
     }
     diagnostics.extend(found.unreadable.into_iter().map(|(name, problem)| {
         let name = if name.is_empty() { ".".to_owned() } else { name };
@@ -290,7 +290,7 @@ fn empty_patterns(config: &Config, hits: &[usize]) -> Vec<Diagnostic> {
         .filter(|(pattern, hits)| **hits == 0 && !pattern.starts_with(".duvet/"))
         .map(|(pattern, _)| {
             let message = format!("the pattern `{pattern}` matches no file");
-            config.places.finding(Code::PatternEmpty, message, pattern)
+            config.locations.finding(Code::PatternEmpty, message, pattern)
         })
         .collect()
 }
@@ -305,7 +305,7 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
     let (message, help) = if config.sources.is_empty() {
         if !config.specifications.is_empty() {
             let message = "no sources are configured, so nothing is cited";
-            let found = Diagnostic::of_file(Code::SourcesUnnamed, message, &*config.places.file);
+            let found = Diagnostic::of_file(Code::SourcesUnnamed, message, &*config.locations.file);
             return Some(found.help("name them in `[[source]]`, by a `pattern` such as `src/**/*.rs`"));
         }
         if !inputs.is_empty() {
@@ -320,5 +320,5 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
         let help = "check the `pattern` of each `[[source]]`";
         ("not one source file is found by the patterns", help)
     };
-    Some(Diagnostic::of_file(Code::InputsEmpty, message, &*config.places.file).help(help))
+    Some(Diagnostic::of_file(Code::InputsEmpty, message, &*config.locations.file).help(help))
 }

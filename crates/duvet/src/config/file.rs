@@ -31,7 +31,7 @@ pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) 
         variable,
         config: Config::standard(),
     };
-    reader.config.places.file = file.to_owned();
+    reader.config.locations.file = file.to_owned();
     let root = root.get_ref();
     reader.schema(root);
     for (span, table) in reader.document.tables(root, "source") {
@@ -226,7 +226,7 @@ impl<'a> Reader<'a, '_> {
         let line = self.document.position(offset).line;
         let start = self.text[..offset].rfind('\n').map_or(0, |end| end + 1);
         let text = self.text[start..].lines().next().unwrap_or_default();
-        let lines = &mut self.config.places.lines;
+        let lines = &mut self.config.locations.lines;
         lines.entry(name.to_owned()).or_insert((line, text.into()));
     }
 
