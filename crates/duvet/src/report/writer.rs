@@ -19,8 +19,8 @@ pub(super) fn list<T>(
     }
 }
 
-/// So many members are rendered beside each other, while those before them are handed on.
-const MEMBERS_AT_A_TIME: usize = 8;
+/// So many members are rendered beside each other, before they are handed on.
+const MEMBERS_AT_A_TIME: usize = 16;
 
 /// Renders the members of a list side by side and hands them on in their order, with commas between them. Their memory is
 /// used again for the next ones: a report may be as large as all specifications together, and nobody needs it in one piece.
@@ -29,29 +29,18 @@ pub(super) fn hand_on<T: Sync>(
     members: &[T],
     render: impl Fn(&mut Vec<u8>, &T) + Sync,
 ) -> io::Result<()> {
-    let fill = |buffers: &mut [Vec<u8>], group: &[T]| {
+    let mut buffers = vec![Vec::new(); members.len().min(MEMBERS_AT_A_TIME)];
+    let mut is_first = true;
+    for group in members.chunks(MEMBERS_AT_A_TIME) {
         let pairs = buffers.par_iter_mut().zip(group).with_max_len(1);
         pairs.for_each(|(buffer, member)| {
             buffer.clear();
             buffer.push(b',');
             render(buffer, member);
         });
-    };
-    let mut groups = members.chunks(MEMBERS_AT_A_TIME);
-    let mut ready = groups.next().unwrap_or_default();
-    let buffers = || vec![Vec::new(); ready.len()];
-    let (mut rendered, mut next) = (buffers(), buffers());
-    fill(&mut rendered, ready);
-    let mut is_first = true;
-    while !ready.is_empty() {
-        let group = groups.next().unwrap_or_default();
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| fill(&mut next, group));
-            let mut handed = rendered[..ready.len()].iter();
-            handed.try_for_each(|buffer| sink(&buffer[usize::from(std::mem::take(&mut is_first))..]))
-        })?;
-        ready = group;
-        std::mem::swap(&mut rendered, &mut next);
+        for buffer in &buffers[..group.len()] {
+            sink(&buffer[usize::from(std::mem::take(&mut is_first))..])?;
+        }
     }
     Ok(())
 }
