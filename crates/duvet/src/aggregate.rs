@@ -8,6 +8,7 @@ use crate::loader::LoadedSpecification;
 use crate::matching::{Grade, is_counted};
 use crate::status::Coverage;
 use crate::target::Target;
+use crate::text::Span;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -130,7 +131,7 @@ fn cover(analysis: &Analysis, requirements: Vec<(u32, usize, Option<usize>)>) ->
         .into_par_iter()
         .flat_map_iter(|((specification, section), ids)| {
             let quotes = section.map_or_else(Quotes::default, |section| {
-                Quotes::of(analysis, specification, section)
+                Quotes::of(analysis, specification, section, is_counted)
             });
             ids.into_iter()
                 .map(move |id| requirement(analysis, id, specification, section, &quotes))
@@ -172,7 +173,7 @@ fn cover_titles(analysis: &mut Analysis) {
 
 /// The quotes of one section, found by place: a section may hold tens of thousands.
 #[derive(Default)]
-struct Quotes {
+pub(crate) struct Quotes {
     /// By id.
     rows: Vec<(u32, Kind, IntervalSet)>,
     /// Start, end and row of each quote that counts, by start.
@@ -182,7 +183,13 @@ struct Quotes {
 }
 
 impl Quotes {
-    fn of(analysis: &Analysis, specification: usize, section: usize) -> Self {
+    /// Those pieces of quotes that are to count.
+    pub(crate) fn of(
+        analysis: &Analysis,
+        specification: usize,
+        section: usize,
+        is_counted: impl Fn(Span) -> bool,
+    ) -> Self {
         let annotations = &analysis.specifications[specification].sections[section].annotations;
         let set = |id: &u32| {
             let pieces = analysis
@@ -217,7 +224,7 @@ impl Quotes {
     }
 
     /// The quotes that may share bytes with a set, by id.
-    fn near(&self, set: &IntervalSet) -> Vec<&(u32, Kind, IntervalSet)> {
+    pub(crate) fn near(&self, set: &IntervalSet) -> Vec<&(u32, Kind, IntervalSet)> {
         let spans = set.spans();
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
             return Vec::new();

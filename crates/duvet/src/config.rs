@@ -13,6 +13,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{self, Fence, MAX_SETTINGS_BYTES, Refused};
 use crate::specification::Format;
 use crate::specification::extract::Mode;
+use crate::text::Position;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +52,33 @@ pub struct Config {
     pub blob_link: Option<String>,
     /// Template of links to issues.
     pub issue_link: Option<String>,
+    /// Where all that stands.
+    pub locations: Locations,
+}
+
+/// Where a configuration file names its patterns and texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locations {
+    /// The file.
+    pub file: String,
+    /// The line of each name, and what stands there.
+    pub lines: BTreeMap<String, (u32, Box<str>)>,
+}
+
+impl Locations {
+    /// The file and the line that name something, and what stands there. What flags name stands nowhere.
+    pub fn of(&self, name: &str) -> (&str, u32, &str) {
+        match self.lines.get(name) {
+            Some((line, text)) => (&self.file, *line, text),
+            None => (&self.file, 1, ""),
+        }
+    }
+
+    /// A finding about something, at the line that names it.
+    pub fn finding(&self, code: Code, message: String, name: &str) -> Diagnostic {
+        let (file, line, text) = self.of(name);
+        Diagnostic::new(code, message, file, Position { line, column: 1 }).showing(text)
+    }
 }
 
 /// One `[[source]]`.
@@ -128,6 +157,10 @@ impl Config {
             },
             blob_link: None,
             issue_link: None,
+            locations: Locations {
+                file: CONFIG_PATH.to_owned(),
+                lines: BTreeMap::new(),
+            },
         }
     }
 
@@ -138,6 +171,24 @@ impl Config {
         self.downloads = folder.join("specifications");
         self.extracted = folder.join("requirements");
         self
+    }
+
+    /// Comment styles of the project, the most used first.
+    pub fn styles(&self) -> Vec<CommentStyle> {
+        let mut styles: Vec<CommentStyle> = Vec::new();
+        for source in &self.sources {
+            if !styles.contains(&source.style) {
+                styles.push(source.style.clone());
+            }
+        }
+        let uses = |style: &CommentStyle| {
+            self.sources
+                .iter()
+                .filter(|source| source.style == *style)
+                .count()
+        };
+        styles.sort_by_key(|style| std::cmp::Reverse(uses(style)));
+        styles
     }
 
     /// The settings of a project that has no configuration file and is described by flags alone.

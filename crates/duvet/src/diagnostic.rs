@@ -151,6 +151,10 @@ codes! {
     PatternInvalid = "pattern-invalid", Error;
     /// A pattern matches no file.
     PatternEmpty = "pattern-empty", Warning;
+    /// Extracted requirements are in no file that is read.
+    RequirementsUnread = "requirements-unread", Warning;
+    /// There are specifications, and no sources that could cite them.
+    SourcesUnnamed = "sources-unnamed", Warning;
     /// No file is found to read at all.
     InputsEmpty = "inputs-empty", Error;
     /// A link that a pattern finds leads outside the project.

@@ -81,7 +81,7 @@ fn toml(
     requirements: &[Requirement],
 ) -> String {
     let mut out = format!("target = {}\n\n", quoted(target));
-    comment(&mut out, "#", title_lines(section));
+    comment(&mut out, "#", [section.title.trim_end()].into_iter());
     out.push_str("#\n");
     comment(
         &mut out,
@@ -116,7 +116,7 @@ fn rust(
     let mut out = String::new();
     comment(&mut out, "//!", [target].into_iter());
     out.push_str("//!\n");
-    comment(&mut out, "//!", title_lines(section));
+    comment(&mut out, "//!", [section.title.trim_end()].into_iter());
     out.push_str("//!\n");
     comment(
         &mut out,
@@ -141,7 +141,7 @@ fn rust(
 
 //= specs/duvet.md#inside-the-fence
 //# Text of a project MUST NOT break out of the page's data or of a requirement file.
-/// Lines as comments. A title may have several lines, and characters that end a line or a comment are blanks.
+/// Lines as comments; characters that end a line or a comment are blanks.
 fn comment<'a>(out: &mut String, prefix: &str, lines: impl Iterator<Item = &'a str>) {
     for line in lines {
         out.push_str(prefix);
@@ -155,11 +155,6 @@ fn comment<'a>(out: &mut String, prefix: &str, lines: impl Iterator<Item = &'a s
         }
         out.push('\n');
     }
-}
-
-/// A title of no words still has its line.
-fn title_lines(section: &Section) -> impl Iterator<Item = &str> {
-    section.title.split('\n').map(str::trim_end)
 }
 
 fn quoted(text: &str) -> String {

@@ -49,6 +49,8 @@ pub struct SpecificationRequest<'a> {
     pub format: Option<Format>,
     /// A file that cites it, and the line.
     pub cited: (&'a str, u32),
+    /// The file beside which its path is looked for, when it is not at the root.
+    pub beside: &'a str,
     /// The line itself.
     pub excerpt: &'a str,
 }
@@ -69,7 +71,7 @@ impl LoadedSpecification {
         known: Option<&Arc<Self>>,
         is_unchanged: &dyn Fn(&Path) -> bool,
     ) -> Arc<Self> {
-        let located = locator.locate(request.name, Some(request.cited.0));
+        let located = locator.locate(request.name, Some(request.beside));
         let path = match &located {
             Ok(path) => path.clone(),
             Err(_) => PathBuf::new(),
@@ -116,7 +118,7 @@ impl LoadedSpecification {
             format: request.format,
             specification,
             diagnostic,
-            cited_from: request.cited.0.to_owned(),
+            cited_from: request.beside.to_owned(),
             hash,
             names,
             haystacks: (0..sections).map(|_| OnceLock::new()).collect(),
@@ -132,7 +134,7 @@ impl LoadedSpecification {
         crate::target::key(&self.name)
     }
 
-    /// A file that cites it.
+    /// The file beside which it was looked for.
     pub fn cited_from(&self) -> &str {
         &self.cited_from
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// A tree with more folders is walked by all cores.
-const MAX_FOLDERS_ALONE: usize = 250;
+const MAX_FOLDERS_ALONE: usize = 100;
 
 /// One pattern to be answered.
 #[derive(Clone, Copy, Debug)]

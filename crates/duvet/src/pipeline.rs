@@ -6,7 +6,7 @@
 
 use crate::aggregate;
 use crate::analysis::{Analysis, MatchedFile, Project};
-use crate::config::{CONFIG_PATH, SpecificationSource};
+use crate::config::{CONFIG_PATH, Config, SpecificationSource};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::fence::{Fence, Names};
 use crate::loader::{LoadedSpecification, SpecificationRequest};
@@ -134,6 +134,7 @@ impl<'a> Pass<'a> {
         let locator = SpecificationLocator::new(&self.project.root, &self.project.config);
         let mut diagnostics = std::mem::take(&mut inputs.diagnostics);
         let extracted = self.extract_requirements(memo, &locator, &mut diagnostics);
+        diagnostics.extend(unread(&self.project.config, &extracted));
         let files = self.parse_requirements(memo, &inputs, &extracted);
         let specifications = self.load_specifications(memo, &locator, &files);
         diagnostics.extend(check_lock(&inputs.lock, &specifications));
@@ -179,11 +180,13 @@ impl<'a> Pass<'a> {
         let config = &self.project.config;
         let (specifications, known) = (&memo.specifications, &memo.extracted);
         let read = |configured: &SpecificationSource| {
+            let (file, line, excerpt) = config.locations.of(&configured.source);
             let request = SpecificationRequest {
                 name: &configured.source,
                 format: configured.format,
-                cited: (CONFIG_PATH, 1),
-                excerpt: "",
+                cited: (file, line),
+                beside: CONFIG_PATH,
+                excerpt,
             };
             let known_text = specifications.get(&*target::key(request.name));
             let loaded = LoadedSpecification::renew(locator, &request, known_text, self.is_unchanged);
@@ -286,6 +289,19 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// A configuration in another folder has its requirements beside it, where no pattern may look.
+fn unread(config: &Config, extracted: &Extracted) -> Option<Diagnostic> {
+    let is_meant = crate::paths::matcher(&config.requirements);
+    if extracted.is_empty() || extracted.iter().any(|(name, _)| is_meant(name)) {
+        return None;
+    }
+    let folder = config.extracted.display();
+    let message = format!("the requirements in `{folder}` are extracted and not read");
+    let help = format!("add `[[requirement]]` with `pattern = \"{folder}/**/*.toml\"`");
+    let found = Diagnostic::of_file(Code::RequirementsUnread, message, &*config.locations.file);
+    Some(found.help(help))
+}
+
 /// One request for each cited specification, in the order of their names.
 fn requests<'f>(project: &'f Project, files: &'f [ParsedFile]) -> Vec<SpecificationRequest<'f>> {
     let formats: HashMap<Cow<'_, str>, _> = project
@@ -308,6 +324,7 @@ fn requests<'f>(project: &'f Project, files: &'f [ParsedFile]) -> Vec<Specificat
                 name: &annotation.target.specification,
                 format: formats.get(key).copied().flatten(),
                 cited: (&annotation.source, annotation.line),
+                beside: &annotation.source,
                 excerpt: facts.cited_lines.excerpt(index),
             });
             request.format = request.format.or(annotation.format);

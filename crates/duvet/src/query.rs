@@ -7,12 +7,14 @@ mod coverage;
 
 pub use coverage::{Coverage, CoverageFormat};
 
-use crate::analysis::{Analysis, Entry, Requirement};
-use crate::citation::Kind;
+use crate::aggregate::Quotes;
+use crate::analysis::{Analysis, Cited, Entry, Requirement};
+use crate::citation::{CommentStyle, Kind};
 use crate::interval::IntervalSet;
 use crate::target::Target;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -114,17 +116,23 @@ pub struct Finding {
     pub write: Option<String>,
 }
 
-/// Asks one check. `runs` is needed by the two checks of coverage.
-pub fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Option<&Coverage>) -> Verdict {
+/// Asks one check. `runs` is needed by the two checks of coverage, and citations to be written are in that style.
+pub fn run(
+    analysis: &Analysis,
+    check: Check,
+    filter: &Filter,
+    runs: Option<&Coverage>,
+    style: &CommentStyle,
+) -> Verdict {
     match check {
-        Check::Implementation => implementation(analysis, filter),
-        Check::Test => test(analysis, filter),
+        Check::Implementation => implementation(analysis, filter, style),
+        Check::Test => test(analysis, filter, style),
         Check::Duplicates => duplicates(analysis, filter),
         Check::Coverage | Check::ExecutedCoverage => coverage::run(analysis, check, filter, runs),
     }
 }
 
-fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
+fn implementation(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
     let mut findings = Vec::new();
     let mut counts = [0_usize; 6];
     for requirement in analysis
@@ -136,7 +144,7 @@ fn implementation(analysis: &Analysis, filter: &Filter) -> Verdict {
         counts[0] += 1;
         counts[category] += 1;
         if category > 1 {
-            let kind = (category == 5).then_some(Kind::Implementation);
+            let kind = (category == 5).then_some((Kind::Implementation, style));
             let related = &requirement.coverage.related;
             findings.push(finding(
                 analysis,
@@ -175,9 +183,10 @@ fn category(analysis: &Analysis, requirement: &Requirement) -> usize {
     }
 }
 
-fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
+fn test(analysis: &Analysis, filter: &Filter, style: &CommentStyle) -> Verdict {
     let mut findings = Vec::new();
     let mut counts = [0_usize; 4];
+    let neighbours = Neighbours::new(analysis);
     for (id, _) in analysis
         .citations()
         .filter(|(_, entry)| entry.annotation().kind == Kind::Implementation)
@@ -186,10 +195,7 @@ fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
             continue;
         }
         let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
-        let tests: Vec<u32> = neighbours(analysis, id)
-            .filter(|(_, kind)| *kind == Kind::Test)
-            .map(|(id, _)| id)
-            .collect();
+        let tests = neighbours.of(id, Kind::Test);
         let tested = IntervalSet::of(
             tests
                 .iter()
@@ -204,7 +210,8 @@ fn test(analysis: &Analysis, filter: &Filter) -> Verdict {
         counts[category] += 1;
         let problem = ["", "", "incomplete tests", "not tested"];
         if category > 1 {
-            findings.push(finding(analysis, id, problem[category], &[id], Some(Kind::Test)));
+            let write = Some((Kind::Test, style));
+            findings.push(finding(analysis, id, problem[category], &[id], write));
         }
     }
     let names = [
@@ -276,24 +283,39 @@ fn pieces<'a>(
         .flat_map(|id| analysis.matched(id).pieces.iter().copied())
 }
 
-/// Annotations of the same section that share a byte with the given one.
-fn neighbours(analysis: &Analysis, id: u32) -> impl Iterator<Item = (u32, Kind)> + '_ {
-    let key = analysis.annotation(id).target.key();
-    let cited = analysis
-        .specifications
-        .iter()
-        .find(|cited| cited.loaded.key() == key);
-    let own = IntervalSet::of(analysis.matched(id).pieces.iter().copied());
-    let section = cited
-        .zip(analysis.matched(id).section)
-        .map(|(cited, section)| &cited.sections[section]);
-    let others = section
-        .into_iter()
-        .flat_map(|section| &section.annotations)
-        .copied();
-    others
-        .filter(move |other| own.touches(&IntervalSet::of(analysis.matched(*other).pieces.iter().copied())))
-        .map(|other| (other, analysis.annotation(other).kind))
+/// The quotes of every section, found by place.
+struct Neighbours<'a> {
+    analysis: &'a Analysis,
+    sections: HashMap<Cow<'a, str>, Vec<Quotes>>,
+}
+
+impl<'a> Neighbours<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        let rows = analysis.specifications.iter().enumerate();
+        let of_specification = |(index, cited): (usize, &'a Cited)| {
+            let sections = 0..cited.sections.len();
+            let quotes = sections.map(|section| Quotes::of(analysis, index, section, |_| true));
+            (cited.loaded.key(), quotes.collect())
+        };
+        Self {
+            analysis,
+            sections: rows.map(of_specification).collect(),
+        }
+    }
+
+    /// Annotations of one kind in the same section that share a byte with the given one.
+    fn of(&self, id: u32, kind: Kind) -> Vec<u32> {
+        let section = self.analysis.matched(id).section;
+        let cited = self.sections.get(self.analysis.annotation(id).target.key());
+        let Some((cited, section)) = cited.zip(section) else {
+            return Vec::new();
+        };
+        let own = IntervalSet::of(self.analysis.matched(id).pieces.iter().copied());
+        let near = cited[section].near(&own).into_iter();
+        near.filter(|(_, other, quote)| *other == kind && own.touches(quote))
+            .map(|(id, ..)| *id)
+            .collect()
+    }
 }
 
 fn finding(
@@ -301,7 +323,7 @@ fn finding(
     id: u32,
     problem: &'static str,
     citations: &[u32],
-    write: Option<Kind>,
+    write: Option<(Kind, &CommentStyle)>,
 ) -> Finding {
     let annotation = analysis.annotation(id);
     let target = format!(
@@ -321,9 +343,13 @@ fn finding(
     } else {
         &annotation.quote
     };
-    let write = write.map(|kind| {
-        let quote: Vec<String> = lines.lines().map(|line| format!("//# {line}")).collect();
-        format!("//= {target}\n//= type={}\n{}", kind.name(), quote.join("\n"))
+    let write = write.map(|(kind, CommentStyle { meta, content })| {
+        let quote: Vec<String> = lines.lines().map(|line| format!("{content} {line}")).collect();
+        format!(
+            "{meta} {target}\n{meta} type={}\n{}",
+            kind.name(),
+            quote.join("\n")
+        )
     });
     Finding {
         problem,

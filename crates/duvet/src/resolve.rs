@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// A quote over this length that is not in the text is missing; how far it drifted is not worked out.
 const MAX_DRIFTED_CHARS: usize = 8192;
 
+/// The sections of a specification are all named beside an unknown one, when there are no more than these.
+const MAX_NAMED_SECTIONS: usize = 8;
+
 /// Grades a citation. Faults come with a suggestion wherever the specification has one.
 pub(crate) fn resolve(annotation: &Annotation, loaded: &LoadedSpecification) -> (Match, Option<Diagnostic>) {
     let unresolved = Match {
@@ -122,6 +125,13 @@ fn unknown_section(
             diagnostic
                 .help(format!("did you mean `#{nearest}`?"))
                 .suggest(Some(format!("{target}#{nearest}")))
+        }
+        None if sections.len() <= MAX_NAMED_SECTIONS => {
+            let ids: Vec<String> = sections
+                .iter()
+                .map(|section| format!("`#{}`", section.id))
+                .collect();
+            diagnostic.help(format!("the sections of the specification: {}", ids.join(", ")))
         }
         None => diagnostic.help(format!("the specification has {} sections", sections.len())),
     }

@@ -121,15 +121,9 @@ pub fn discover(root: &Path, config: &Config) -> Discovered {
     let mut diagnostics = Vec::new();
     for (index, problem) in found.invalid {
         hits[index] = 1;
-        let message = format!(
-            "the pattern `{}` cannot be used: {problem}",
-            queries[index].pattern
-        );
-        diagnostics.push(Diagnostic::of_file(
-            Code::PatternInvalid,
-            message,
-            crate::config::CONFIG_PATH,
-        ));
+        let pattern = queries[index].pattern;
+        let message = format!("the pattern `{pattern}` cannot be used: {problem}");
+        diagnostics.push(config.locations.finding(Code::PatternInvalid, message, pattern));
     }
     diagnostics.extend(found.unreadable.into_iter().map(|(name, problem)| {
         let name = if name.is_empty() { ".".to_owned() } else { name };
@@ -296,7 +290,7 @@ fn empty_patterns(config: &Config, hits: &[usize]) -> Vec<Diagnostic> {
         .filter(|(pattern, hits)| **hits == 0 && !pattern.starts_with(".duvet/"))
         .map(|(pattern, _)| {
             let message = format!("the pattern `{pattern}` matches no file");
-            Diagnostic::of_file(Code::PatternEmpty, message, crate::config::CONFIG_PATH)
+            config.locations.finding(Code::PatternEmpty, message, pattern)
         })
         .collect()
 }
@@ -309,7 +303,12 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
     }
     let is_source = |input: &Input| matches!(*input.reading, Reading::Comments { .. });
     let (message, help) = if config.sources.is_empty() {
-        if !inputs.is_empty() || !config.specifications.is_empty() {
+        if !config.specifications.is_empty() {
+            let message = "no sources are configured, so nothing is cited";
+            let found = Diagnostic::of_file(Code::SourcesUnnamed, message, &*config.locations.file);
+            return Some(found.help("name them in `[[source]]`, by a `pattern` such as `src/**/*.rs`"));
+        }
+        if !inputs.is_empty() {
             return None;
         }
         let help = "run `duvet init`, or go to the folder with `.duvet/config.toml`";
@@ -321,5 +320,5 @@ fn nothing_to_read(config: &Config, inputs: &[Input]) -> Option<Diagnostic> {
         let help = "check the `pattern` of each `[[source]]`";
         ("not one source file is found by the patterns", help)
     };
-    Some(Diagnostic::of_file(Code::InputsEmpty, message, crate::config::CONFIG_PATH).help(help))
+    Some(Diagnostic::of_file(Code::InputsEmpty, message, &*config.locations.file).help(help))
 }

@@ -169,7 +169,7 @@ pub fn rfc_number(specification: &str) -> Option<&str> {
 }
 
 /// The number in `RFC 8446`, `rfc8446` or `rfc-8446`.
-pub(crate) fn spoken_rfc(name: &str) -> Option<String> {
+pub fn spoken_rfc(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     let number = lower.strip_prefix("rfc")?.trim_start_matches([' ', '-', '_']);
     (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then(|| number.to_owned())

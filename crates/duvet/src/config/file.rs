@@ -26,10 +26,12 @@ const SCHEMA: &str = "https://awslabs.github.io/duvet/config/v0.4";
 pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> (Config, Vec<Diagnostic>) {
     let (document, root) = Document::parse(file, text, CODES);
     let mut reader = Reader {
+        text,
         document,
         variable,
         config: Config::standard(),
     };
+    reader.config.locations.file = file.to_owned();
     let root = root.get_ref();
     reader.schema(root);
     for (span, table) in reader.document.tables(root, "source") {
@@ -67,6 +69,7 @@ pub fn parse(file: &str, text: &str, variable: &dyn Fn(&str) -> Option<String>) 
 }
 
 struct Reader<'a, 'v> {
+    text: &'a str,
     document: Document<'a>,
     variable: &'v dyn Fn(&str) -> Option<String>,
     config: Config,
@@ -207,11 +210,24 @@ impl<'a> Reader<'a, '_> {
 
     fn required(&mut self, span: Range<usize>, table: &DeTable<'a>, key: &str) -> Option<String> {
         let value = self.document.string(table, key);
-        if value.is_none() && !table.contains_key(key) {
-            self.document
-                .report(CODES.missing_key, format!("`{key}` is missing"), span);
+        match (&value, table.get(key)) {
+            (Some(name), Some(stated)) => self.remember(name, stated.span().start),
+            (None, None) => {
+                let message = format!("`{key}` is missing");
+                self.document.report(CODES.missing_key, message, span);
+            }
+            _ => {}
         }
         value
+    }
+
+    /// Keeps where a name stands, for findings about it.
+    fn remember(&mut self, name: &str, offset: usize) {
+        let line = self.document.position(offset).line;
+        let start = self.text[..offset].rfind('\n').map_or(0, |end| end + 1);
+        let text = self.text[start..].lines().next().unwrap_or_default();
+        let lines = &mut self.config.locations.lines;
+        lines.entry(name.to_owned()).or_insert((line, text.into()));
     }
 
     fn link(&mut self, span: Range<usize>, table: &DeTable<'a>, key: &str) -> Option<String> {

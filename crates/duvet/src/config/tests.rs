@@ -38,6 +38,17 @@ fn a_full_configuration_is_read() {
     assert_eq!(config.extraction, Mode::V2);
 }
 
+#[test]
+fn names_are_found_where_they_stand() {
+    let (config, _) = read(&format!(
+        "{HEAD}[[source]]\n  pattern = \"a\"\n[[specification]]\nsource = \"b\"\n[[requirement]]\npattern = \"c\"\n"
+    ));
+    assert_eq!(config.locations.of("a"), ("c.toml", 3, "  pattern = \"a\""));
+    assert_eq!(config.locations.of("b"), ("c.toml", 5, "source = \"b\""));
+    assert_eq!(config.locations.of("c"), ("c.toml", 7, "pattern = \"c\""));
+    assert_eq!(config.locations.of("d"), ("c.toml", 1, ""));
+}
+
 //= specs/duvet.md#configuration
 //= type=test
 //# A fault in the configuration MUST be reported with its place, and everything else in the file is used.

@@ -1,10 +1,12 @@
 //! Growth: four times the project is four times the work, and not sixteen times.
 
 use crate::analysis::{Analysis, Project};
+use crate::citation::CommentStyle;
 use crate::config::{Config, SpecificationSource, source_pattern};
 use crate::diagnostic::{Diagnostic, text};
 use crate::memo::Memo;
 use crate::pipeline::analyse;
+use crate::query::{self, Check, Filter};
 use crate::report::json_v1::{self, Links};
 use crate::report::{html, json_v2, lcov, snapshot};
 use std::fmt::Write;
@@ -21,7 +23,7 @@ struct Files {
     source: String,
 }
 
-/// Everything a report does, from the files to all its outputs.
+/// Everything a report does, from the files to all its outputs, and what is asked of it.
 fn report(root: &Path) -> Analysis {
     let mut config = Config::legacy();
     config.sources = vec![source_pattern("*.rs").unwrap()];
@@ -44,6 +46,20 @@ fn report(root: &Path) -> Analysis {
     lcov::render(&analysis);
     let shown: Vec<&Diagnostic> = analysis.diagnostics.iter().collect();
     text::render(&mut String::new(), &shown, text::Paint::default());
+    for check in [
+        Check::Implementation,
+        Check::Test,
+        Check::Coverage,
+        Check::Duplicates,
+    ] {
+        query::run(
+            &analysis,
+            check,
+            &Filter::default(),
+            None,
+            &CommentStyle::default(),
+        );
+    }
     analysis
 }
 

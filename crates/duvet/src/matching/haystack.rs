@@ -76,8 +76,13 @@ impl Haystack {
     /// The bytes of the specification behind a range of the joined text, one span per line, blanks at both ends of
     /// the range left out.
     pub(super) fn pieces(&self, start: usize, end: usize) -> Spans {
-        let text = &self.joined[start..end];
-        let (start, end) = (end - text.trim_start().len(), start + text.trim_end().len());
+        let start = end - self.joined[start..end].trim_start().len();
+        self.pieces_from(start, end)
+    }
+
+    /// The same with a blank at the front, where the range begins with one.
+    pub(super) fn pieces_from(&self, start: usize, end: usize) -> Spans {
+        let end = start + self.joined[start..end].trim_end().len();
         let first = self
             .lines
             .partition_point(|line| line.0 as usize <= start)

@@ -70,10 +70,11 @@ fn drifted(haystack: &Haystack, quote: &str) -> Option<Found> {
         normal.find_overlapping(half)
     })?;
     let (from, to) = normal.original(start, end);
-    // The edit may have split a character; the span is widened to whole ones.
+    // The edit may have split a character: one at the front belongs to the quote, one at the end does not, as for the
+    // public tool.
     let (from, to) = (
         haystack.joined.floor_char_boundary(from),
-        haystack.joined.ceil_char_boundary(to),
+        haystack.joined.floor_char_boundary(to),
     );
     let text = whole_words(&haystack.joined, from, to, quote).to_owned();
     let grade = Grade::Drifted(Arc::new(Drift {
@@ -85,7 +86,8 @@ fn drifted(haystack: &Haystack, quote: &str) -> Option<Found> {
     }));
     Some(Found {
         grade,
-        pieces: haystack.pieces(from, to),
+        // A letter too many before the quote may be one in place of a blank: the public tool counts that blank.
+        pieces: haystack.pieces_from(from, to),
     })
 }
 

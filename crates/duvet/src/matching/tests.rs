@@ -23,6 +23,15 @@ fn check(section: &str, quote: &str, expected: Option<(&str, &[&str])>) {
     assert_eq!(grade(section, quote), expected, "{quote} in {section}");
 }
 
+/// Found by the fuzz target `project` against the public tool.
+#[test]
+fn a_letter_in_place_of_the_blanks_before_a_quote_counts_them() {
+    let drifted = |pieces: &'static [&'static str]| Some(("drifted", pieces));
+    check("The  cup is full", "xcup is full", drifted(&["  cup is full"]));
+    check("The\n   cup is full", "xcup is full", drifted(&["cup is full"]));
+    check("The cup is full now", "cup is fullx", drifted(&["cup is full"]));
+}
+
 //= specs/duvet.md#matching
 //= type=test
 //# Each citation MUST be graded exact, normalised, ambiguous, drifted, moved or missing.
@@ -91,7 +100,13 @@ fn letters_of_several_bytes_are_never_split() {
         "Es muß größer sein",
         Some(("exact", &["Es muß größer sein"])),
     );
-    // One byte, as the public tool counts; the span is widened to whole letters.
+    // One byte, as the public tool counts: a letter that is split at the front belongs to the quote.
     check("é é é", "e é é", Some(("drifted", &["é é é"])));
+    // One at the end does not. Found by the fuzz target `project` against the public tool.
+    check(
+        "a cup of café",
+        "a cup of caf.",
+        Some(("drifted", &["a cup of caf"])),
+    );
     let _ = grade("naïve – “quoted” text…", "naive – “quoted” text…");
 }

@@ -3,7 +3,7 @@
 //! An annotation stands above the code it is about. Its target is the first line below it that is neither blank nor a
 //! comment; the coverage report says whether that line, or the first one after it that can run at all, was executed.
 
-use super::{Check, Filter, Finding, Verdict, finding, neighbours, verdict};
+use super::{Check, Filter, Finding, Neighbours, Verdict, finding, verdict};
 use crate::analysis::Analysis;
 use crate::citation::{Annotation, Kind};
 use std::collections::{BTreeMap, HashMap};
@@ -119,6 +119,7 @@ pub(super) fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Opti
     let runs = runs.unwrap_or(&empty);
     let mut findings: Vec<Finding> = Vec::new();
     let (mut total, mut passed) = (0, 0);
+    let neighbours = Neighbours::new(analysis);
     for (id, entry) in analysis
         .citations()
         .filter(|(_, entry)| entry.annotation().kind == Kind::Test)
@@ -132,7 +133,7 @@ pub(super) fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Opti
         }
         total += 1;
         let problem = if ran {
-            of_implementations(analysis, id, runs)
+            of_implementations(analysis, id, &neighbours, runs)
         } else {
             Some("the test did not run")
         };
@@ -153,11 +154,13 @@ pub(super) fn run(analysis: &Analysis, check: Check, filter: &Filter, runs: Opti
     )
 }
 
-fn of_implementations(analysis: &Analysis, test: u32, runs: &Coverage) -> Option<&'static str> {
-    let tested: Vec<u32> = neighbours(analysis, test)
-        .filter(|(_, kind)| *kind == Kind::Implementation)
-        .map(|(id, _)| id)
-        .collect();
+fn of_implementations(
+    analysis: &Analysis,
+    test: u32,
+    neighbours: &Neighbours<'_>,
+    runs: &Coverage,
+) -> Option<&'static str> {
+    let tested = neighbours.of(test, Kind::Implementation);
     if tested.is_empty() {
         return Some("nothing implements what the test tests");
     }

@@ -358,8 +358,10 @@ impl<'a> Builder<'a> {
 /// From the first letter of the title to the end of the last line.
 fn bounds(text: &str, section: &Section) -> (u32, u32) {
     let heading = &text[section.heading.range()];
+    // A title of several lines is one of blanks.
     let at = heading
         .find(&section.title)
+        .or_else(|| heading.replace('\n', " ").find(&section.title))
         .filter(|_| !section.heading.is_empty())
         .unwrap_or(0);
     let start = section.heading.start + at as u32;

@@ -80,7 +80,7 @@ pub(super) fn may_hold(text: &str) -> bool {
 }
 
 fn keyword_at(text: &str, at: usize) -> Option<Keyword> {
-    if at > 0 && is_word(text.as_bytes()[at - 1]) {
+    if text[..at].chars().next_back().is_some_and(is_word) {
         return None;
     }
     let (word, level) = WORDS
@@ -119,11 +119,17 @@ const WORDS: &[(&str, Level)] = &[
 ];
 
 fn starts_with_word(text: &str, word: &str) -> bool {
-    text.starts_with(word) && !text.as_bytes().get(word.len()).copied().is_some_and(is_word)
+    let behind = text.strip_prefix(word);
+    behind.is_some_and(|behind| !behind.chars().next().is_some_and(is_word))
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+/// Letters, digits, and what joins them or is written over them. A dash or a quotation mark of any kind ends a word.
+fn is_word(c: char) -> bool {
+    let joins = matches!(
+        c,
+        '_' | '\u{203f}' | '\u{2040}' | '\u{200c}' | '\u{200d}' | '\u{300}'..='\u{36f}'
+    );
+    c.is_ascii_digit() || c.is_alphabetic() || joins
 }
 
 /// Length of the blanks at the start; `None` when there are none.
@@ -165,6 +171,15 @@ mod tests {
                 ("RECOMMENDED", Level::Should),
             ],
         );
+    }
+
+    /// Found by the fuzz target `project` against the public tool.
+    #[test]
+    fn signs_beyond_ascii_end_a_word_and_letters_do_not() {
+        check("It MUST—if it can—go.", &[("MUST", Level::Must)]);
+        check("“REQUIRED”¬", &[("REQUIRED", Level::Must)]);
+        check("MUST² NOT", &[("MUST", Level::Must)]);
+        check("ÉMUST MUSTÉ MAY\u{301} MAY\u{203f}", &[]);
     }
 
     #[test]

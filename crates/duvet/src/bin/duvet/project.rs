@@ -4,7 +4,7 @@ use crate::arguments::{Compat, ProjectFlags};
 use crate::terminal;
 use duvet::analysis::{Analysis, Project};
 use duvet::config::{self, CONFIG_PATH, Config, SourcePattern, source_pattern};
-use duvet::diagnostic::Diagnostic;
+use duvet::diagnostic::{Diagnostic, text};
 use duvet::engine::{Engine, Overlay};
 use duvet::fence::{Fence, Refused};
 use duvet::paths::base;
@@ -24,10 +24,10 @@ impl Loaded {
     /// Names what should have been read and was not; whether everything was.
     pub(crate) fn is_whole(&self, analysis: &Analysis) -> bool {
         let missing: Vec<&Diagnostic> = self.diagnostics.iter().chain(analysis.missing_inputs()).collect();
-        for found in &missing {
-            let line = format!("error[{}]: {}\n", found.code.name(), found.message);
-            terminal::write_stderr(&terminal::printable(&line));
-        }
+        let mut shown = String::new();
+        let colour = terminal::colour();
+        text::render(&mut shown, &missing, text::Paint { colour });
+        terminal::write_stderr(&shown);
         missing.is_empty()
     }
 }

@@ -15,8 +15,10 @@ use std::sync::Arc;
 /// The annotations of a plain file; `None` for any other.
 pub(super) fn extract(name: &Arc<str>, text: &str) -> Option<Vec<Annotation>> {
     // Other control characters end or break lines in ways of their own.
-    let is_odd = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\n' | b'\t')) || *byte == 0x7f;
-    if text.as_bytes().iter().any(is_odd) {
+    let is_odd = |byte: u8| (byte < 0x20) & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f);
+    // Without a way out in the middle, so that many bytes are compared at a time.
+    let any_odd = |lane: &[u8]| lane.iter().fold(false, |any, byte| any | is_odd(*byte));
+    if text.as_bytes().chunks(LANE_BYTES).any(any_odd) {
         return None;
     }
     let mut reader = Reader { text, at: 0, line: 1 };
@@ -49,6 +51,9 @@ pub(super) fn extract(name: &Arc<str>, text: &str) -> Option<Vec<Annotation>> {
     }
     Some(annotations)
 }
+
+/// So many bytes are looked at before the next decision.
+const LANE_BYTES: usize = 256;
 
 /// One line, or one value of several lines.
 enum Row<'t> {
@@ -120,7 +125,8 @@ impl<'t> Reader<'t> {
             let Some(inner) = rest.strip_prefix(quote) else {
                 continue;
             };
-            let end = memchr::memmem::find(inner.as_bytes(), quote.as_bytes())?;
+            let mut ends = memchr::memchr_iter(quote.as_bytes()[0], inner.as_bytes());
+            let end = ends.find(|end| inner[*end..].starts_with(quote))?;
             let (value, behind) = (&inner[..end], &inner[end + quote.len()..]);
             // A quote before the end belongs to the value.
             let is_whole = !behind.starts_with(&quote[..1]) && (is_literal || !value.contains('\\'));

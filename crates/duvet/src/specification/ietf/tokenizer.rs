@@ -51,21 +51,27 @@ pub(super) fn tokenize(text: &str) -> impl Iterator<Item = Token<'_>> {
 
 fn token(text: &str, span: Span, number: u32) -> Token<'_> {
     let raw = &text[span.range()];
-    if raw == "\u{c}" {
-        return Token::Blank(Blank::Page);
+    let at = |span: Span| Line {
+        span,
+        number,
+        break_before: false,
+    };
+    // Nearly every line: nothing, or indented words that end in a letter or a stop and are neither heading nor furniture.
+    match raw.as_bytes() {
+        [] => return Token::Blank(Blank::Line),
+        [b' ', .., last] if last.is_ascii_graphic() && *last != b']' => {
+            return Token::Text { line: at(span) };
+        }
+        b"\x0c" => return Token::Blank(Blank::Page),
+        _ => {}
     }
     let skipped = raw.len() - raw.trim_start_matches('\u{c}').len();
     let span = Span::new(span.start as usize + skipped, span.end as usize);
     let line = &text[span.range()];
-    // Nearly every line: indented words that end in a letter or a stop are neither heading nor furniture.
+    // The same behind a form feed, or with blanks behind the words.
     let last = line.as_bytes().trim_ascii_end().last();
     if line.starts_with(' ') && last.is_some_and(|last| last.is_ascii_graphic() && *last != b']') {
-        let line = Line {
-            span,
-            number,
-            break_before: false,
-        };
-        return Token::Text { line };
+        return Token::Text { line: at(span) };
     }
     if line.trim().is_empty() {
         return Token::Blank(Blank::Line);
@@ -73,20 +79,16 @@ fn token(text: &str, span: Span, number: u32) -> Token<'_> {
     if is_page_footer(line) || is_page_header(line) {
         return Token::Furniture;
     }
-    let at = Line {
-        span,
-        number,
-        break_before: false,
-    };
     let heading = numbered(line).or_else(|| well_known(line));
+    let line = at(span);
     match heading {
         Some((kind, id, title)) => Token::Heading {
-            line: at,
+            line,
             kind,
             id,
             title,
         },
-        None => Token::Text { line: at },
+        None => Token::Text { line },
     }
 }
 

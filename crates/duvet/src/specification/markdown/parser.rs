@@ -66,8 +66,8 @@ impl Builder {
     //# told apart by a counter.
     fn open(&mut self, heading: Span, title: &str, id: Option<String>, is_top: bool) {
         self.close();
-        let title = title.to_owned();
-        let id = self.unique(&id.unwrap_or_else(|| super::slug(&title)));
+        let id = self.unique(&id.unwrap_or_else(|| super::slug(title)));
+        let title = title.replace('\n', " ");
         if is_top && self.title.is_none() {
             self.title = Some(title.clone());
         }

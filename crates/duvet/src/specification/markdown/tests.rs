@@ -32,6 +32,12 @@ fn headings_open_sections() {
         Some("A b"),
         &[("a-b", "A b", &["text"]), ("see", "C", &["more"])],
     );
+    // Found by the fuzz target against the public tool.
+    check(
+        "# Two\n\n- words in\n  lines\n  -\n",
+        Some("Two"),
+        &[("two", "Two", &[]), ("words-in-lines", "words in   lines", &[])],
+    );
     check(
         "# X\n## X\n## X\n",
         Some("X"),

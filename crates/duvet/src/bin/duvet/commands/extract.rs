@@ -43,6 +43,7 @@ pub(crate) fn run(flags: &Extract) -> Result<bool, String> {
         name,
         format: flags.format.0,
         cited: (name, 1),
+        beside: name,
         excerpt: "",
     };
     let loaded = LoadedSpecification::open(&SpecificationLocator::new(&project::root(), &config), &request);

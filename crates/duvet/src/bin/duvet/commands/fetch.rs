@@ -10,7 +10,7 @@ use duvet::lockfile::{LOCK_PATH, LockFile};
 use duvet::memo::Memo;
 use duvet::output;
 use duvet::pipeline::analyse;
-use duvet::target::{canonical, is_url};
+use duvet::target::{canonical, is_url, spoken_rfc};
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,6 +21,9 @@ pub(crate) fn run(flags: &Fetch) -> Result<bool, String> {
     } else {
         flags.urls.clone()
     };
+    if urls.is_empty() {
+        terminal::write_stderr("nothing to fetch: no address is cited or configured\n");
+    }
     fetch(&loaded.project, &urls, flags.update, &flags.hosts)
 }
 
@@ -82,7 +85,10 @@ fn one(
     lock: &mut LockFile,
 ) -> Result<(), String> {
     if !is_url(url) {
-        return Err("it is a path, not an address".to_owned());
+        return Err(match spoken_rfc(url) {
+            Some(number) => format!("did you mean `https://www.rfc-editor.org/rfc/rfc{number}`?"),
+            None => "it is a path, not an address".to_owned(),
+        });
     }
     let path = locator.locate(url, None).map_err(|e| e.to_string())?;
     if path.exists() && !update {

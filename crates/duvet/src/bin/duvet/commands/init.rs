@@ -17,9 +17,10 @@ pub(crate) fn run(flags: &Init) -> Result<bool, String> {
             .collect(),
     };
     if languages.is_empty() && !Path::new(CONFIG_PATH).exists() {
-        let line =
-            format!("warning: no language was recognised here; name your sources in `{CONFIG_PATH}`\n");
-        terminal::write_stderr(&line);
+        let line = "warning: no language is known by the files here (`Cargo.toml`, `pyproject.toml`, …)";
+        let help =
+            format!("  = help: name your sources in `{CONFIG_PATH}`, or remove it and name the language:");
+        terminal::write_stderr(&format!("{line}\n{help} `duvet init --lang-python`\n"));
     }
     create(Path::new(CONFIG_PATH), &render(&languages, &flags.specification))?;
     create(Path::new(".duvet/.gitignore"), IGNORED)?;

@@ -27,9 +27,16 @@ pub(crate) fn run(flags: &Query) -> Result<bool, String> {
     if !loaded.project.config.strict_compat {
         known(&memo, &filter.sections)?;
     }
+    let style = loaded
+        .project
+        .config
+        .styles()
+        .into_iter()
+        .next()
+        .unwrap_or_default();
     let verdicts: Vec<Verdict> = checks
         .iter()
-        .map(|check| ask(&analysis, *check, &filter, runs.as_ref()))
+        .map(|check| ask(&analysis, *check, &filter, runs.as_ref(), &style))
         .collect();
     let passed = is_whole && verdicts.iter().all(|verdict| verdict.passed);
     let drifted = analysis

@@ -9,6 +9,9 @@ use duvet::source::{Reading, discover};
 pub(crate) fn run(flags: &Unmapped) -> Result<bool, String> {
     let loaded = project::load(&flags.project, false)?;
     let project = &loaded.project;
+    if project.config.sources.is_empty() && loaded.diagnostics.is_empty() {
+        return Err("no sources are configured here; name them in `[[source]]`".to_owned());
+    }
     let analysis = analyse(project, &mut Memo::default());
     let is_whole = loaded.is_whole(&analysis);
     let found = discover(&project.root, &project.config);

@@ -5,8 +5,7 @@ use crate::arguments::{DiagnosticsForm, Report};
 use crate::project::Loaded;
 use crate::terminal;
 use duvet::analysis::Analysis;
-use duvet::citation::CommentStyle;
-use duvet::config::{Config, Output};
+use duvet::config::Output;
 use duvet::diagnostic::{Code, Diagnostic, Severity, json, sarif, text};
 use duvet::fence::{self, Fence, Refused};
 use duvet::memo::Memo;
@@ -15,7 +14,7 @@ use duvet::policy::Policy;
 use duvet::report::json_v1::Links;
 use duvet::report::{html, json_v1, json_v2, lcov, markdown, snapshot, table};
 use duvet::run_cache::{OutputFile, Run};
-use duvet::text::counted;
+use duvet::text::{Position, counted};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,7 +98,11 @@ impl Reporter<'_> {
         }
         if let Some(first) = self.analysis.missing_inputs().next().filter(|_| spared > 0) {
             let message = terminal::printable(&first.message);
-            let line = format!("{spared} files are left as they are: {message}\n\n");
+            let files = match spared {
+                1 => "1 file is left as it is".to_owned(),
+                _ => format!("{spared} files are left as they are"),
+            };
+            let line = format!("{files}: {message}\n\n");
             findings.stderr.insert_str(0, &line);
         }
         run.stderr = findings.stderr;
@@ -175,7 +178,7 @@ impl Reporter<'_> {
             let options = html::Options {
                 title: &title(),
                 links,
-                styles: styles(config),
+                styles: config.styles(),
             };
             html::stream(analysis, &options, sink)
         };
@@ -332,32 +335,17 @@ fn targets(flag: Option<&PathBuf>, output: Option<&Output>, name: &str) -> Vec<T
     .collect()
 }
 
-/// Comment styles of the project, the most used first.
-fn styles(config: &Config) -> Vec<CommentStyle> {
-    let mut styles: Vec<CommentStyle> = Vec::new();
-    for source in &config.sources {
-        if !styles.contains(&source.style) {
-            styles.push(source.style.clone());
-        }
-    }
-    let uses = |style: &CommentStyle| {
-        config
-            .sources
-            .iter()
-            .filter(|source| source.style == *style)
-            .count()
-    };
-    styles.sort_by_key(|style| std::cmp::Reverse(uses(style)));
-    styles
-}
-
 /// What is different about two snapshots is worked out for so long; after that whole blocks are shown as changed.
 const DIFF_DEADLINE: Duration = Duration::from_secs(2);
 
 fn compare(fence: &Fence, path: &Path, text: &str, stderr: &mut String) -> Option<Diagnostic> {
     let name = path.display().to_string();
     let help = "if the change is meant, run `duvet report` with CI=false and check the snapshot in";
-    let found = |message: &str| Some(Diagnostic::of_file(Code::SnapshotDiffers, message, &name).help(help));
+    let found_at = |line: u32, message: &str| {
+        let start = Position { line, column: 1 };
+        Some(Diagnostic::new(Code::SnapshotDiffers, message, &name, start).help(help))
+    };
+    let found = |message: &str| found_at(1, message);
     //= specs/duvet.md#inside-the-fence
     //# A file that a specification, a citation or the configuration names MUST NOT be read or written when it lies
     //# outside the project's folder, links resolved.
@@ -379,5 +367,6 @@ fn compare(fence: &Fence, path: &Path, text: &str, stderr: &mut String) -> Optio
         "Differences in {name}:\n\n{}\n",
         terminal::printable(&diff)
     ));
-    found("the snapshot is not that of this run")
+    let same = old.lines().zip(text.lines()).take_while(|(old, new)| old == new);
+    found_at(same.count() as u32 + 1, "the snapshot is not that of this run")
 }
