@@ -331,11 +331,11 @@ fn state(verdict: &Verdict) -> String {
     };
     let mut text = match state.differing {
         0 => format!(
-            "\n{} items, comments and links are what the history made of them.",
+            "\n{} rows of items, comments, links, accounts and settings are what the history made of them.",
             state.compared
         ),
         differing => format!(
-            "\n{differing} of {} items, comments and links are not what the history made of them:",
+            "\n{differing} of {} rows are not what the history made of them:",
             state.compared
         ),
     };
