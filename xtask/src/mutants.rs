@@ -26,7 +26,7 @@ const MIN_CAUGHT_PERCENT: usize = 90;
 /// A run that takes so many times as long as without a fault fell into an endless loop: the fault was noticed.
 const TIMEOUT_FACTOR: u64 = 5;
 /// The least time a run gets, however short it is without a fault.
-const MIN_TIMEOUT_SECONDS: u64 = 60;
+const MIN_TIMEOUT_SECONDS: u64 = 20;
 /// The rules are the same on both engines, so the one that costs less is asked.
 const WITHOUT_POSTGRES: &str = "not test(/postgres/)";
 /// What the store only does on PostgreSQL.
@@ -236,6 +236,7 @@ impl Probe {
         for (floor, tests) in area.tests.iter().enumerate() {
             let timeout = self.without_a_fault(tests)?;
             let output = self.folder.join("found").join(format!("{}-{floor}", area.name));
+            fs::create_dir_all(&output)?;
             let mut cargo = self.cargo("mutants");
             cargo
                 .args(["--in-place", "--baseline=skip", "--colors=never", "--timeout"])
