@@ -10,8 +10,9 @@ const HEAD: &str = "# Mutation probe
 
 Faults put into the code one at a time by `cargo xtask mutants [AREA…] [--every N]`, and whether a test noticed. Written by that command; an
 area keeps its figures until it is probed again. With `--every N` each Nth fault is drawn, in the order of an area's files. A fault that
-cannot be built does not count; among them is everything that is tried in place of a whole function that returns a `Ruled`, which the tool does
-not know for a `Result`. One that makes the tests run for ever was noticed. Survivors stand here with the reason from `mutants.tsv`.
+cannot be built does not count; one that makes the tests run for ever was noticed. A function that returns a `Ruled` is only changed in
+its parts: the tool does not know that this is a `Result`, and what it would put in place of the whole cannot be built. Survivors stand
+here with the reason from `mutants.tsv`.
 
 ";
 const TABLE: &str = "| area | drawn | noticed | by their time alone | survived | not built | noticed of what counts |\n|---|---|---:|---:|---:|---:|---:|\n";
