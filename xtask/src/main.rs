@@ -44,8 +44,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                             write while servers, databases, disks and clocks fail; count what was lost
   instructions BEFORE [AFTER]
                             what requests cost one or two builds of the product, counted by Callgrind
-  mutants [AREA…] [--every N]
-                            put faults into code that must not be wrong, or each Nth of them; the tests have to notice
+  mutants [AREA…] [--every N | --again]
+                            put faults into code that must not be wrong, each Nth of them or those that survived; the
+                            tests have to notice
   duvet-diff --public PATH  our duvet beside the public one on generated projects; --recorded in CI
   results LOG [STEPS]       check that every test, and every script, the catalogue names ran and passed
   ci                        run what CI runs";

@@ -6,8 +6,9 @@
 //! what the one below let through: most faults cost the building of one small crate. Each floor runs without a fault first, which must
 //! succeed and says how long a run may take.
 //!
-//! A fault that no test notices is a survivor: it gets a test, or a row with the reason in `docs/mutants.tsv`. The figures are
-//! written to `docs/mutants.md`, with how many of an area's faults were drawn: all of them, or with `--every N` each Nth.
+//! A fault that no test notices is a survivor: it gets a test, which `--again` holds against the survivors of the last time alone, or
+//! a row with the reason in `docs/mutants.tsv`. The figures are written to `docs/mutants.md`, with how many of an area's faults
+//! were drawn: all of them, or with `--every N` each Nth.
 
 mod report;
 
@@ -181,19 +182,22 @@ const AREAS: &[Area] = &[
 
 /// Probes the areas that are named, or all; false when too much survives or a survivor has no reason.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool> {
-    let (names, every) = parse(arguments)?;
+    let (names, drawn) = parse(arguments)?;
     let reasons = report::reasons(&fs::read_to_string(root.join("docs/mutants.tsv"))?)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let probe = Probe::new(root, target.join("mutants"), every)?;
+    let probe = Probe::new(root, target.join("mutants"))?;
     let page = root.join("docs/mutants.md");
     let order: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
     let mut all = BTreeMap::new();
     for area in AREAS {
         if names.is_empty() || names.contains(&area.name) {
-            let figures = probe.area(area)?;
+            let before = fs::read_to_string(&page).unwrap_or_default();
+            let figures = match drawn {
+                Drawn::Every(every) => probe.area(area, every)?,
+                Drawn::Again => probe.again(area, &before)?,
+            };
             println!("{:<12} {}", area.name, figures.line());
             all.insert(area.name, figures);
-            let before = fs::read_to_string(&page).unwrap_or_default();
             fs::write(&page, report::page(&before, &order, &all, &reasons))?;
         }
     }
@@ -202,15 +206,27 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool> {
     Ok(problems.is_empty())
 }
 
-/// `[AREA…] [--every N]`
-fn parse(arguments: &[String]) -> Result<(Vec<&str>, usize)> {
-    let (mut names, mut every) = (Vec::new(), 1);
+/// Which faults are tried.
+#[derive(Clone, Copy)]
+enum Drawn {
+    /// Each Nth.
+    Every(usize),
+    /// Those that survived the last time.
+    Again,
+}
+
+/// `[AREA…] [--every N | --again]`
+fn parse(arguments: &[String]) -> Result<(Vec<&str>, Drawn)> {
+    let (mut names, mut drawn) = (Vec::new(), Drawn::Every(1));
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
         if word == "--every" {
             let number = words.next().context("--every needs a number")?;
-            every = number.parse().context("--every needs a number")?;
+            let every = number.parse().context("--every needs a number")?;
             ensure!(every > 0, "--every 0 would draw nothing");
+            drawn = Drawn::Every(every);
+        } else if word == "--again" {
+            drawn = Drawn::Again;
         } else if AREAS.iter().any(|area| area.name == word) {
             names.push(word);
         } else {
@@ -218,47 +234,65 @@ fn parse(arguments: &[String]) -> Result<(Vec<&str>, usize)> {
             bail!("no area is called {word}; there are {}", known.join(", "));
         }
     }
-    Ok((names, every))
+    Ok((names, drawn))
 }
 
 struct Probe {
     tree: Worktree,
     /// Where everything of the probe is kept.
     folder: PathBuf,
-    every: usize,
 }
 
 impl Probe {
-    fn new(root: &Path, folder: PathBuf, every: usize) -> Result<Self> {
+    fn new(root: &Path, folder: PathBuf) -> Result<Self> {
         let tree = Worktree::new(root, &folder)?;
-        Ok(Self { tree, folder, every })
+        Ok(Self { tree, folder })
     }
 
-    fn area(&self, area: &Area) -> Result<Figures> {
-        let mut figures = Figures::drawn(self.every);
+    fn area(&self, area: &Area, every: usize) -> Result<Figures> {
+        let first = ["--sharding=round-robin".to_owned(), format!("--shard=0/{every}")];
+        let mut figures = Figures::drawn(every);
+        self.floors(area, &mut figures, Some(&first))?;
+        Ok(figures)
+    }
+
+    fn again(&self, area: &Area, page: &str) -> Result<Figures> {
+        let survivors = fs::read_to_string(self.survivors(area)).unwrap_or_default();
+        let mut figures = Figures::kept(page, area.name, &survivors)?;
+        let tried = figures.tried();
+        self.floors(area, &mut figures, None)?;
+        ensure!(
+            figures.tried() == tried,
+            "{} was changed since it was probed: probe all of it",
+            area.name
+        );
+        Ok(figures)
+    }
+
+    /// Floor after floor is asked about what survives; the first about what `first` draws, where that is given.
+    fn floors(&self, area: &Area, figures: &mut Figures, first: Option<&[String]>) -> Result<()> {
+        let mut first = first;
         for (floor, tests) in area.tests.iter().enumerate() {
-            let timeout = self.without_a_fault(tests)?;
+            let draw = match first.take() {
+                Some(draw) => draw.to_owned(),
+                None if figures.survivors().next().is_none() => break,
+                None => {
+                    let named = figures.survivors().map(literally);
+                    named.flat_map(|one| ["--re".to_owned(), one]).collect()
+                }
+            };
             let output = self.folder.join("found").join(format!("{}-{floor}", area.name));
             fs::create_dir_all(&output)?;
             let mut cargo = self.cargo("mutants");
             cargo
                 .args(["--in-place", "--baseline=skip", "--colors=never", "--timeout"])
-                .arg(timeout.to_string())
+                .arg(self.without_a_fault(tests)?.to_string())
                 .args(["--test-tool=nextest", "--test-package", tests.package])
                 .args(arguments_of(tests).map(|argument| format!("--cargo-test-arg={argument}")))
                 .args(["--exclude-re", NEVER_BUILT, "--package", area.package, "--output"])
                 .arg(&output)
-                .args(area.files.iter().flat_map(|file| ["--file", *file]));
-            if floor == 0 {
-                cargo.args(["--sharding=round-robin", "--shard"]);
-                cargo.arg(format!("0/{}", self.every));
-            } else {
-                cargo.args(
-                    figures
-                        .survivors()
-                        .flat_map(|one| ["--re".to_owned(), literally(one)]),
-                );
-            }
+                .args(area.files.iter().flat_map(|file| ["--file", *file]))
+                .args(draw);
             let status = cargo
                 .status()
                 .context("cargo mutants; `source .ci/provide` has it")?;
@@ -269,11 +303,15 @@ impl Probe {
                 area.name
             );
             figures.then(Figures::read(&output.join("mutants.out"))?);
-            if figures.survivors().next().is_none() {
-                break;
-            }
+            let survivors: Vec<&str> = figures.survivors().collect();
+            fs::write(self.survivors(area), survivors.join("\n"))?;
         }
-        Ok(figures)
+        Ok(())
+    }
+
+    /// What the last probe of an area left, with the lines.
+    fn survivors(&self, area: &Area) -> PathBuf {
+        self.folder.join("found").join(format!("{}.survivors", area.name))
     }
 
     /// The tests must succeed as they are; says how many seconds they get with a fault.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 const HEAD: &str = "# Mutation probe
 
@@ -40,6 +40,36 @@ impl Figures {
             every,
             ..Self::default()
         }
+    }
+
+    /// What stands of an area on the page, with its survivors as cargo-mutants names them.
+    pub(super) fn kept(page: &str, area: &str, survivors: &str) -> Result<Self> {
+        let row = page
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("| {area} | ")));
+        let row = row.with_context(|| format!("{area} was not probed yet"))?;
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let number = |at: usize| -> Result<usize> {
+            let cell = cells.get(at).context("a cell")?;
+            cell.parse()
+                .with_context(|| format!("{cell:?} in the row of {area}"))
+        };
+        let kept = Self {
+            every: cells[0].strip_prefix("1 of ").map_or(Ok(1), str::parse)?,
+            caught: number(1)?,
+            timeouts: number(2)?,
+            unviable: number(4)?,
+            missed: survivors.lines().map(str::to_owned).collect(),
+        };
+        ensure!(
+            kept.missed.len() == number(3)?,
+            "the survivors of {area} are not kept in this target folder"
+        );
+        Ok(kept)
+    }
+
+    pub(super) fn tried(&self) -> usize {
+        self.caught + self.unviable + self.missed.len()
     }
 
     /// What more tests made of the survivors.
@@ -225,6 +255,20 @@ mod tests {
         floors.then(figures(1, &[SURVIVOR]));
         assert_eq!(floors.survivors().collect::<Vec<_>>(), [SURVIVOR]);
         assert_eq!(floors.row("uri"), "| uri | 1 of 3 | 6 | 0 | 1 | 2 | 85 % |");
+    }
+
+    #[test]
+    fn what_stands_on_the_page_is_where_another_probe_goes_on() {
+        let before = figures(9, &[SURVIVOR]);
+        let shown = page(
+            "",
+            &["uri"],
+            &BTreeMap::from([("uri", figures(9, &[SURVIVOR]))]),
+            &Reasons::new(),
+        );
+        assert_eq!(Figures::kept(&shown, "uri", SURVIVOR).unwrap(), before);
+        assert!(Figures::kept(&shown, "uri", "").is_err());
+        assert!(Figures::kept(&shown, "links", "").is_err());
     }
 
     #[test]
