@@ -47,6 +47,8 @@ struct Area {
 /// Tests of one package, as nextest selects them.
 struct Tests {
     package: &'static str,
+    /// What of the package is built.
+    targets: &'static [&'static str],
     selected: &'static str,
 }
 
@@ -56,7 +58,19 @@ impl Tests {
     }
 
     const fn some(package: &'static str, selected: &'static str) -> Self {
-        Self { package, selected }
+        Self {
+            package,
+            targets: &[],
+            selected,
+        }
+    }
+
+    /// Those that stand in the library itself; nothing else is built.
+    const fn unit(package: &'static str) -> Self {
+        Self {
+            targets: &["--lib"],
+            ..Self::all(package)
+        }
     }
 }
 
@@ -170,13 +184,13 @@ const AREAS: &[Area] = &[
         name: "matching",
         package: "duvet",
         files: &["crates/duvet/src/matching.rs", "crates/duvet/src/matching/*.rs"],
-        tests: &[Tests::all("duvet")],
+        tests: &[Tests::unit("duvet"), Tests::all("duvet")],
     },
     Area {
         name: "status",
         package: "duvet",
         files: &["crates/duvet/src/status.rs"],
-        tests: &[Tests::all("duvet")],
+        tests: &[Tests::unit("duvet"), Tests::all("duvet")],
     },
 ];
 
@@ -288,6 +302,7 @@ impl Probe {
                 .args(["--in-place", "--baseline=skip", "--colors=never", "--timeout"])
                 .arg(self.without_a_fault(tests)?.to_string())
                 .args(["--test-tool=nextest", "--test-package", tests.package])
+                .args(tests.targets.iter().map(|target| format!("--cargo-arg={target}")))
                 .args(arguments_of(tests).map(|argument| format!("--cargo-test-arg={argument}")))
                 .args(["--exclude-re", NEVER_BUILT, "--package", area.package, "--output"])
                 .arg(&output)
@@ -318,7 +333,8 @@ impl Probe {
     fn without_a_fault(&self, tests: &Tests) -> Result<u64> {
         let run = |more: &[&str]| {
             let mut cargo = self.cargo("nextest");
-            cargo.args(["run", "--package", tests.package]).args(more);
+            cargo.args(["run", "--package", tests.package]);
+            cargo.args(tests.targets).args(more);
             let status = cargo
                 .status()
                 .context("cargo nextest; `source .ci/provide` has it")?;
