@@ -187,7 +187,7 @@ pub(super) fn page(before: &str, order: &[&str], all: &BTreeMap<&str, Figures>, 
         match (all.get(area), kept) {
             (Some(figures), _) => page.push_str(&format!("{}\n", figures.row(area))),
             (None, Some(row)) => page.push_str(&format!("{row}\n")),
-            (None, None) => {}
+            (None, None) => page.push_str(&format!("| {area} | none yet | | | | | |\n")),
         }
     }
     page.push_str("\n## Survivors\n");
