@@ -44,7 +44,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                             write while servers, databases, disks and clocks fail; count what was lost
   instructions BEFORE [AFTER]
                             what requests cost one or two builds of the product, counted by Callgrind
-  mutants [AREA…]           put faults into code that must not be wrong; the tests have to notice
+  mutants [AREA…] [--every N | --again]
+                            put faults into code that must not be wrong, each Nth of them or those that survived; the
+                            tests have to notice
   duvet-diff --public PATH  our duvet beside the public one on generated projects; --recorded in CI
   results LOG [STEPS]       check that every test, and every script, the catalogue names ran and passed
   ci                        run what CI runs";
@@ -69,6 +71,7 @@ fn run(arguments: &[String]) -> Result<bool> {
     {
         Some(("soak", rest)) => return soak::run(&root(), rest),
         Some(("count", rest)) => return count::run(&root(), rest),
+        Some(("mutants", rest)) => return mutants::run(&root(), rest),
         Some(("instructions", rest)) => return instructions::run(rest),
         Some(("duvet-diff", rest)) => return duvet_diff::run(&root(), rest),
         _ => {}
@@ -84,7 +87,6 @@ fn run(arguments: &[String]) -> Result<bool> {
         (Some("gen"), ["--check"]) => generate::check(&root(), &names),
         (Some("bench"), []) => bench::run(&root(), &names, bench::Missed::Shown),
         (Some("bench"), ["--strict"]) => bench::run(&root(), &names, bench::Missed::Fails),
-        (Some("mutants"), []) => mutants::run(&root(), &names),
         (Some("results"), []) if (1..=2).contains(&names.len()) => {
             results::run(&root(), names[0], names.get(1).copied())
         }

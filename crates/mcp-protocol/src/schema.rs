@@ -82,11 +82,7 @@ impl Schema {
             return Ok(());
         }
         let found = evaluate::violations(&self.nodes, value);
-        let faults = found
-            .into_iter()
-            .take(MAX_FAULTS)
-            .map(|one| self.fault(one))
-            .collect();
+        let faults = found.into_iter().map(|one| self.fault(one)).collect();
         match Refusal::of_faults(Code::InvalidParams, faults) {
             Some(refusal) => Err(refusal),
             None => Err(Refusal::new(

@@ -90,6 +90,7 @@ mod tests {
         std::fs::write(root.join("a b.txt"), "x").unwrap();
         std::fs::write(folder.path().join("database/secret"), "x").unwrap();
         let roots = RootDirs::new([&root]).unwrap();
+        assert!(!roots.is_empty() && RootDirs::default().is_empty());
         let at = |path: &str| roots.resolve(&format!("file://{}{path}", root.display()));
         assert_eq!(at("/a%20b.txt").unwrap(), root.join("a b.txt"));
         assert_eq!(at("base/secret").unwrap_err().code, Code::UriOutOfBounds);

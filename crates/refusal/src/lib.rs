@@ -199,6 +199,7 @@ mod tests {
             refusal.message,
             "2 fields were refused; the first is title: is empty"
         );
+        assert_eq!(refusal.faults, [fault("title"), fault("priority")]);
         assert_eq!(
             refusal.to_string(),
             format!("{} (1021 INVALID_PARAMS)", refusal.message)

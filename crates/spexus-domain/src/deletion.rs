@@ -212,6 +212,12 @@ mod tests {
             ..DeletionFacts::default()
         });
         assert!(held.forbidden && !held.can_delete);
-        assert_eq!(held.check(true).unwrap_err().code, Code::RuleViolated);
+        let refusal = held.check(true).unwrap_err();
+        assert_eq!(refusal.code, Code::RuleViolated);
+        assert_eq!(
+            refusal.message,
+            "AC-001 was not deleted: 1 link(s) with items of projects you cannot see would end; somebody who sees both has \
+             to end them first; 1 link(s) end"
+        );
     }
 }

@@ -305,6 +305,52 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_seen_by_who_sees_both_ends_and_names_no_other() {
+        let [own, other] = [Uuid::from_u128(1), Uuid::from_u128(2)];
+        let end = |project: &str, project_id, number| LinkEnd {
+            id: Uuid::from_u128(number),
+            reference_id: Reference::of_kind(Kind::Requirement, number as i64),
+            project: project.into(),
+            project_id,
+            kind: Kind::Requirement,
+            title: "Opens at once".into(),
+        };
+        let link = |source, target| Link {
+            id: Uuid::from_u128(9),
+            link_type: "blocks".into(),
+            inverse: "is_blocked_by".into(),
+            source,
+            target,
+            suspect: false,
+            created_by: "ada".into(),
+            created_at: Timestamp(0),
+        };
+        let within = link(end("web", own, 1), end("web", own, 2));
+        let out = link(end("web", own, 1), end("app", other, 2));
+        let back = link(end("app", other, 2), end("web", own, 1));
+        for (link, to, visible, label) in [
+            (&within, Visibility::EVERY, true, "REQ-001 blocks REQ-002"),
+            (&out, Visibility::EVERY, true, "web/REQ-001 blocks app/REQ-002"),
+            (&within, Visibility::bound_to(own), true, "REQ-001 blocks REQ-002"),
+            (
+                &out,
+                Visibility::bound_to(own),
+                false,
+                "web/REQ-001 blocks (another project)",
+            ),
+            (
+                &back,
+                Visibility::bound_to(own),
+                false,
+                "(another project) blocks web/REQ-001",
+            ),
+        ] {
+            assert_eq!(link.is_visible(to), visible, "{label}");
+            assert_eq!(link.label(to), label);
+        }
+    }
+
+    #[test]
     fn the_inverse_name_swaps_the_ends() {
         let types = LinkType::shipped();
         assert_eq!(

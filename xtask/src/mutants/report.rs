@@ -1,21 +1,21 @@
 //! What a probe found, as figures and as a page.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 const HEAD: &str = "# Mutation probe
 
-Faults put into the code one at a time by `cargo xtask mutants [AREA…]`, and whether a test noticed. Written by that command; an area keeps
-its figures until it is probed again. A fault that cannot be built does not count; one that makes the tests run for ever was noticed.
-Survivors stand here with the reason from `mutants.tsv`.
+Faults put into the code one at a time by `cargo xtask mutants [AREA…] [--every N]`, and whether a test noticed. Written by that command; an
+area keeps its figures until it is probed again. With `--every N` each Nth fault is drawn, in the order of an area's files. A fault that
+cannot be built does not count; one that makes the tests run for ever was noticed. A function that returns a `Ruled` is only changed in
+its parts: the tool does not know that this is a `Result`, and what it would put in place of the whole cannot be built. Survivors stand
+here with the reason from `mutants.tsv`.
 
 ";
-const TABLE: &str =
-    "| area | noticed | survived | not built | noticed of what counts |\n|---|---:|---:|---:|---:|\n";
+const TABLE: &str = "| area | drawn | noticed | by their time alone | survived | not built | noticed of what counts |\n|---|---|---:|---:|---:|---:|---:|\n";
 
 /// The reasons of survivors: by file and description, without the line, which moves.
 pub(super) type Reasons = BTreeMap<String, String>;
@@ -23,12 +23,67 @@ pub(super) type Reasons = BTreeMap<String, String>;
 /// What became of the faults of one area.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Figures {
+    /// One of so many faults was tried.
+    every: usize,
     caught: usize,
+    /// Of those that were caught: because the tests did not come to an end.
+    timeouts: usize,
     unviable: usize,
+    /// As cargo-mutants names them, with the line.
     missed: Vec<String>,
 }
 
 impl Figures {
+    /// Nothing is known yet, one of so many faults will be.
+    pub(super) fn drawn(every: usize) -> Self {
+        Self {
+            every,
+            ..Self::default()
+        }
+    }
+
+    /// What stands of an area on the page, with its survivors as cargo-mutants names them.
+    pub(super) fn kept(page: &str, area: &str, survivors: &str) -> Result<Self> {
+        let row = page
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("| {area} | ")));
+        let row = row.with_context(|| format!("{area} was not probed yet"))?;
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let number = |at: usize| -> Result<usize> {
+            let cell = cells.get(at).context("a cell")?;
+            cell.parse()
+                .with_context(|| format!("{cell:?} in the row of {area}"))
+        };
+        let kept = Self {
+            every: cells[0].strip_prefix("1 of ").map_or(Ok(1), str::parse)?,
+            caught: number(1)?,
+            timeouts: number(2)?,
+            unviable: number(4)?,
+            missed: survivors.lines().map(str::to_owned).collect(),
+        };
+        ensure!(
+            kept.missed.len() == number(3)?,
+            "the survivors of {area} are not kept in this target folder"
+        );
+        Ok(kept)
+    }
+
+    pub(super) fn tried(&self) -> usize {
+        self.caught + self.unviable + self.missed.len()
+    }
+
+    /// What more tests made of the survivors.
+    pub(super) fn then(&mut self, next: Self) {
+        self.caught += next.caught;
+        self.timeouts += next.timeouts;
+        self.unviable += next.unviable;
+        self.missed = next.missed;
+    }
+
+    pub(super) fn survivors(&self) -> impl Iterator<Item = &str> {
+        self.missed.iter().map(String::as_str)
+    }
+
     /// Reads the lists that cargo-mutants leaves behind.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let list = |name: &str| -> Result<Vec<String>> {
@@ -36,13 +91,13 @@ impl Figures {
             let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
             Ok(text.lines().map(str::to_owned).collect())
         };
+        let timeouts = list("timeout.txt")?.len();
         Ok(Self {
-            caught: list("caught.txt")?.len() + list("timeout.txt")?.len(),
+            every: 1,
+            caught: list("caught.txt")?.len() + timeouts,
+            timeouts,
             unviable: list("unviable.txt")?.len(),
-            missed: list("missed.txt")?
-                .iter()
-                .map(|line| without_line(line))
-                .collect(),
+            missed: list("missed.txt")?,
         })
     }
 
@@ -52,14 +107,30 @@ impl Figures {
     }
 
     pub(super) fn line(&self) -> String {
-        let Self {
-            caught,
-            unviable,
-            missed,
-        } = self;
+        let (caught, unviable) = (self.caught, self.unviable);
         format!(
             "{caught} noticed, {} survived, {unviable} not built: {} %",
-            missed.len(),
+            self.missed.len(),
+            self.percent()
+        )
+    }
+
+    /// How the survivors are called in the table of reasons.
+    fn missed(&self) -> impl Iterator<Item = String> {
+        self.missed.iter().map(|line| without_line(line))
+    }
+
+    fn row(&self, area: &str) -> String {
+        let drawn = match self.every {
+            1 => "all".to_owned(),
+            every => format!("1 of {every}"),
+        };
+        format!(
+            "| {area} | {drawn} | {} | {} | {} | {} | {} % |",
+            self.caught,
+            self.timeouts,
+            self.missed.len(),
+            self.unviable,
             self.percent()
         )
     }
@@ -98,10 +169,7 @@ pub(super) fn problems(all: &BTreeMap<&str, Figures>, reasons: &Reasons, least: 
                 figures.percent()
             ));
         }
-        let unexplained = figures
-            .missed
-            .iter()
-            .filter(|missed| !reasons.contains_key(*missed));
+        let unexplained = figures.missed().filter(|missed| !reasons.contains_key(missed));
         problems.extend(unexplained.map(|missed| {
             format!("{area}: survived, write a test or the reason into docs/mutants.tsv: {missed}")
         }));
@@ -117,17 +185,9 @@ pub(super) fn page(before: &str, order: &[&str], all: &BTreeMap<&str, Figures>, 
             .lines()
             .find(|line| line.starts_with(&format!("| {area} |")));
         match (all.get(area), kept) {
-            (Some(figures), _) => {
-                let missed = figures.missed.len();
-                let (caught, unviable) = (figures.caught, figures.unviable);
-                let _ = writeln!(
-                    page,
-                    "| {area} | {caught} | {missed} | {unviable} | {} % |",
-                    figures.percent()
-                );
-            }
+            (Some(figures), _) => page.push_str(&format!("{}\n", figures.row(area))),
             (None, Some(row)) => page.push_str(&format!("{row}\n")),
-            (None, None) => {}
+            (None, None) => page.push_str(&format!("| {area} | none yet | | | | | |\n")),
         }
     }
     page.push_str("\n## Survivors\n");
@@ -135,8 +195,8 @@ pub(super) fn page(before: &str, order: &[&str], all: &BTreeMap<&str, Figures>, 
         let heading = format!("\n### {area}\n");
         let section = match all.get(area) {
             Some(figures) => {
-                let rows = figures.missed.iter().map(|missed| {
-                    let reason = reasons.get(missed).map_or("no reason yet", String::as_str);
+                let rows = figures.missed().map(|missed| {
+                    let reason = reasons.get(&missed).map_or("no reason yet", String::as_str);
                     format!("- `{missed}`: {reason}\n")
                 });
                 rows.collect()
@@ -162,9 +222,11 @@ mod tests {
 
     fn figures(caught: usize, missed: &[&str]) -> Figures {
         Figures {
+            every: 3,
             caught,
+            timeouts: 0,
             unviable: 1,
-            missed: missed.iter().map(|one| without_line(one)).collect(),
+            missed: missed.iter().map(|&one| one.to_owned()).collect(),
         }
     }
 
@@ -184,6 +246,32 @@ mod tests {
     }
 
     #[test]
+    fn what_a_floor_lets_through_is_the_next_ones_to_notice() {
+        let mut floors = Figures::drawn(3);
+        floors.then(figures(
+            5,
+            &[SURVIVOR, "crates/a/src/b.rs:20:5: replace g with ()"],
+        ));
+        floors.then(figures(1, &[SURVIVOR]));
+        assert_eq!(floors.survivors().collect::<Vec<_>>(), [SURVIVOR]);
+        assert_eq!(floors.row("uri"), "| uri | 1 of 3 | 6 | 0 | 1 | 2 | 85 % |");
+    }
+
+    #[test]
+    fn what_stands_on_the_page_is_where_another_probe_goes_on() {
+        let before = figures(9, &[SURVIVOR]);
+        let shown = page(
+            "",
+            &["uri"],
+            &BTreeMap::from([("uri", figures(9, &[SURVIVOR]))]),
+            &Reasons::new(),
+        );
+        assert_eq!(Figures::kept(&shown, "uri", SURVIVOR).unwrap(), before);
+        assert!(Figures::kept(&shown, "uri", "").is_err());
+        assert!(Figures::kept(&shown, "links", "").is_err());
+    }
+
+    #[test]
     fn an_area_keeps_its_figures_until_it_is_probed_again() {
         let order = ["links", "uri"];
         let first = page(
@@ -192,7 +280,10 @@ mod tests {
             &BTreeMap::from([("uri", figures(9, &[SURVIVOR]))]),
             &Reasons::new(),
         );
-        assert!(first.contains("| uri | 9 | 1 | 1 | 90 % |\n"), "{first}");
+        assert!(
+            first.contains("| uri | 1 of 3 | 9 | 0 | 1 | 1 | 90 % |\n"),
+            "{first}"
+        );
         assert!(
             first.contains("### uri\n\n- `crates/a/src/b.rs: replace f -> bool with true`: no reason yet\n"),
             "{first}"
@@ -204,7 +295,9 @@ mod tests {
             &Reasons::new(),
         );
         assert!(
-            second.contains("| links | 3 | 0 | 1 | 100 % |\n| uri | 9 | 1 | 1 | 90 % |\n"),
+            second.contains(
+                "| links | 1 of 3 | 3 | 0 | 0 | 1 | 100 % |\n| uri | 1 of 3 | 9 | 0 | 1 | 1 | 90 % |\n"
+            ),
             "{second}"
         );
         assert!(second.contains("### uri\n\n- `crates/a"), "{second}");
@@ -215,7 +308,7 @@ mod tests {
             &Reasons::new(),
         );
         assert!(
-            !third.contains("### uri") && third.contains("| uri | 10 | 0 |"),
+            !third.contains("### uri") && third.contains("| uri | 1 of 3 | 10 | 0 | 0 |"),
             "{third}"
         );
     }

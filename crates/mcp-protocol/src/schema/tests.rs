@@ -299,6 +299,107 @@ fn what_is_wrong_is_said_in_plain_words() {
 }
 
 #[test]
+fn each_rule_that_is_broken_is_named_in_words_of_its_own() {
+    for (schema, value, said) in [
+        (json!(false), json!(1), "is not allowed here | "),
+        (
+            json!({ "type": ["null", "object"] }),
+            json!(1),
+            "1 is not of type \"null\" or \"object\" | type [\"null\",\"object\"]",
+        ),
+        (json!({ "const": 2 }), json!(1), "1 is not 2 | const 2"),
+        (json!({ "minimum": 2 }), json!(1), "1 is less than 2 | minimum 2"),
+        (json!({ "maximum": 2 }), json!(3), "3 is more than 2 | maximum 2"),
+        (
+            json!({ "exclusiveMinimum": 2 }),
+            json!(2),
+            "2 is not more than 2 | exclusiveMinimum 2",
+        ),
+        (
+            json!({ "exclusiveMaximum": 2 }),
+            json!(2),
+            "2 is not less than 2 | exclusiveMaximum 2",
+        ),
+        (
+            json!({ "multipleOf": 2 }),
+            json!(3),
+            "3 is not a multiple of 2 | multipleOf 2",
+        ),
+        (
+            json!({ "minLength": 2 }),
+            json!("a"),
+            "has 1 characters, 2 at least | minLength 2",
+        ),
+        (
+            json!({ "minItems": 2 }),
+            json!([1]),
+            "has 1 items, 2 at least | minItems 2",
+        ),
+        (
+            json!({ "maxItems": 0 }),
+            json!([1]),
+            "has 1 items, 0 at most | maxItems 0",
+        ),
+        (
+            json!({ "minProperties": 2 }),
+            json!({ "a": 1 }),
+            "has 1 members, 2 at least | minProperties 2",
+        ),
+        (
+            json!({ "maxProperties": 0 }),
+            json!({ "a": 1 }),
+            "has 1 members, 0 at most | maxProperties 0",
+        ),
+        (
+            json!({ "pattern": "^b" }),
+            json!("a"),
+            "\"a\" does not match \"^b\" | pattern \"^b\"",
+        ),
+        (
+            json!({ "uniqueItems": true }),
+            json!([1, 1]),
+            "has the same item twice | uniqueItems true",
+        ),
+        (
+            json!({ "anyOf": [false] }),
+            json!(1),
+            "1 fits none of the alternatives | anyOf [false]",
+        ),
+        (
+            json!({ "oneOf": [true, true] }),
+            json!(1),
+            "1 does not fit exactly one of the alternatives | oneOf [true,true]",
+        ),
+        (
+            json!({ "not": true }),
+            json!(1),
+            "1 is what it must not be | not true",
+        ),
+        (
+            json!({ "contains": false }),
+            json!([1]),
+            "has too few or too many items of the kind that is wanted | contains false",
+        ),
+        (
+            json!({ "propertyNames": false }),
+            json!({ "a": 1 }),
+            "has a name that is not allowed | propertyNames false",
+        ),
+        (
+            json!({ "dependentRequired": { "a": ["b"] } }),
+            json!({ "a": 1 }),
+            "is missing | ",
+        ),
+    ] {
+        let refusal = Schema::compile(schema).unwrap().check(&value).unwrap_err();
+        let [fault] = &refusal.faults[..] else {
+            panic!("{refusal:?}")
+        };
+        assert_eq!(format!("{} | {}", fault.problem, fault.allowed), said);
+    }
+}
+
+#[test]
 fn keywords_of_the_wrong_form_are_refused() {
     for source in [
         json!({ "type": ["string", "nonsense"] }),
@@ -339,6 +440,12 @@ fn a_schema_that_would_never_end_is_refused_and_one_that_multiplies_is_given_up(
         json!({ "$ref": "#" }),
         json!({ "anyOf": [{ "not": { "$ref": "#" } }] }),
         json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } } }),
+        json!({ "allOf": [{ "$ref": "#" }] }),
+        json!({ "oneOf": [{ "$ref": "#" }] }),
+        json!({ "if": { "$ref": "#" } }),
+        json!({ "if": true, "then": { "$ref": "#" } }),
+        json!({ "if": true, "else": { "$ref": "#" } }),
+        json!({ "dependentSchemas": { "a": { "$ref": "#" } } }),
     ] {
         assert!(Schema::compile(source.clone()).is_err(), "{source}");
     }
@@ -352,9 +459,10 @@ fn a_schema_that_would_never_end_is_refused_and_one_that_multiplies_is_given_up(
         Schema::compile(source)
     };
     let reference = |next: &str| json!({ "$ref": next });
-    assert!(chain(1_000, reference, reference).is_err());
+    // The first and the last are links too.
+    assert!(chain(63, reference, reference).is_err());
     assert!(
-        chain(40, reference, reference)
+        chain(62, reference, reference)
             .unwrap()
             .check(&json!(null))
             .is_ok()
@@ -365,9 +473,23 @@ fn a_schema_that_would_never_end_is_refused_and_one_that_multiplies_is_given_up(
         let refusal = chain(29, twice, first).unwrap().check(&json!(null)).unwrap_err();
         assert_eq!(refusal.faults[0].problem, "is too much to be checked");
     }
-    let nested = Schema::compile(json!({ "items": { "$ref": "#" } })).unwrap();
-    let deep = (0..120).fold(json!([]), |inner, _| json!([inner]));
-    assert!(nested.check(&deep).is_ok());
+    let item =
+        json!({ "$ref": "#/$defs/item", "$defs": { "item": { "items": { "$ref": "#/$defs/item" } } } });
+    let items = json!({ "items": { "$ref": "#" } });
+    let members = json!({ "additionalProperties": { "$ref": "#" } });
+    let named = json!({ "properties": { "a": { "$ref": "#" } } });
+    // A level of the value is two of schemas: what is said of an item or a member, and what that refers to.
+    for (schema, wrap) in [
+        (item, (|inner| json!([inner])) as fn(Value) -> Value),
+        (items, |inner| json!([inner])),
+        (members, |inner| json!({ "a": inner })),
+        (named, |inner| json!({ "a": inner })),
+    ] {
+        let nested = Schema::compile(schema).unwrap();
+        let deep = |levels: usize| (0..levels).fold(json!(0), |inner, _| wrap(inner));
+        assert!(nested.check(&deep(255)).is_ok(), "{nested:?}");
+        assert!(nested.check(&deep(256)).is_err(), "{nested:?}");
+    }
 }
 
 #[test]

@@ -278,6 +278,29 @@ async fn what_another_process_did_to_a_session_holds_here() {
     assert_eq!(here.server.sessions(), 0);
 }
 
+// Found by the mutation probe: nobody asked what becomes of an address whose news go by another topic from now on.
+#[tokio::test]
+async fn an_address_that_another_process_watches_by_another_topic_is_watched_by_that_here() {
+    let store = Arc::new(SharedStore::default());
+    let mut here = process(&store, |_| {});
+    let session = here.open().await;
+    here.session = Some(session.clone());
+    watch(&mut here, "a").await;
+    watch(&mut here, "c").await;
+    let mut stream = here.stream(&[]).await;
+    let mut record = store.record(&session).unwrap();
+    record.rev += 1;
+    let address = "test:///a".to_owned();
+    let watched = record.subscriptions.iter_mut().find(|one| one.uri == address);
+    watched.unwrap().topic = "test:///b".to_owned();
+    here.server.session_written(&session, Some(record));
+    for topic in ["b", "c"] {
+        here.server.publish(store.happen(&format!("test:///{topic}")));
+    }
+    assert_eq!(updated(&mut stream).await.1, address);
+    assert_eq!(updated(&mut stream).await.1, "test:///c");
+}
+
 //= specs/mcp-server.md#sessions
 //= type=test
 //# An owner MUST NOT have more sessions than the limit, and an account not more than its own; the one unheard of for longest MUST end.

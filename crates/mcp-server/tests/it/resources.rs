@@ -322,6 +322,20 @@ async fn bytes_come_in_pieces_too_and_too_much_without_a_token_is_refused() {
     );
 }
 
+#[tokio::test]
+async fn what_is_as_large_as_the_streaming_limit_still_comes_whole() {
+    let server = server_with(|s| s.limits.stream_above_bytes = 100);
+    let resource = |bytes: usize| text(&format!("test:///{bytes}"), &"a".repeat(bytes));
+    server.add_resources([100, 101].map(resource).into()).unwrap();
+    let mut client = Client::ready(&server).await;
+    for (bytes, shown) in [(100, 100), (101, 0)] {
+        let read = json!({ "uri": format!("test:///{bytes}"), "_meta": { "progressToken": bytes } });
+        let answer = client.request("resources/read", read).await;
+        let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
+        assert_eq!(text.len(), shown, "the rest comes in pieces");
+    }
+}
+
 #[derive(Clone)]
 struct User(&'static str);
 

@@ -1,11 +1,13 @@
 //! Roots as clients see them: listed, added, removed, told of, and kept by every file that is read.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_server::{Context, FileLimits, Files, FixedRoots, Info, Root, RootKeeper, RootSet, Server};
+use mcp_server::{
+    Context, CustomMethod, FileLimits, Files, FixedRoots, Info, Root, RootKeeper, RootSet, Server,
+};
 use refusal::Refusal;
 use serde_json::{Value, json};
 
@@ -453,4 +455,30 @@ fn replace(path: &Path, text: &str) {
     let fresh = path.with_extension("new");
     std::fs::write(&fresh, text).unwrap();
     std::fs::rename(&fresh, path).unwrap();
+}
+
+// Found by the mutation probe: nobody asked which methods a record is kept of.
+#[tokio::test]
+async fn a_record_is_kept_of_the_roots_and_not_of_methods_that_keep_their_own() {
+    let scratch = tempfile::tempdir().unwrap();
+    let base = scratch.path().canonicalize().unwrap();
+    let roots = Arc::new(RootSet::new(&[base], &[]).unwrap());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let record = heard.clone();
+    let server = Server::builder(Info::new("test", "1.0.0"))
+        .on_answered(move |answered| record.lock().unwrap().push(answered.method.to_owned()))
+        .build();
+    server.serve_roots(&roots, FixedRoots);
+    server.add_method(CustomMethod::new("test/own", |_: Context, _: Value| async {
+        Ok::<_, Refusal>(json!({}))
+    }));
+    let mut client = Client::ready(&server).await;
+    for method in ["test/own", "roots/list"] {
+        let answer = client.request(method, json!({})).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+    client.finish().await;
+    let heard = heard.lock().unwrap();
+    assert!(heard.contains(&"roots/list".to_owned()), "{heard:?}");
+    assert!(!heard.contains(&"test/own".to_owned()), "{heard:?}");
 }

@@ -29,6 +29,34 @@ fn adding() -> Tool {
     .output(json!({ "type": "object", "properties": { "sum": { "type": "integer" } }, "required": ["sum"] }))
 }
 
+#[tokio::test]
+async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    let server = server();
+    server
+        .add_tool(Tool::ready("create_epic", "Creates one.", |_| {
+            Ok(ToolResult::default())
+        }))
+        .unwrap();
+    let mut client = Client::ready(&server).await;
+    for (name, is_near) in [
+        ("CreateEpic", true),
+        ("create_epics", true),
+        ("epic", true),
+        ("epi", false),
+        ("remove_epic", false),
+    ] {
+        let answer = client
+            .request("tools/call", json!({ "name": name, "arguments": {} }))
+            .await;
+        let hint = answer["error"]["data"]["refusal"]["hint"].as_str().unwrap();
+        assert_eq!(
+            hint.starts_with("Did you mean \"create_epic\"?"),
+            is_near,
+            "{name}: {hint}"
+        );
+    }
+}
+
 // proves 002 Req-Tool-001
 // proves 002 Req-Tool-003
 #[tokio::test]
