@@ -12,6 +12,7 @@ use spexus_service::{Origin, audit};
 
 both![
     what_happens_at_the_door_is_noted,
+    a_token_in_use_is_noted_once_a_minute,
     the_trail_is_searched_by_event_user_and_time,
     old_events_are_removed_and_young_ones_stay,
     whoever_removes_events_is_named,
@@ -96,6 +97,16 @@ async fn what_happens_at_the_door_is_noted(world: &World) {
     let mut names = all.iter().map(|row| row["username"].as_str().unwrap());
     let odd = names.find(|name| name.starts_with("odd")).unwrap();
     assert!(!odd.contains(char::is_control));
+}
+
+async fn a_token_in_use_is_noted_once_a_minute(world: &World) {
+    let secret = world.user("kim", "User").await;
+    for (seconds_later, noted) in [(0, 1), (59, 1), (1, 2), (59, 2), (2, 3)] {
+        world.jump(seconds_later);
+        world.client(&secret).await.map(drop).unwrap();
+        let all = events(world, about("token_used", "kim")).await;
+        assert_eq!(all.len(), noted, "{all:?}");
+    }
 }
 
 async fn the_trail_is_searched_by_event_user_and_time(world: &World) {

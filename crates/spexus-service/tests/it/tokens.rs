@@ -3,6 +3,7 @@
 use crate::client::{text, uuid};
 use crate::world::{ADMIN_PASSWORD, Refused, World, both, fact};
 use serde_json::{Value, json};
+use spexus_service::account::token;
 
 both![
     a_token_makes_none_that_outlives_it,
@@ -14,6 +15,7 @@ both![
     a_bound_token_cannot_make_a_free_one,
     a_bound_token_knows_neither_its_owners_other_tokens_nor_other_peoples_roles,
     a_token_has_the_rights_of_its_scope_and_its_owner,
+    only_what_looks_like_a_key_of_ours_is_looked_for,
 ];
 
 // Found by review (S-M2): a token of one hour made one that never ended.
@@ -249,4 +251,33 @@ async fn a_token_has_the_rights_of_its_scope_and_its_owner(world: &World) {
     bound.create_project(json!({"key": "no"})).await.refused(1014);
     let user = json!({"username": "no", "password": "long enough", "role": "User"});
     bound.create_user(user).await.refused(1014);
+}
+
+async fn only_what_looks_like_a_key_of_ours_is_looked_for(world: &World) {
+    let unknown = "the token is not known or was revoked";
+    let foreign = "the token is not one of ours";
+    let of_length = |length: usize| format!("mcp_pat_{}", "a".repeat(length - 8));
+    for (secret, said) in [
+        (of_length(199), unknown),
+        (of_length(200), foreign),
+        (
+            "spexus_session_x".to_owned(),
+            "the session is not known or was closed",
+        ),
+        ("another_prefix".to_owned(), foreign),
+        (String::new(), foreign),
+    ] {
+        let refusal = world.client(&secret).await.map(drop).refused(1011);
+        assert_eq!(refusal.message, said, "{secret}");
+        assert!(!token::is_remembered(&world.service, &secret), "{secret}");
+    }
+    let made = world
+        .admin
+        .create_token(None, json!({"name": "laptop"}))
+        .await
+        .unwrap();
+    let secret = text(&made["token"]);
+    assert!(!token::is_remembered(&world.service, &secret));
+    world.client(&secret).await.map(drop).unwrap();
+    assert!(token::is_remembered(&world.service, &secret));
 }
