@@ -1,7 +1,7 @@
 //! Logging in and out, users, tokens.
 
 use crate::app::App;
-use crate::auth::{Anonymous, Authenticated, RequestOrigin, SESSION_COOKIE, Secret};
+use crate::auth::{Anonymous, Authenticated, RequestOrigin, Secret, session_cookie};
 use crate::extract::{Id, Input, PageParams, Params, uuid};
 use crate::respond::Json;
 use crate::respond::{Answer, Tagged, one_rev};
@@ -39,17 +39,7 @@ pub(crate) async fn log_in(
     Input(input): Input<LoginInput>,
 ) -> Answer<impl IntoResponse> {
     let session = login::login(&app.service, &input.username, &input.password, &origin).await?;
-    let secure = if app.options.secure_cookies {
-        "; Secure"
-    } else {
-        ""
-    };
-    //= specs/spexus-http.md#sessions
-    //# The cookie of a session MUST be hidden from scripts and never sent along from other sites.
-    let cookie = format!(
-        "{SESSION_COOKIE}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
-        session.token
-    );
+    let cookie = session_cookie(&app, &session.token, "");
     Ok(([(header::SET_COOKIE, cookie)], Json(session)))
 }
 
@@ -67,7 +57,7 @@ pub(crate) async fn log_out(
     if let Some(secret) = Secret::of(&headers) {
         login::logout(&app.service, &caller, secret.text(), &origin).await?;
     }
-    let cookie = format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let cookie = session_cookie(&app, "", "; Max-Age=0");
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
 }
 

@@ -14,10 +14,10 @@ use tokio::sync::watch;
 
 /// The state of the surface. One shared handle: the router clones it several times for each request.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Surface>);
+pub struct App(Arc<Surface>);
 
-/// What the handle leads to.
-pub(crate) struct Surface {
+/// What the handle leads to; nothing of it is for others.
+pub struct Surface {
     pub(crate) service: Service,
     pub(crate) options: Arc<HttpOptions>,
     pub(crate) limits: Arc<RateLimits>,
@@ -40,6 +40,11 @@ pub(crate) struct Surface {
 impl App {
     pub(crate) fn new(surface: Surface) -> Self {
         Self(Arc::new(surface))
+    }
+
+    /// The use cases behind the surface.
+    pub fn service(&self) -> &Service {
+        &self.0.service
     }
 }
 

@@ -15,7 +15,19 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// The name of the cookie a web session is kept in.
-pub(crate) const SESSION_COOKIE: &str = "spexus_session";
+const SESSION_COOKIE: &str = "spexus_session";
+
+/// The cookie that keeps a web session, or with `Max-Age=0` ends it.
+//= specs/spexus-http.md#sessions
+//# The cookie of a session MUST be hidden from scripts and sent along from other sites only when a link is followed.
+pub(crate) fn session_cookie(app: &App, secret: &str, more: &str) -> String {
+    let secure = if app.options.secure_cookies {
+        "; Secure"
+    } else {
+        ""
+    };
+    format!("{SESSION_COOKIE}={secret}; Path=/; HttpOnly; SameSite=Lax{secure}{more}")
+}
 
 /// How often a stream looks whether its token has expired.
 const EXPIRY_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -135,7 +147,7 @@ fn note_rate_limited(app: &App, origin: &Origin, checked: Ruled<()>) -> Ruled<()
     checked
 }
 
-fn origin(parts: &Parts) -> Origin {
+pub(crate) fn origin(parts: &Parts) -> Origin {
     origin_of(
         parts.extensions.get::<Sender>(),
         parts.headers.get(header::USER_AGENT),
@@ -200,7 +212,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 //= specs/spexus-http.md#sessions
 //# A write with a cookie MUST be refused unless its Origin is the address the server is reached by.
 /// A cookie is sent by the browser on its own; a write with one must come from our own pages.
-fn check_same_origin(parts: &Parts) -> Ruled<()> {
+pub(crate) fn check_same_origin(parts: &Parts) -> Ruled<()> {
     if parts.method.is_safe() {
         return Ok(());
     }

@@ -33,25 +33,26 @@ where
     type Rejection = Refused;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
-        let app = App::from_ref(state);
         check_content_type(request.headers())?;
-        let limit = Duration::from_millis(app.options.read_timeout_ms);
-        let body =
-            match tokio::time::timeout(limit, read(request.into_body(), app.options.max_body_bytes)).await {
-                Ok(body) => body?,
-                //= specs/spexus-http.md#limits
-                //# A body that does not arrive in its time MUST be refused, and nothing of it written.
-                Err(_) => {
-                    let message = format!(
-                        "the body did not arrive within {} ms",
-                        app.options.read_timeout_ms
-                    );
-                    return Err(Refusal::new(Code::ProtocolError, message)
-                        .hint("Send the whole body without pauses.")
-                        .into());
-                }
-            };
+        let body = read_in_time(&App::from_ref(state), request.into_body()).await?;
         Ok(Self(decode_body(&body)?))
+    }
+}
+
+/// A whole body, within its limits of size and time.
+pub(crate) async fn read_in_time(app: &App, body: Body) -> Ruled<Bytes> {
+    let limit = Duration::from_millis(app.options.read_timeout_ms);
+    match tokio::time::timeout(limit, read(body, app.options.max_body_bytes)).await {
+        Ok(body) => body,
+        //= specs/spexus-http.md#limits
+        //# A body that does not arrive in its time MUST be refused, and nothing of it written.
+        Err(_) => {
+            let message = format!(
+                "the body did not arrive within {} ms",
+                app.options.read_timeout_ms
+            );
+            Err(Refusal::new(Code::ProtocolError, message).hint("Send the whole body without pauses."))
+        }
     }
 }
 

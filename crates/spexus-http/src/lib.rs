@@ -5,6 +5,9 @@
 //! written once and mounted once for each kind, and the OpenAPI description is expanded the same way, so the surface
 //! cannot differ between kinds by accident.
 //!
+//! Pages for people are a crate of their own, which mounts its routes here (`pages`): it finds sign-in, limits and the one
+//! middleware as they are.
+//!
 //! The crate reads no environment and no files; the binary tells it everything through [`HttpOptions`].
 
 mod account;
@@ -27,6 +30,7 @@ mod member;
 mod middleware;
 mod openapi;
 mod options;
+pub mod pages;
 mod project;
 mod prompt;
 mod query;

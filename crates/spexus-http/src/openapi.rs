@@ -81,24 +81,6 @@ fn host(headers: &HeaderMap) -> &str {
     given.filter(plain).unwrap_or(SHOWN_HOST)
 }
 
-/// The way in.
-pub(crate) async fn front_page(_: Anonymous) -> Html<&'static str> {
-    static PAGE: LazyLock<String> = LazyLock::new(|| {
-        Front {
-            version: env!("CARGO_PKG_VERSION"),
-        }
-        .render()
-        .unwrap_or_default()
-    });
-    Html(PAGE.as_str())
-}
-
-#[derive(Template)]
-#[template(path = "front.html")]
-struct Front {
-    version: &'static str,
-}
-
 #[derive(Template)]
 #[template(path = "docs.html")]
 struct Docs {

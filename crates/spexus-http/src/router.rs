@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 /// All routes, behind the middleware.
 //= specs/spexus-http.md#description
 //# Every operation of the OpenAPI document MUST be answered by the server.
-pub(crate) fn router(app: App) -> Router {
+pub(crate) fn router(app: App, pages: Router<App>) -> Router {
     let mut routes = Router::from(routes().with_state::<App>(app.clone()));
     for (kind, of_kind) in routes_of_kinds() {
         let state = OfKind {
@@ -27,11 +27,11 @@ pub(crate) fn router(app: App) -> Router {
         routes = routes.merge(Router::from(of_kind.with_state(state)));
     }
     routes
-        .route("/", get(openapi::front_page))
         .route("/docs", get(openapi::docs_page))
         .route("/openapi.json", get(openapi::document))
         .route("/api/v1/mcp", any(mcp::endpoint))
         .route("/mcp", any(mcp::endpoint))
+        .merge(pages.with_state(app.clone()))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .with_state(app.clone())

@@ -36,7 +36,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let mcp = mcp(&service, &options, mcp_options)?;
-    serve_with(listener, service, mcp, options, shutdown).await
+    serve_with(listener, service, mcp, options, Router::new(), shutdown).await
 }
 
 /// The MCP server that [`serve_with`] mounts, for those who add to it first.
@@ -48,12 +48,13 @@ fn unready(refusal: Refusal) -> std::io::Error {
     std::io::Error::other(refusal.message)
 }
 
-/// Serves like [`serve`], with an MCP server that was made before.
+/// Serves like [`serve`], with an MCP server that was made before and with pages for people.
 pub async fn serve_with(
     listener: TcpListener,
     service: Service,
     mcp: Mcp,
     options: HttpOptions,
+    pages: Router<App>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(false);
@@ -64,7 +65,7 @@ pub async fn serve_with(
         options.max_anonymous_requests_per_minute,
     ));
     mcp.restore().await.map_err(unready)?;
-    let router = router(App::new(Surface {
+    let app = App::new(Surface {
         service: service.clone(),
         streams: OwnerSemaphore::new(options.max_streams_per_user),
         hosts: OwnHosts::new(&options.public_hosts),
@@ -75,7 +76,8 @@ pub async fn serve_with(
         limits,
         running: Arc::default(),
         stopping,
-    }));
+    });
+    let router = router(app, pages);
     let graceful = GracefulShutdown::new();
     let permits = Arc::new(Semaphore::new(options.max_connections));
     let addresses = OwnerSemaphore::new(options.max_connections_per_address);

@@ -202,6 +202,11 @@ impl Service {
         self.store.ping().await.map_err(Refusal::from)
     }
 
+    /// The time as the history has it.
+    pub fn now(&self) -> spexus_domain::Timestamp {
+        self.store.now()
+    }
+
     /// The store below, for what is not a use case: backups, copies, chain verification.
     pub fn store(&self) -> &Store {
         &self.store

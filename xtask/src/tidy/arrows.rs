@@ -9,7 +9,8 @@ use crate::tree::Tree;
 
 /// The arrows of ARCHITECTURE.md. A crate may use what its arrows reach, at any distance.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("spexus", &["spexus-http", "spexus-bridge", "mcp-apps"]),
+    ("spexus", &["spexus-web", "spexus-bridge", "mcp-apps"]),
+    ("spexus-web", &["spexus-http"]),
     ("spexus-http", &["spexus-mcp"]),
     ("spexus-mcp", &["spexus-complete"]),
     ("spexus-complete", &["spexus-service", "mcp-server", "mcp-client"]),
@@ -65,7 +66,7 @@ const HOMES: &[Home] = &[
     },
     Home {
         library: "axum",
-        crates: &["spexus-http", "xtask"],
+        crates: &["spexus-http", "spexus-web", "xtask"],
         tests_of: None,
     },
 ];

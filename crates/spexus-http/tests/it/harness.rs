@@ -97,9 +97,16 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
         let mcp = spexus_http::mcp(&service, &options.http, options.mcp).unwrap();
-        let serving = spexus_http::serve_with(listener, service.clone(), mcp.clone(), options.http, async {
-            let _ = stopped.await;
-        });
+        let serving = spexus_http::serve_with(
+            listener,
+            service.clone(),
+            mcp.clone(),
+            options.http,
+            axum::Router::new(),
+            async {
+                let _ = stopped.await;
+            },
+        );
         let done = tokio::spawn(serving);
         let client = reqwest::Client::new();
         let mut server = Self {

@@ -218,7 +218,7 @@ async fn no_operation_ignores_a_parameter_it_does_not_know() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_shows_every_operation_and_the_front_page_the_way() {
+async fn the_page_shows_every_operation() {
     let server = Server::on_sqlite().await;
     let reply = server.send("", Method::GET, "/docs", None, &[]).await;
     assert_eq!(reply.headers["content-type"], "text/html; charset=utf-8");
@@ -228,13 +228,6 @@ async fn the_page_shows_every_operation_and_the_front_page_the_way() {
         assert!(
             page.contains(&format!("id=\"{id}\"")) && page.contains(&path),
             "{method} {path} is not on the page"
-        );
-    }
-    let front = server.send("", Method::GET, "/", None, &[]).await;
-    for link in ["/docs", "/openapi.json", "/health/ready"] {
-        assert!(
-            front.body.as_str().unwrap().contains(&format!("href=\"{link}\"")),
-            "{link}"
         );
     }
     server.stop().await;

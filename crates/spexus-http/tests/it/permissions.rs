@@ -568,7 +568,6 @@ fn every_handler_of_the_router_is_in_the_document() {
             "mcp::endpoint",
             "openapi::docs_page",
             "openapi::document",
-            "openapi::front_page",
         ]
     );
     let described = words(&described.join("\n"));

@@ -48,7 +48,8 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     announce(context, listener.local_addr()?, first.as_ref())?;
     //= specs/spexus.md#serving
     //# At SIGTERM or SIGINT the server MUST stop accepting, answer what it accepted and end with exit code 0.
-    let served = spexus_http::serve_with(listener, service.clone(), mcp, options, stop).await;
+    let pages = spexus_web::pages();
+    let served = spexus_http::serve_with(listener, service.clone(), mcp, options, pages, stop).await;
     apps::stop(apps).await;
     flushing.abort();
     tidying.abort();

@@ -1,0 +1,18 @@
+// What every page loads. Pages work without it; it makes them quick, live and driven by keys.
+import "./navigate.js";
+import "./live.js";
+import "./keys.js";
+
+const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "long" });
+function improve() {
+  for (const time of document.querySelectorAll("time[datetime]:not([title])")) time.title = local.format(new Date(time.dateTime));
+}
+document.addEventListener("page", improve);
+improve();
+
+addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy)?.textContent ?? "");
+  button.dataset.copied = "1";
+});

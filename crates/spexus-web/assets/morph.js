@@ -1,0 +1,53 @@
+// Makes one tree of elements like another with as few changes as possible, so that focus, scroll, open details and what is
+// being typed stay where they are. Elements with the same id, or the same data-ref in one parent, are the same element.
+
+const keyOf = (node) => node.nodeType === 1 ? node.id || node.dataset.ref || null : null;
+const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
+
+/** Whether somebody has typed into a field since the page was made. */
+export const isTouched = (field) =>
+  field === document.activeElement ||
+  (field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked
+    : field.nodeName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+    : field.value !== field.defaultValue);
+
+function morphAttributes(from, to) {
+  for (const { name } of [...from.attributes]) if (!to.hasAttribute(name) && !name.startsWith("data-live-")) from.removeAttribute(name);
+  for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+}
+
+/** Makes `from` like `to`. */
+export function morph(from, to) {
+  if (from.isEqualNode(to)) return;
+  if (from.nodeType !== 1) { if (from.nodeValue !== to.nodeValue) from.nodeValue = to.nodeValue; return; }
+  if (["INPUT", "TEXTAREA", "SELECT"].includes(from.nodeName) && isTouched(from)) return;
+  // What a reader opened stays open.
+  const open = from.nodeName === "DETAILS" && from.open;
+  morphAttributes(from, to);
+  if (open) from.open = true;
+  if (from.nodeName === "INPUT") from.value = to.defaultValue;
+  if (from.nodeName === "TEXTAREA") { from.defaultValue = to.defaultValue; from.value = to.defaultValue; return; }
+  morphChildren(from, to);
+}
+
+function morphChildren(from, to) {
+  const keyed = new Map();
+  for (const child of from.childNodes) { const key = keyOf(child); if (key) keyed.set(key, child); }
+  let at = from.firstChild;
+  for (const wanted of [...to.childNodes]) {
+    const key = keyOf(wanted);
+    const known = key ? keyed.get(key) : null;
+    if (known && known.nodeName === wanted.nodeName) {
+      if (known === at) at = at.nextSibling; else from.insertBefore(known, at);
+      keyed.delete(key);
+      morph(known, wanted);
+    } else if (!key && at && alike(at, wanted)) {
+      const next = at.nextSibling;
+      morph(at, wanted);
+      at = next;
+    } else {
+      from.insertBefore(document.importNode(wanted, true), at);
+    }
+  }
+  while (at) { const next = at.nextSibling; at.remove(); at = next; }
+}

@@ -1,0 +1,93 @@
+//! Stylesheets, modules and icons: in the binary, under addresses that hold their hashes, so that browsers keep them for ever
+//! and a new version is a new address.
+
+use axum::extract::Path;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The files, in the order in which stylesheets are joined.
+const FILES: &[(&str, &str)] = &[
+    (
+        "style.css",
+        concat!(
+            include_str!("../assets/tokens.css"),
+            include_str!("../assets/base.css"),
+            include_str!("../assets/app.css")
+        ),
+    ),
+    ("icons.svg", include_str!("../assets/icons.svg")),
+    ("main.js", include_str!("../assets/main.js")),
+    ("navigate.js", include_str!("../assets/navigate.js")),
+    ("morph.js", include_str!("../assets/morph.js")),
+    ("keys.js", include_str!("../assets/keys.js")),
+    ("live.js", include_str!("../assets/live.js")),
+    ("live-worker.js", include_str!("../assets/live-worker.js")),
+];
+
+struct Asset {
+    /// `/assets/main.0123456789abcdef.js`
+    address: String,
+    kind: &'static str,
+    text: String,
+}
+
+static ASSETS: LazyLock<Vec<(&'static str, Asset)>> = LazyLock::new(|| {
+    let mut assets: Vec<(&'static str, Asset)> = Vec::new();
+    // Modules name each other; those that name others are written after them.
+    let mut files: Vec<_> = FILES.to_vec();
+    files.sort_by_key(|(name, _)| *name == "main.js");
+    for (name, text) in files {
+        let mut text = text.to_owned();
+        for (known, asset) in &assets {
+            text = text.replace(&format!("\"./{known}\""), &format!("\"{}\"", asset.address));
+        }
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+        let hash = &blake3::hash(text.as_bytes()).to_hex()[..16];
+        let asset = Asset {
+            address: format!("/assets/{stem}.{hash}.{ending}"),
+            kind: kind(ending),
+            text,
+        };
+        assets.push((name, asset));
+    }
+    assets
+});
+
+static BY_ADDRESS: LazyLock<HashMap<&'static str, &'static Asset>> = LazyLock::new(|| {
+    ASSETS
+        .iter()
+        .map(|(_, asset)| (asset.address.as_str(), asset))
+        .collect()
+});
+
+/// Where a file is.
+pub(crate) fn address(name: &str) -> &'static str {
+    let found = ASSETS.iter().find(|(known, _)| *known == name);
+    found.map_or("", |(_, asset)| asset.address.as_str())
+}
+
+/// A file.
+pub(crate) async fn file(Path(name): Path<String>) -> Response {
+    let Some(asset) = BY_ADDRESS.get(format!("/assets/{name}").as_str()) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(asset.kind)),
+        (
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("public, max-age=31536000, immutable"),
+        ),
+    ];
+    (headers, asset.text.as_str()).into_response()
+}
+
+fn kind(ending: &str) -> &'static str {
+    match ending {
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "js" => "text/javascript; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,153 @@
+//! The frame around every page: navigation, where one is, search, who one is, and what was just done.
+
+use crate::preferences::{Language, Preferences};
+use crate::texts::Texts;
+use spexus_domain::account::{Caller, Role};
+
+/// What the navigation of a project leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    Overview,
+    Document,
+    Tree,
+    Board,
+    Table,
+    Matrix,
+    Graph,
+    Trace,
+    Reviews,
+    Baselines,
+    /// A page of one item, or another one without a place of its own.
+    Inside,
+}
+
+/// A row of the navigation of a project: the view, the last part of its address, its icon.
+const VIEWS: [(View, &str, &str); 10] = [
+    (View::Overview, "", "home"),
+    (View::Document, "/document", "doc"),
+    (View::Tree, "/tree", "tree"),
+    (View::Board, "/board", "board"),
+    (View::Table, "/table", "table"),
+    (View::Matrix, "/matrix", "matrix"),
+    (View::Graph, "/graph", "graph"),
+    (View::Trace, "/trace", "steps"),
+    (View::Reviews, "/reviews", "review"),
+    (View::Baselines, "/baselines", "flagpole"),
+];
+
+/// One step of the way to where one is.
+pub(crate) struct Crumb {
+    pub(crate) name: String,
+    /// Empty for the page itself.
+    pub(crate) path: String,
+}
+
+impl Crumb {
+    pub(crate) fn to(name: impl Into<String>, path: impl Into<String>) -> Self {
+        let (name, path) = (name.into(), path.into());
+        Self { name, path }
+    }
+
+    pub(crate) fn here(name: impl Into<String>) -> Self {
+        Self::to(name, "")
+    }
+}
+
+/// The project a page is of.
+pub(crate) struct ProjectNav {
+    pub(crate) key: String,
+    pub(crate) name: String,
+    /// From where on the page hears of changes.
+    pub(crate) since: String,
+}
+
+/// The frame of a page.
+pub(crate) struct Shell {
+    pub(crate) t: &'static Texts,
+    pub(crate) language: Language,
+    pub(crate) theme: &'static str,
+    pub(crate) title: String,
+    /// The address of the page, to come back to.
+    pub(crate) path: String,
+    /// Empty when nobody is signed in.
+    pub(crate) user: String,
+    pub(crate) is_administrator: bool,
+    pub(crate) project: Option<ProjectNav>,
+    pub(crate) view: View,
+    pub(crate) crumbs: Vec<Crumb>,
+}
+
+impl Shell {
+    /// For whoever it may be.
+    pub(crate) fn bare(preferences: &Preferences, title: String) -> Self {
+        Self {
+            t: preferences.texts(),
+            language: preferences.language,
+            theme: preferences.theme,
+            title,
+            path: "/".to_owned(),
+            user: String::new(),
+            is_administrator: false,
+            project: None,
+            view: View::Inside,
+            crumbs: Vec::new(),
+        }
+    }
+
+    pub(crate) fn signed_in(mut self, caller: &Caller, path: &str) -> Self {
+        self.user = caller.username.clone();
+        self.is_administrator = caller.role == Role::Administrator;
+        self.path = path.to_owned();
+        self
+    }
+
+    pub(crate) fn within(mut self, project: ProjectNav, view: View) -> Self {
+        (self.project, self.view) = (Some(project), view);
+        self
+    }
+
+    pub(crate) fn crumbs(mut self, crumbs: Vec<Crumb>) -> Self {
+        self.crumbs = crumbs;
+        self
+    }
+
+    /// The navigation of the project: address, icon, words, whether it is open.
+    pub(crate) fn views(&self) -> Vec<(String, &'static str, &'static str, bool)> {
+        let Some(project) = &self.project else {
+            return Vec::new();
+        };
+        let row = |(view, path, icon): (View, &str, &'static str)| {
+            (
+                format!("/p/{}{path}", project.key),
+                icon,
+                self.view_name(view),
+                view == self.view,
+            )
+        };
+        VIEWS.into_iter().map(row).collect()
+    }
+
+    fn view_name(&self, view: View) -> &'static str {
+        match view {
+            View::Overview | View::Inside => self.t.overview,
+            View::Document => self.t.document,
+            View::Tree => self.t.tree,
+            View::Board => self.t.board,
+            View::Table => self.t.table,
+            View::Matrix => self.t.matrix,
+            View::Graph => self.t.graph,
+            View::Trace => self.t.traceability,
+            View::Reviews => self.t.reviews,
+            View::Baselines => self.t.baselines,
+        }
+    }
+
+    /// The theme after this one, in the order of the button that goes round.
+    pub(crate) fn next_theme(&self) -> &'static str {
+        match self.theme {
+            "" => "light",
+            "light" => "dark",
+            _ => "",
+        }
+    }
+}
