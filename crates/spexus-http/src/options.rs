@@ -1,6 +1,6 @@
 //! What the HTTP surface can be told, with its limits.
 
-use crate::TrustedProxies;
+use crate::{Tls, TrustedProxies};
 use std::sync::Arc;
 
 /// How the HTTP surface works. Every limit has its unit in its name.
@@ -20,6 +20,8 @@ pub struct HttpOptions {
     pub max_connections: usize,
     /// Open connections of one address; more are closed at once. Trusted proxies have no such limit.
     pub max_connections_per_address: usize,
+    /// Requests of one HTTP/2 connection answered at once; more are refused.
+    pub max_requests_per_connection: u32,
     /// Streams of events one user may have open, over REST and MCP.
     pub max_streams_per_user: usize,
     /// How long a peer may take nothing of an answer.
@@ -32,6 +34,8 @@ pub struct HttpOptions {
     pub max_anonymous_requests_per_minute: u32,
     /// How long running requests may take after the server was told to stop.
     pub drain_timeout_ms: u64,
+    /// The certificate to serve HTTPS with; in clear without one.
+    pub tls: Option<Tls>,
     /// Whether browsers may be told to use HTTPS only, because they reach us that way.
     pub secure_cookies: bool,
     /// Proxies that are believed when they say for whom they speak.
@@ -52,12 +56,14 @@ impl Default for HttpOptions {
             max_concurrent_requests: 1_024,
             max_connections: 4_096,
             max_connections_per_address: 512,
+            max_requests_per_connection: 100,
             max_streams_per_user: 256,
             write_timeout_ms: 30_000,
             max_requests_per_minute: 6_000,
             max_user_requests_per_minute: 24_000,
             max_anonymous_requests_per_minute: 300,
             drain_timeout_ms: 10_000,
+            tls: None,
             secure_cookies: false,
             trusted_proxies: TrustedProxies::default(),
             public_hosts: Vec::new(),

@@ -20,6 +20,11 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
+    /// Whether nobody is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a machine is one of them.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();

@@ -2,19 +2,12 @@
 
 use crate::HttpOptions;
 use crate::app::{App, Surface};
+use crate::connection::Connection;
 use crate::health::Readiness;
 use crate::hosts::OwnHosts;
 use crate::limits::{OwnerPermit, OwnerSemaphore, RateLimits};
 use crate::mcp as mcp_endpoint;
 use crate::router::router;
-use crate::sender::Sender;
-use crate::write_timeout::WriteTimeout;
-use axum::Router;
-use axum::extract::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use spexus_domain::{Refusal, network};
 use spexus_mcp::{Mcp, McpOptions};
@@ -23,9 +16,8 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tower::ServiceExt;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
 
 /// Serves until `shutdown` is done, then answers what was accepted and returns.
 pub async fn serve(
@@ -91,7 +83,15 @@ pub async fn serve_with(
         tokio::select! {
             Some((accepted, permit)) = accepted => match accepted {
                 Ok((stream, peer)) => match addresses.of_peer(peer, &options) {
-                    Ok(own) => connection(stream, peer, (permit, own), router.clone(), &options, &graceful),
+                    Ok(own) => Connection {
+                        stream,
+                        peer,
+                        permits: (permit, own),
+                        router: router.clone(),
+                        options: options.clone(),
+                        watcher: graceful.watcher(),
+                    }
+                    .spawn(),
                     Err(refusal) => turn_away(&service, peer, &refusal),
                 },
                 // Out of file handles and the like: give the rest of the system time to recover.
@@ -158,42 +158,4 @@ fn turn_away(service: &Service, peer: SocketAddr, refusal: &Refusal) {
     };
     metrics::counter!("spexus_connections_refused_total").increment(1);
     audit::note_turned_away(service, &origin, refusal);
-}
-
-fn connection(
-    stream: TcpStream,
-    peer: SocketAddr,
-    permits: (OwnedSemaphorePermit, Option<OwnerPermit<IpAddr>>),
-    router: Router,
-    options: &Arc<HttpOptions>,
-    graceful: &GracefulShutdown,
-) {
-    // Answers are small; waiting to fill a packet only delays them.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
-    }
-    let local = stream.local_addr().unwrap_or(peer);
-    let trusting = options.clone();
-    let service = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(axum::body::Body::new);
-        let sender = Sender::new(peer, local, request.headers(), &trusting.trusted_proxies);
-        request.extensions_mut().insert(sender);
-        router.clone().oneshot(request)
-    });
-    let stream = WriteTimeout::new(stream, Duration::from_millis(options.write_timeout_ms));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(options.read_timeout_ms))
-        //= specs/spexus-http.md#limits
-        //# A head larger than the limit MUST be answered 431.
-        .max_buf_size(options.max_header_bytes.max(8_192))
-        .serve_connection(TokioIo::new(stream), service);
-    let watched = graceful.watch(connection);
-    tokio::spawn(async move {
-        // A peer that breaks off is its own business.
-        if let Err(error) = watched.await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-        drop(permits);
-    });
 }

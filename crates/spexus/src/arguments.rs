@@ -128,6 +128,9 @@ impl Command {
     }
 }
 
+/// Shorter names of flags that are typed often.
+const SHORT_FLAGS: [(&str, &str); 1] = [("http.trusted_proxies", "trusted-proxy")];
+
 /// One flag for each setting that is no secret.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingFlags {
@@ -140,16 +143,25 @@ impl Args for SettingFlags {
             .iter()
             .filter(|setting| !setting.secret && setting.name != "database");
         command.args(settings.map(|setting| {
-            Arg::new(setting.name)
+            let flag = Arg::new(setting.name)
                 .long(setting.flag())
+                .visible_aliases(
+                    SHORT_FLAGS
+                        .iter()
+                        .filter_map(|(name, short)| (*name == setting.name).then_some(*short)),
+                )
                 .value_name("VALUE")
                 .value_parser(ValueParser::string())
-                .allow_hyphen_values(true)
                 .help(format!(
                     "{} [{}]",
                     setting.doc.trim_end_matches('.'),
                     setting.allowed
-                ))
+                ));
+            match setting.allowed {
+                // A yes needs no word.
+                "true or false" => flag.num_args(0..=1).default_missing_value("true"),
+                _ => flag.allow_hyphen_values(true),
+            }
         }))
     }
 

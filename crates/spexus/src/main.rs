@@ -13,6 +13,7 @@
 
 mod apps;
 mod arguments;
+mod certificate;
 mod checkpoint;
 mod commands;
 mod config;

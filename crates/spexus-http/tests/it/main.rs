@@ -14,6 +14,7 @@ mod door;
 mod faults;
 mod feed;
 mod harness;
+mod https;
 mod isolation;
 mod items;
 mod limits;

@@ -202,7 +202,7 @@ fn altered(table: &str, column: &str, of: &str) -> String {
         "text" => format!("coalesce({column}, '') || 'x'"),
         "blob" => format!(
             "CAST(substr(coalesce({column}, x'00112233445566778899aabbccddeeff'), 1, length(coalesce({column}, \
-                           x'00112233445566778899aabbccddeeff')) - 1) || 'Z' AS BLOB)"
+                           x'00112233445566778899aabbccddeeff')) - 1) || CASE substr({column}, -1) WHEN x'5A' THEN 'Y' ELSE 'Z' END AS BLOB)"
         ),
         "uuid" => format!(
             "CAST(translate(CAST(coalesce({column}, '00112233-4455-6677-8899-aabbccddeeff') AS text), \

@@ -2,8 +2,9 @@
 
 use super::CommandContext;
 use crate::apps;
+use crate::certificate::Certificate;
 use crate::checkpoint::Schedule;
-use crate::config::{redacted_url, refused};
+use crate::config::{Settings, redacted_url, refused};
 use crate::failure::{Failure, Outcome};
 use crate::output::write;
 use crate::session::{self, Missing};
@@ -30,12 +31,16 @@ const TIDY_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &CommandContext) -> Outcome {
     let settings = &context.config.settings;
+    let certificate = Certificate::of(&settings.tls)?;
     // The port first: whoever starts a second server must not wait for a database to learn that.
     let listener = listen(&settings.listen).await?;
+    refuse_plain(settings, listener.local_addr()?)?;
     let (service, first) = session::open(&context.config, Missing::Create).await?;
     let metrics = telemetry::install_metrics();
     let options = HttpOptions {
         metrics: metrics.writer(),
+        secure_cookies: settings.http.secure_cookies || certificate.is_some(),
+        tls: certificate.as_ref().map(|certificate| certificate.tls.clone()),
         ..settings.http.clone()
     };
     let mcp = spexus_http::mcp(&service, &options, settings.mcp.clone())?;
@@ -44,6 +49,7 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     let stop = stop_signals()?;
     let checkpoints = checkpoints.map(|schedule| tokio::spawn(schedule.run(service.clone())));
     let flushing = tokio::spawn(flush_often(service.clone()));
+    let following = certificate.map(|certificate| tokio::spawn(certificate.follow()));
     let tidying = tokio::spawn(tidy_often(metrics, mcp.server().clone()));
     announce(context, listener.local_addr()?, first.as_ref())?;
     //= specs/spexus.md#serving
@@ -53,8 +59,8 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     apps::stop(apps).await;
     flushing.abort();
     tidying.abort();
-    if let Some(checkpoints) = checkpoints {
-        checkpoints.abort();
+    for task in [checkpoints, following].into_iter().flatten() {
+        task.abort();
     }
     service.close().await;
     tracing::info!("stopped");
@@ -82,21 +88,46 @@ async fn listen(address: &str) -> Outcome<TcpListener> {
         })
 }
 
+/// Whether other machines are spoken to in clear, without a proxy in between that is known to us.
+fn is_plain(settings: &Settings, address: SocketAddr) -> bool {
+    !address.ip().to_canonical().is_loopback()
+        && settings.tls.cert.is_empty()
+        && settings.http.trusted_proxies.is_empty()
+}
+
+//= specs/spexus.md#serving
+//# Serving other machines in clear MUST be refused with exit code 78 unless a proxy is trusted or it is asked for by name.
+fn refuse_plain(settings: &Settings, address: SocketAddr) -> Outcome {
+    if !is_plain(settings, address) || settings.insecure_plain {
+        return Ok(());
+    }
+    let problem = format!("{address} is for other machines, and passwords and tokens would travel in clear");
+    let allowed = "--tls-cert FILE with --tls-key FILE, --trusted-proxy NETWORK of an HTTPS proxy before the server, \
+                   an address of this machine only, or --insecure-plain";
+    Err(Failure::configuration(refused("listen", problem, allowed)))
+}
+
 /// Says where the server is, and on the first start how to get in.
 fn announce(context: &CommandContext, address: SocketAddr, first: Option<&FirstStart>) -> Outcome {
     //= specs/spexus.md#serving
     //# The first start MUST print the URL, the name of the first user and, when it was made up, the password.
-    let url = format!("http://{}", reachable(address));
-    let database = redacted_url(&context.config.settings.database);
+    let settings = &context.config.settings;
+    let scheme = if settings.tls.cert.is_empty() {
+        "http"
+    } else {
+        "https"
+    };
+    let url = format!("{scheme}://{}", reachable(address));
+    let database = redacted_url(&settings.database);
     //= specs/spexus.md#secrets
     //# Log lines MUST NOT contain a password or a token.
     tracing::info!(url, database, "serving");
     //= specs/spexus.md#serving
-    //# A server that listens to other machines without HTTPS MUST warn of it when it starts.
-    if !address.ip().to_canonical().is_loopback() && !context.config.settings.http.secure_cookies {
+    //# A server that is told to serve other machines in clear MUST warn of it when it starts.
+    if is_plain(settings, address) {
         tracing::warn!(
             %address,
-            "passwords and tokens travel in clear; put an HTTPS proxy before the server (docs/operate.md)"
+            "passwords and tokens travel in clear; name a certificate with --tls-cert, or put an HTTPS proxy before the server (docs/operate.md)"
         );
     }
     if context.output.json {

@@ -10,7 +10,7 @@ mod table;
 mod values;
 
 pub(crate) use read::{Sources, unknown_variables};
-pub(crate) use settings::{AuditSettings, LogFormat, Settings};
+pub(crate) use settings::{AuditSettings, LogFormat, Settings, TlsFiles};
 pub(crate) use show::{lines, markdown, redacted_url};
 pub(crate) use table::TABLE;
 

@@ -11,6 +11,10 @@ pub(crate) struct Settings {
     pub(crate) database: String,
     /// The address to serve on.
     pub(crate) listen: String,
+    /// The files to serve HTTPS with.
+    pub(crate) tls: TlsFiles,
+    /// Whether other machines may be served in clear.
+    pub(crate) insecure_plain: bool,
     /// How the HTTP surface works.
     pub(crate) http: HttpOptions,
     /// How the MCP server works, over HTTP and over stdio.
@@ -27,6 +31,15 @@ pub(crate) struct Settings {
     pub(crate) log_format: LogFormat,
     /// Where spans are sent; nowhere when empty.
     pub(crate) otlp_endpoint: String,
+}
+
+/// Where the certificate and its key are; both empty to serve in clear.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    /// The file with the certificate.
+    pub(crate) cert: String,
+    /// The file with its key.
+    pub(crate) key: String,
 }
 
 /// What can be configured of checkpoints.
@@ -117,6 +130,8 @@ impl Settings {
         Self {
             database: default_database,
             listen: "127.0.0.1:8080".into(),
+            tls: TlsFiles::default(),
+            insecure_plain: false,
             http: HttpOptions::default(),
             mcp: McpOptions::default(),
             service: ServiceOptions::default(),

@@ -251,6 +251,12 @@ pub(crate) const TABLE: &[Setting] = &[
         http.max_connections_per_address
     ),
     number!(
+        "http.max_requests_per_connection",
+        "Requests of one HTTP/2 connection answered at once; more are refused.",
+        1..=10_000,
+        http.max_requests_per_connection
+    ),
+    number!(
         "http.max_streams_per_user",
         "Streams of events one user may have open, over REST and MCP.",
         1..=1_000_000,
@@ -293,6 +299,30 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_parsed(&mut settings.http.secure_cookies, text),
         get: |settings| settings.http.secure_cookies.to_string(),
+    },
+    Setting {
+        name: "tls.cert",
+        doc: "The file with the certificate to serve HTTPS with, in PEM, with those that lead to its authority; read again when it changes.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.tls.cert, text, !text.contains('\0')),
+        get: |settings| settings.tls.cert.clone(),
+    },
+    Setting {
+        name: "tls.key",
+        doc: "The file with the key of that certificate, in PEM; read again when it changes.",
+        allowed: "the path of a file, or nothing",
+        secret: false,
+        put: |settings, text| put_if(&mut settings.tls.key, text, !text.contains('\0')),
+        get: |settings| settings.tls.key.clone(),
+    },
+    Setting {
+        name: "insecure_plain",
+        doc: "Whether other machines may be served in clear, without a certificate and without a trusted proxy.",
+        allowed: "true or false",
+        secret: false,
+        put: |settings, text| put_parsed(&mut settings.insecure_plain, text),
+        get: |settings| settings.insecure_plain.to_string(),
     },
     Setting {
         name: "http.trusted_proxies",

@@ -7,6 +7,7 @@ mod checkpoints;
 mod configuration;
 mod connect;
 mod documentation;
+mod https;
 mod items;
 mod large_imports;
 mod metadata;

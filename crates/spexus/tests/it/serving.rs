@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 /// A running server; killed when a test fails.
 pub(crate) struct Server {
     child: Child,
-    printed: String,
+    pub(crate) printed: String,
     address: String,
 }
 
@@ -28,7 +28,7 @@ impl Server {
             printed.push_str(&format!("{line}\n"));
         }
         let address = printed
-            .split("http://")
+            .split("://")
             .nth(1)
             .unwrap()
             .lines()
@@ -230,7 +230,7 @@ fn spans_are_sent_and_a_missing_collector_does_no_harm() {
 // Found by review (S-H8): a server that listened to everybody said nothing of passwords in clear.
 //= specs/spexus.md#serving
 //= type=test
-//# A server that listens to other machines without HTTPS MUST warn of it when it starts.
+//# A server that is told to serve other machines in clear MUST warn of it when it starts.
 #[test]
 fn a_server_for_others_warns_when_it_speaks_in_clear() {
     let world = World::new();
@@ -240,10 +240,26 @@ fn a_server_for_others_warns_when_it_speaks_in_clear() {
         assert_eq!(code, Some(0), "{log}");
         log.contains("travel in clear")
     };
-    assert!(said(&["0.0.0.0:0"]));
+    assert!(said(&["0.0.0.0:0", "--insecure-plain"]));
     assert!(!said(&["127.0.0.1:0"]));
     assert!(
-        !said(&["0.0.0.0:0", "--http-secure-cookies", "true"]),
+        !said(&["0.0.0.0:0", "--trusted-proxy", "192.0.2.0/24"]),
         "a proxy speaks HTTPS"
     );
+}
+
+//= specs/spexus.md#serving
+//= type=test
+//# Serving other machines in clear MUST be refused with exit code 78 unless a proxy is trusted or it is asked for by name.
+#[test]
+fn a_server_for_others_does_not_speak_in_clear_unless_told_to() {
+    let world = World::empty();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let refused = world.run(&["serve", "--listen", address, "--http-secure-cookies"]);
+        assert_eq!(refused.code, 78, "{refused:?}");
+        for way in ["--tls-cert", "--trusted-proxy", "--insecure-plain"] {
+            assert!(refused.err.contains(way), "{refused:?}");
+        }
+    }
+    assert!(!world.path("test.db").exists(), "nothing was made");
 }
