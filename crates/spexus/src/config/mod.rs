@@ -4,6 +4,7 @@
 //! the flags of `serve` all walk it, so a setting is one row and nothing can be configurable in one place only.
 
 mod read;
+mod rows;
 mod settings;
 mod show;
 mod table;

@@ -1,5 +1,6 @@
 //! The table of settings: the name of each, what it is for, and how it is read and written.
 
+use super::rows::{number, yes_or_no};
 use super::settings::{LogFormat, Setting};
 use super::values::{
     command, folders, is_address, is_level, is_name, is_semantic_version, key, put_command, put_default_role,
@@ -8,20 +9,6 @@ use super::values::{
 use spexus_domain::password;
 use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
 use spexus_store::{Durability, Location};
-
-/// A row whose value is a number in a range.
-macro_rules! number {
-    ($name:literal, $doc:literal, $min:literal..=$max:literal, $($field:ident).+) => {
-        Setting {
-            name: $name,
-            doc: $doc,
-            allowed: concat!("a number from ", stringify!($min), " to ", stringify!($max)),
-            secret: false,
-            put: |settings, text| take(&mut settings.$($field).+, text, $min..=$max),
-            get: |settings| settings.$($field).+.to_string(),
-        }
-    };
-}
 
 /// All settings, in the order people read them.
 pub(crate) const TABLE: &[Setting] = &[
@@ -292,14 +279,11 @@ pub(crate) const TABLE: &[Setting] = &[
         0..=3_600_000,
         http.drain_timeout_ms
     ),
-    Setting {
-        name: "http.secure_cookies",
-        doc: "Whether browsers reach the server by HTTPS, so that cookies and headers may ask for it.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.http.secure_cookies, text),
-        get: |settings| settings.http.secure_cookies.to_string(),
-    },
+    yes_or_no!(
+        "http.secure_cookies",
+        "Whether browsers reach the server by HTTPS, so that cookies and headers may ask for it.",
+        http.secure_cookies
+    ),
     Setting {
         name: "tls.cert",
         doc: "The file with the certificate to serve HTTPS with, in PEM, with those that lead to its authority; read again when it changes.",
@@ -316,14 +300,11 @@ pub(crate) const TABLE: &[Setting] = &[
         put: |settings, text| put_if(&mut settings.tls.key, text, !text.contains('\0')),
         get: |settings| settings.tls.key.clone(),
     },
-    Setting {
-        name: "insecure_plain",
-        doc: "Whether other machines may be served in clear, without a certificate and without a trusted proxy.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.insecure_plain, text),
-        get: |settings| settings.insecure_plain.to_string(),
-    },
+    yes_or_no!(
+        "insecure_plain",
+        "Whether other machines may be served in clear, without a certificate and without a trusted proxy.",
+        insecure_plain
+    ),
     Setting {
         name: "http.trusted_proxies",
         doc: "Proxies that are believed when they say for whom they speak (Forwarded, X-Forwarded-For).",
@@ -357,22 +338,16 @@ pub(crate) const TABLE: &[Setting] = &[
             names.join(",")
         },
     },
-    Setting {
-        name: "mcp.read_only",
-        doc: "Whether agents can change nothing, whatever their tokens allow.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.mcp.read_only, text),
-        get: |settings| settings.mcp.read_only.to_string(),
-    },
-    Setting {
-        name: "mcp.share_with_bound_tokens",
-        doc: "Whether tokens bound to a project may see and use what belongs to no project: file roots and apps.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.mcp.share_with_bound_tokens, text),
-        get: |settings| settings.mcp.share_with_bound_tokens.to_string(),
-    },
+    yes_or_no!(
+        "mcp.read_only",
+        "Whether agents can change nothing, whatever their tokens allow.",
+        mcp.read_only
+    ),
+    yes_or_no!(
+        "mcp.share_with_bound_tokens",
+        "Whether tokens bound to a project may see and use what belongs to no project: file roots and apps.",
+        mcp.share_with_bound_tokens
+    ),
     Setting {
         name: "mcp.roots",
         doc: "Folders of this machine whose files agents may read as file:// resources.",
@@ -430,14 +405,11 @@ pub(crate) const TABLE: &[Setting] = &[
         },
         get: |settings| settings.mcp.versions.names().join(","),
     },
-    Setting {
-        name: "mcp.guide",
-        doc: "Whether the instructions for agents end with a guide to tools, resources and prompts.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.mcp.guide, text),
-        get: |settings| settings.mcp.guide.to_string(),
-    },
+    yes_or_no!(
+        "mcp.guide",
+        "Whether the instructions for agents end with a guide to tools, resources and prompts.",
+        mcp.guide
+    ),
     Setting {
         name: "mcp.sessions",
         doc: "Where sessions of agents are kept: in the database they outlive a restart and are shared by nodes.",
@@ -609,14 +581,11 @@ pub(crate) const TABLE: &[Setting] = &[
         put: |settings, text| put_if(&mut settings.apps.folder, text, !text.contains('\0')),
         get: |settings| settings.apps.folder.clone(),
     },
-    Setting {
-        name: "apps.install_over_mcp",
-        doc: "Whether administrators may install and remove apps over MCP, which means to choose programs that run here.",
-        allowed: "true or false",
-        secret: false,
-        put: |settings, text| put_parsed(&mut settings.apps.install_over_mcp, text),
-        get: |settings| settings.apps.install_over_mcp.to_string(),
-    },
+    yes_or_no!(
+        "apps.install_over_mcp",
+        "Whether administrators may install and remove apps over MCP, which means to choose programs that run here.",
+        apps.install_over_mcp
+    ),
     Setting {
         name: "apps.trusted_readers",
         doc: "Apps that are believed when they say of a tool that it only reads, so that whoever may only read can call it; the tools of all others count as writing.",
