@@ -8,6 +8,7 @@ use crate::hosts::OwnHosts;
 use crate::limits::{OwnerPermit, OwnerSemaphore, RateLimits};
 use crate::mcp as mcp_endpoint;
 use crate::router::router;
+use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use spexus_domain::{Refusal, network};
 use spexus_mcp::{Mcp, McpOptions};
