@@ -1,7 +1,8 @@
 //! Repository chores, as `cargo xtask COMMAND`.
 //!
 //! What a reviewer would say twice is said by a program the third time: `tidy` holds the house rules, `gen` writes the
-//! references that can be derived from code, `bench` measures what we promise, `soak` breaks things and counts, `mutants` asks whether the tests would notice, `results` holds the
+//! references that can be derived from code, `bench` measures what we promise, `soak` breaks things and counts, `mutants` asks whether the tests would notice, `dist` makes the
+//! release archive, `results` holds the
 //! catalogue against what the tests said, and `ci` runs what CI runs. The decision
 //! that shaped it: rules and generators look at a [`tree::Tree`], the repository as text in memory, so that each of them
 //! is a plain function and its test is three lines.
@@ -18,6 +19,7 @@ mod bench;
 mod ci;
 mod count;
 mod criteria;
+mod dist;
 mod duvet_diff;
 mod generate;
 mod http;
@@ -40,6 +42,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   gen [--check] [NAME…]     write the generated references, or fail when one is out of date
   bench [--strict] [NAME…]  run the benchmark suites; --strict fails on a missed target
   count [TREE…]             size and shape of product code, one column for each tree
+  dist [--built FOLDER] [--output FOLDER]
+                            the release archive with sums, licences and a bill of materials, the same bytes each time
   soak --kills N --engine sqlite|postgres
                             write while servers, databases, disks and clocks fail; count what was lost
   instructions BEFORE [AFTER]
@@ -69,6 +73,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         .split_first()
         .map(|(first, rest)| (first.as_str(), rest))
     {
+        Some(("dist", rest)) => return dist::run(&root(), rest),
         Some(("soak", rest)) => return soak::run(&root(), rest),
         Some(("count", rest)) => return count::run(&root(), rest),
         Some(("mutants", rest)) => return mutants::run(&root(), rest),
