@@ -1,7 +1,8 @@
 //! Baselines: names for positions in the history, and what changed between two of them.
 
 use crate::{
-    Kind, Reference, Timestamp, attribute::Attributes, change::FieldChange, page_key::PageKey, told::is_shown,
+    Kind, ShownReference, Timestamp, attribute::Attributes, change::FieldChange, page_key::PageKey,
+    told::is_shown,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -53,7 +54,7 @@ pub struct ItemDifference {
     /// The item.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// Its kind.
     pub kind: Kind,
     /// Its title now.

@@ -1,7 +1,7 @@
 //! The history: an append-only list of changes, each chained to the one before by a hash, so that a row that was
 //! altered, removed or slipped in shows. Per-item history, the project feed, audits and baselines all read it.
 
-use crate::{Timestamp, attribute::Attributes, link::HIDDEN_END, told, told::is_shown};
+use crate::{Timestamp, attribute::Attributes, told, told::is_shown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -241,43 +241,6 @@ pub struct Change {
     pub fields: Vec<FieldChange>,
     /// The hash that seals this change and all before it in its ledger.
     pub hash: String,
-}
-
-impl Change {
-    /// Takes out of the change of a link what names an end the reader may not see.
-    pub fn hide_ends(&mut self, sees_source: bool, sees_target: bool) {
-        if self.entity != Entity::Link || (sees_source && sees_target) {
-            return;
-        }
-        let (source, rest) = self.label.split_once(' ').unwrap_or_default();
-        let (link_type, target) = rest.rsplit_once(' ').unwrap_or_default();
-        let name = |visible: bool, name: &str| {
-            if visible {
-                name.to_owned()
-            } else {
-                HIDDEN_END.to_owned()
-            }
-        };
-        self.label = format!(
-            "{} {link_type} {}",
-            name(sees_source, source),
-            name(sees_target, target)
-        );
-        for (visible, end, item) in [
-            (sees_source, "source", &mut self.item_id),
-            (sees_target, "target", &mut self.other_item_id),
-        ] {
-            if visible {
-                continue;
-            }
-            *item = None;
-            for field in self.fields.iter_mut().filter(|field| field.field == end) {
-                for value in [&mut field.before, &mut field.after].into_iter().flatten() {
-                    *value = HIDDEN_END.into();
-                }
-            }
-        }
-    }
 }
 
 /// One field that changed.
@@ -537,39 +500,6 @@ pub fn field_changes(mut before: Attributes, after: Attributes) -> Vec<FieldChan
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn an_end_that_may_not_be_seen_has_no_name_left() {
-        let field = |name: &str, value: &str| FieldChange {
-            field: name.into(),
-            before: Some(value.into()),
-            after: None,
-        };
-        let mut change = Change {
-            seq: 1,
-            number: 1,
-            at: Timestamp(0),
-            user: "kim".into(),
-            token_id: None,
-            client: String::new(),
-            entity: Entity::Link,
-            entity_id: Uuid::from_u128(1),
-            project_id: None,
-            item_id: Some(Uuid::from_u128(2)),
-            other_item_id: Some(Uuid::from_u128(3)),
-            label: "web/REQ-001 depends on default/REQ-154".into(),
-            action: Action::Deleted,
-            rev: 1,
-            fields: vec![field("source", "web/REQ-001"), field("target", "default/REQ-154")],
-            hash: String::new(),
-        };
-        change.hide_ends(true, false);
-        assert_eq!(change.label, "web/REQ-001 depends on (another project)");
-        assert_eq!((change.item_id.is_some(), change.other_item_id), (true, None));
-        let told = serde_json::to_string(&change).unwrap();
-        assert!(!told.contains("154") && !told.contains("default"), "{told}");
-        assert!(told.contains("web/REQ-001"), "{told}");
-    }
 
     //= specs/spexus-service.md#history
     //= type=test

@@ -1,6 +1,6 @@
 //! Comments: threads on an item, resolvable, and anchored to a piece of its text when they are about one.
 
-use crate::{Reference, Ruled, Timestamp, anchor::Anchor, decode, limits, text};
+use crate::{Ruled, ShownReference, Timestamp, anchor::Anchor, decode, limits, text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -13,7 +13,7 @@ pub struct Comment {
     /// The item it is about.
     pub item_id: Uuid,
     /// The reference id of that item.
-    pub item: Reference,
+    pub item: ShownReference,
     /// The comment it answers.
     pub parent_id: Option<Uuid>,
     /// How deep in its thread it stands; 0 begins one.

@@ -2,7 +2,7 @@
 //! be brought back together.
 
 use crate::item::Item;
-use crate::{Code, Kind, Reference, Refusal, Ruled};
+use crate::{Code, Kind, Refusal, Ruled, ShownReference};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -13,7 +13,7 @@ pub struct DeletionPreview {
     /// The id of the item.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// The key of its project.
     pub project: String,
     /// Its title.
@@ -33,7 +33,7 @@ pub struct DeletionPreview {
     /// How many comments are hidden with them.
     pub comments: i64,
     /// The requirements that lose the criterion they point to.
-    pub unpointed: Vec<Reference>,
+    pub unpointed: Vec<ShownReference>,
 }
 
 /// One item that falls with another.
@@ -42,7 +42,7 @@ pub struct Falling {
     /// Its id.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// Its kind.
     pub kind: Kind,
     /// Its title.
@@ -55,7 +55,7 @@ pub struct Subject {
     /// Its id.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// The key of its project.
     pub project: String,
     /// Its title.
@@ -88,9 +88,9 @@ pub struct DeletionFacts {
     /// How many comments are hidden with the items.
     pub comments: i64,
     /// The requirements that lose their criterion.
-    pub unpointed: Vec<Reference>,
+    pub unpointed: Vec<ShownReference>,
     /// The story that would lose its last criterion while it stays itself.
-    pub last_criterion: Option<Reference>,
+    pub last_criterion: Option<ShownReference>,
 }
 
 impl DeletionPreview {
@@ -169,11 +169,12 @@ impl DeletionPreview {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reference;
 
     fn preview(facts: DeletionFacts) -> DeletionPreview {
         let subject = Subject {
             id: Uuid::nil(),
-            reference_id: Reference::of_kind(Kind::AcceptanceCriterion, 1),
+            reference_id: Reference::of_kind(Kind::AcceptanceCriterion, 1).into(),
             project: "web".into(),
             title: "Opens at once".into(),
             rev: 3,
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(linked.check(false).unwrap_err().code, Code::DeletionBlocked);
         assert!(linked.check(true).is_ok());
         let last = preview(DeletionFacts {
-            last_criterion: Some(Reference::of_kind(Kind::UserStory, 4)),
+            last_criterion: Some(Reference::of_kind(Kind::UserStory, 4).into()),
             ..DeletionFacts::default()
         });
         assert_eq!(last.check(true).unwrap_err().code, Code::RuleViolated);

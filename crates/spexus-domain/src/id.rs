@@ -3,12 +3,14 @@
 use crate::{Code, Kind, Refusal, Ruled, decode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// What a reference id begins with for prompts, which are numbered like items.
 pub const PROMPT_PREFIX: &str = "PROMPT";
 
-/// `REQ-012`: a prefix and a number, at least three digits wide, growing beyond 999.
+/// `REQ-012`: a prefix and a number, at least three digits wide, growing beyond 999. It names an item within its project, and
+/// is what is stored, sealed in ledgers and carried; what answers show instead is a [`ShownReference`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reference {
     prefix: &'static str,
@@ -93,6 +95,126 @@ impl utoipa::PartialSchema for Reference {
 
 impl utoipa::ToSchema for Reference {}
 
+/// What stands before the references of a project that asks for it: `WEB`, of the key `web`. Nothing with all others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProjectPrefix(Option<Arc<str>>);
+
+impl ProjectPrefix {
+    /// The prefix of a project by its key, if its references are shown with one.
+    pub fn of(key: Option<&str>) -> Self {
+        Self(key.map(|key| key.to_uppercase().into()))
+    }
+
+    /// A reference of an item of this project as it is shown.
+    //= specs/spexus-service.md#projects
+    //# Where a project asks for it, every answer MUST show the references of its items with its key before them, and MUST take them
+    //# back in that form.
+    pub fn show(&self, reference: Reference) -> ShownReference {
+        ShownReference {
+            reference,
+            project: self.clone(),
+        }
+    }
+}
+
+/// A reference as answers show it: `REQ-012`, or `WEB-REQ-012` where its project asks for the prefix.
+///
+/// It is a type of its own so that the setting of a project cannot change what is kept: whatever records takes a
+/// [`Reference`], which has no prefix that could get into a ledger, and an answer takes this one, which whoever reads
+/// rows makes at once with the setting read beside them. So the setting may be switched at any time, and neither a replay nor
+/// an export elsewhere can tell. What is to be recorded of an answer says `plain`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShownReference {
+    reference: Reference,
+    project: ProjectPrefix,
+}
+
+impl ShownReference {
+    /// The reference itself, which is what is recorded.
+    //= specs/spexus-service.md#projects
+    //# What is stored, sealed in a ledger or carried in JSON lines MUST be the reference without the prefix, whatever the setting is and
+    //# was.
+    pub fn plain(&self) -> &Reference {
+        &self.reference
+    }
+
+    /// The kind of item it names.
+    pub fn kind(&self) -> Option<Kind> {
+        self.reference.kind()
+    }
+
+    /// Its number within the kind.
+    pub fn number(&self) -> i64 {
+        self.reference.number()
+    }
+
+    /// What stands before the references of its project.
+    pub fn prefix(&self) -> &ProjectPrefix {
+        &self.project
+    }
+
+    /// What names the item among all projects: with the key of its own before it, unless it says that already.
+    pub fn in_project(&self, key: &str) -> String {
+        match self.project.0 {
+            Some(_) => self.to_string(),
+            None => format!("{key}/{}", self.reference),
+        }
+    }
+}
+
+impl From<Reference> for ShownReference {
+    /// One that is shown without a prefix.
+    fn from(reference: Reference) -> Self {
+        ProjectPrefix::default().show(reference)
+    }
+}
+
+impl fmt::Display for ShownReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(prefix) = &self.project.0 {
+            write!(f, "{prefix}-")?;
+        }
+        self.reference.fmt(f)
+    }
+}
+
+impl Serialize for ShownReference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl utoipa::PartialSchema for ShownReference {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        Reference::schema()
+    }
+}
+
+impl utoipa::ToSchema for ShownReference {
+    fn name() -> std::borrow::Cow<'static, str> {
+        Reference::name()
+    }
+}
+
+/// Shows the references a text of the history names in passing: `REQ-001 blocks app/REQ-002`. `prefix_of` knows the project of
+/// a key, and that of the change where there is none.
+pub(crate) fn shown_words(text: &str, prefix_of: &impl Fn(Option<&str>) -> ProjectPrefix) -> String {
+    let shown = |word: &str| {
+        let (key, local) = match word.split_once('/') {
+            Some((key, local)) => (Some(key), local),
+            None => (None, word),
+        };
+        let reference =
+            Reference::parse(local).filter(|found| found.kind().is_some() && found.to_string() == local);
+        let prefix = prefix_of(key);
+        match (reference, &prefix.0) {
+            (Some(reference), Some(_)) => prefix.show(reference).to_string(),
+            _ => word.to_owned(),
+        }
+    };
+    text.split(' ').map(shown).collect::<Vec<_>>().join(" ")
+}
+
 /// An id as people and programs write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnyId {
@@ -108,6 +230,14 @@ pub enum AnyId {
 }
 
 impl AnyId {
+    /// The kind of item a reference names; `None` for prompts, and for a UUID, which does not say.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Uuid(_) => None,
+            Self::Reference { reference, .. } => reference.kind(),
+        }
+    }
+
     /// Reads either form.
     pub fn parse(field: &str, text: &str) -> Ruled<Self> {
         let text = text.trim();
@@ -220,6 +350,44 @@ mod tests {
     //= type=test
     //# A reference id with the key of a project before it, after a slash or a dash and in any letter case, MUST mean that
     //# project's item wherever an id is taken.
+    #[test]
+    fn a_reference_is_shown_as_its_project_has_it_and_is_the_same_one() {
+        let reference = Reference::of_kind(Kind::Requirement, 12);
+        let [with, without] = [Some("web-2"), None].map(|key| ProjectPrefix::of(key).show(reference.clone()));
+        assert_eq!(
+            (with.to_string(), without.to_string()),
+            ("WEB-2-REQ-012".to_owned(), "REQ-012".to_owned())
+        );
+        assert_eq!(serde_json::to_value(&with).unwrap(), "WEB-2-REQ-012");
+        assert_eq!((with.plain(), without.plain()), (&reference, &reference));
+        for shown in [
+            with.to_string(),
+            with.in_project("web-2"),
+            without.in_project("web-2"),
+        ] {
+            let read = AnyId::parse("id", &shown).unwrap();
+            assert_eq!(read.to_string(), "web-2/REQ-012", "{shown}");
+        }
+    }
+
+    #[test]
+    fn references_in_a_text_of_the_history_are_shown_and_nothing_else_is() {
+        let prefix_of =
+            |key: Option<&str>| ProjectPrefix::of([None, Some("web")].contains(&key).then_some("web"));
+        for (text, shown) in [
+            ("REQ-001", "WEB-REQ-001"),
+            ("comment on AC-1000", "comment on WEB-AC-1000"),
+            ("web/REQ-001 blocks app/REQ-002", "WEB-REQ-001 blocks app/REQ-002"),
+            (
+                "req-1 REQ-1 PROMPT-001 x/REQ-001 REQ-001, (another project)",
+                "req-1 REQ-1 PROMPT-001 x/REQ-001 REQ-001, (another project)",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(shown_words(text, &prefix_of), shown, "{text}");
+        }
+    }
+
     #[test]
     fn the_key_of_a_project_may_stand_before_a_reference() {
         for (text, told) in [

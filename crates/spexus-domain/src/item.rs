@@ -1,7 +1,7 @@
 //! Items: the one shape of everything that is managed, how it is made, and how it is changed.
 
 use crate::{
-    Code, Kind, Reference, Refusal, Ruled, Timestamp,
+    Code, Kind, Refusal, Ruled, ShownReference, Timestamp,
     attribute::Attributes,
     decode,
     text::{self, Faults},
@@ -19,7 +19,7 @@ pub struct Item {
     /// Its id, for programs.
     pub id: Uuid,
     /// Its id, for people.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// The key of its project.
     pub project: String,
     /// The project, for programs.
@@ -80,7 +80,7 @@ pub struct Pointer {
     /// For programs.
     pub id: Uuid,
     /// For people.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
 }
 
 /// A user, by id and name; people see the name.
@@ -90,6 +90,13 @@ pub struct Person {
     pub id: Uuid,
     /// For people.
     pub username: String,
+}
+
+impl Pointer {
+    /// As the history tells it.
+    fn recorded(&self) -> String {
+        self.reference_id.plain().to_string()
+    }
 }
 
 impl Serialize for Pointer {
@@ -351,16 +358,10 @@ impl Item {
         put("status", self.status.clone().into());
         put("priority", self.priority.map(Priority::number).into());
         put("type", self.requirement_type.clone().into());
-        put(
-            "parent",
-            self.parent.as_ref().map(|p| p.reference_id.to_string()).into(),
-        );
+        put("parent", self.parent.as_ref().map(Pointer::recorded).into());
         put(
             "acceptance_criterion",
-            self.acceptance_criterion
-                .as_ref()
-                .map(|p| p.reference_id.to_string())
-                .into(),
+            self.acceptance_criterion.as_ref().map(Pointer::recorded).into(),
         );
         put(
             "assignee",

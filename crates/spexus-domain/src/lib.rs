@@ -43,6 +43,7 @@ pub mod report;
 pub mod requirement_type;
 pub mod root;
 pub mod search;
+mod shown_change;
 pub mod text;
 pub mod time;
 pub mod told;
@@ -50,7 +51,7 @@ pub mod tree;
 pub mod visibility;
 pub mod workflow;
 
-pub use id::{AnyId, Reference};
+pub use id::{AnyId, ProjectPrefix, Reference, ShownReference};
 pub use kind::Kind;
 pub use refusal::{Code, Fault, Refusal};
 pub use time::Timestamp;

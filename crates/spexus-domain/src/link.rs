@@ -2,7 +2,7 @@
 //! following it may lead back to where one started.
 
 use crate::visibility::Visibility;
-use crate::{Code, Kind, Reference, Refusal, Ruled, Timestamp, nearest, text::Faults};
+use crate::{Code, Kind, Refusal, Ruled, ShownReference, Timestamp, nearest, text::Faults};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -57,7 +57,7 @@ pub struct LinkEnd {
     /// The item.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// The key of its project.
     pub project: String,
     /// The project, for programs.
@@ -84,7 +84,7 @@ impl Link {
         let across = self.source.project_id != self.target.project_id;
         let name = |end: &LinkEnd| match (to.sees(end.project_id), across) {
             (false, _) => HIDDEN_END.to_owned(),
-            (true, true) => format!("{}/{}", end.project, end.reference_id),
+            (true, true) => end.reference_id.in_project(&end.project),
             (true, false) => end.reference_id.to_string(),
         };
         format!("{} {} {}", name(&self.source), self.link_type, name(&self.target))
@@ -261,7 +261,7 @@ impl LinkType {
     }
 
     /// The refusal for a link that would close a cycle.
-    pub fn cycle(&self, source: &Reference, target: &Reference) -> Refusal {
+    pub fn cycle(&self, source: &ShownReference, target: &ShownReference) -> Refusal {
         let problem = format!(
             "{target} already {} {source}, directly or through others",
             self.name
@@ -294,6 +294,7 @@ pub fn find_type<'a>(types: &'a [LinkType], wanted: &str) -> Ruled<(&'a LinkType
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reference;
 
     #[test]
     fn shipped_types_are_sound_and_unique() {
@@ -309,7 +310,7 @@ mod tests {
         let [own, other] = [Uuid::from_u128(1), Uuid::from_u128(2)];
         let end = |project: &str, project_id, number| LinkEnd {
             id: Uuid::from_u128(number),
-            reference_id: Reference::of_kind(Kind::Requirement, number as i64),
+            reference_id: Reference::of_kind(Kind::Requirement, number as i64).into(),
             project: project.into(),
             project_id,
             kind: Kind::Requirement,

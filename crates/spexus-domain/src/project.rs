@@ -1,7 +1,8 @@
 //! Projects: separate rooms with their own numbering. One, `default`, always exists, and nobody has to name it.
 
 use crate::{
-    Code, Refusal, Ruled, Timestamp, attribute::AttributeRule, member::ProjectRole, page_key::PageKey,
+    Code, ProjectPrefix, Refusal, Ruled, Timestamp, attribute::AttributeRule, member::ProjectRole,
+    page_key::PageKey,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -25,12 +26,21 @@ pub struct Project {
     pub attributes: Vec<AttributeRule>,
     /// What whoever has an account is in it; `none` closes it to all but its members.
     pub default_role: ProjectRole,
+    /// Whether the references of its items are shown with its key before them: `WEB-REQ-012`.
+    pub prefix_references: bool,
     /// Grows with every change of the project itself.
     pub rev: i64,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+impl Project {
+    /// What stands before the references of its items in answers.
+    pub fn prefix(&self) -> ProjectPrefix {
+        ProjectPrefix::of(self.prefix_references.then_some(self.key.as_str()))
+    }
 }
 
 impl PageKey for Project {
@@ -56,6 +66,9 @@ pub struct NewProject {
     /// What whoever has an account is in it: author, reviewer, commenter, reader or none; as the installation has it when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_role: Option<String>,
+    /// Whether the references of its items are shown with its key before them: `WEB-REQ-012`.
+    #[serde(default)]
+    pub prefix_references: bool,
 }
 
 /// What can be changed about a project; a field left out stays as it is.
@@ -71,6 +84,9 @@ pub struct ProjectPatch {
     /// What whoever has an account is in it: author, reviewer, commenter, reader or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_role: Option<String>,
+    /// Whether the references of its items are shown with its key before them: `WEB-REQ-012`. What is stored stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_references: Option<bool>,
     /// The revision this change was made against.
     pub expect_rev: Option<i64>,
 }

@@ -1,7 +1,7 @@
 //! Search as it is asked for and answered. What a query means is decided here, once for both databases: words, the
 //! beginnings of words, phrases in quotes, and a reference id that goes first.
 
-use crate::{AnyId, Kind, Reference, Timestamp, analysis, item::Priority, limits};
+use crate::{AnyId, Kind, Reference, ShownReference, Timestamp, analysis, item::Priority, limits};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -75,7 +75,7 @@ pub struct Hit {
     /// The item found, or the item the comment found belongs to.
     pub id: Uuid,
     /// Its reference id.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// Its kind.
     pub kind: Kind,
     /// Its title.

@@ -12,7 +12,7 @@ use mcp_server::{Completer, Completing, Context, Stop};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::prompt::Prompt;
-use spexus_domain::{Kind, Ruled};
+use spexus_domain::{Kind, Ruled, ShownReference};
 use spexus_service::account::user;
 use spexus_service::item::ItemQuery;
 use spexus_service::search::SearchQuery;
@@ -178,14 +178,11 @@ async fn ids(
         ..ItemQuery::default()
     };
     let several = project.is_none() && sees_several(service, caller).await?;
-    let whole = |key: &str, reference: &str| several.then(|| format!("{key}/{reference}"));
-    let candidate = |one: &Item| {
-        let value = one.reference_id.to_string();
-        Candidate {
-            whole: whole(&one.project, &value),
-            about: one.heading(),
-            value,
-        }
+    let whole = |key: &str, reference: &ShownReference| several.then(|| reference.in_project(key));
+    let candidate = |one: &Item| Candidate {
+        whole: whole(&one.project, &one.reference_id),
+        about: one.heading(),
+        value: one.reference_id.to_string(),
     };
     let recent = item::list(service, caller, kind, &query).await?.data;
     let mut found: Vec<Candidate> = recent.iter().map(candidate).collect();
@@ -209,13 +206,10 @@ async fn ids(
         let hits = search::search(service, caller, &wanted, &filters).await?.data;
         // The search knows better than letters what is meant.
         let usual = project::of_request(service, caller, project).await?.key;
-        found.extend(hits.iter().map(|hit| {
-            let value = hit.reference_id.to_string();
-            Candidate {
-                whole: whole(&usual, &value),
-                about: typed.to_owned(),
-                value,
-            }
+        found.extend(hits.iter().map(|hit| Candidate {
+            whole: whole(&usual, &hit.reference_id),
+            about: typed.to_owned(),
+            value: hit.reference_id.to_string(),
         }));
     }
     Ok(found)

@@ -208,7 +208,12 @@ pub(crate) fn gather(since: u64, up_to: u64, news: &[News]) -> ChangeSet {
     let resources = gone.chain(changed.into_iter().map(told(How::Updated))).collect();
     // Items that come or go change the list of their own project.
     let moved = of(Entity::Item).filter(|news| news.change.action != Action::Updated);
-    let projects: BTreeSet<_> = moved.map(|news| news.change.project_id).collect();
+    // So does what its references are shown with.
+    let renamed = of(Entity::Project).filter(|news| {
+        let mut fields = news.change.fields.iter();
+        fields.any(|field| field.field == "prefix_references")
+    });
+    let projects: BTreeSet<_> = moved.chain(renamed).map(|news| news.change.project_id).collect();
     let mut lists: Vec<_> = projects
         .into_iter()
         .map(|project| (List::Resources, project.map(|id| id.to_string())))

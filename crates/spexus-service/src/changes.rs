@@ -1,7 +1,7 @@
 //! The feed: what happened since a cursor, for everyone who wants to stay current.
 
 use crate::Service;
-use crate::context::{Context, reading};
+use crate::context::{Context, ProjectRequest, prefix_of, reading};
 use crate::feed_cursor;
 pub use crate::feed_cursor::{START, behind, behind_of_all};
 use async_recursion::async_recursion as boxed;
@@ -15,6 +15,8 @@ use spexus_domain::query::PageRequest;
 use spexus_domain::visibility::Visibility;
 use spexus_domain::{AnyId, Reference, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, changes, directory, items, tree};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Bytes of text that are read ahead for one stream: there can be many, and each waits for its own reader.
 const MAX_STREAM_BYTES: usize = 64 * 1024;
@@ -68,6 +70,7 @@ async fn read(
     let after = feed_cursor::number(&mut conn, ledger, after).await?;
     let mut found = changes::since_within(&mut conn, Some(ledger), after, limit, max_bytes).await?;
     hide_unseen(&mut conn, caller.visibility(), &mut found).await?;
+    show_references(service, &mut conn, &mut found).await?;
     Ok(found)
 }
 
@@ -85,7 +88,8 @@ pub async fn since_of_all(
     let mut conn = reading(service, caller, Operation::Audit).await?;
     let limit = PageRequest::new(Some(limit.unwrap_or(DEFAULT_PAGE_ROWS.min(MAX_PAGE_ROWS))), None)?.limit;
     let after = feed_cursor::number_of_all(&mut conn, after).await?;
-    let found = changes::since(&mut conn, None, after, limit).await?;
+    let mut found = changes::since(&mut conn, None, after, limit).await?;
+    show_references(service, &mut conn, &mut found).await?;
     Ok(found.into_iter().map(ArrivedChange::from).collect())
 }
 
@@ -100,6 +104,34 @@ pub(crate) async fn hide_unseen(conn: &mut Conn, seen: Visibility<'_>, changes: 
         let source = is_seen(conn, seen, change.item_id).await?;
         let target = is_seen(conn, seen, change.other_item_id).await?;
         change.hide_ends(source, target);
+    }
+    Ok(())
+}
+
+/// Shows the references that changes name as their projects have them now: the history keeps them plain.
+pub(crate) async fn show_references(
+    service: &Service,
+    conn: &mut Conn,
+    changes: &mut [Change],
+) -> Result<()> {
+    let mut known = HashMap::new();
+    for change in changes.iter_mut().filter(|change| change.names_items()) {
+        let own = change.project_id.map(ProjectRequest::Id);
+        let others = change
+            .named_projects()
+            .map(|key| ProjectRequest::Key(key.to_owned()));
+        for project in own.clone().into_iter().chain(others) {
+            if let Entry::Vacant(unknown) = known.entry(project) {
+                let prefix = prefix_of(service, conn, unknown.key().clone()).await?;
+                unknown.insert(prefix);
+            }
+        }
+        change.show_references(|key| {
+            let project = key.map_or_else(|| own.clone(), |key| Some(ProjectRequest::Key(key.to_owned())));
+            project
+                .and_then(|project| known.get(&project).cloned())
+                .unwrap_or_default()
+        });
     }
     Ok(())
 }

@@ -213,7 +213,7 @@ async fn record(
     let change = NewChange::new(
         Entity::Comment,
         after.id,
-        format!("comment on {}", after.item),
+        format!("comment on {}", after.item.plain()),
         action,
         after.rev,
     )

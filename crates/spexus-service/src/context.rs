@@ -5,7 +5,7 @@ use crate::Service;
 use spexus_domain::account::Caller;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::{self, DEFAULT_KEY, Project};
-use spexus_domain::{Code, Refusal, Ruled, Uuid};
+use spexus_domain::{Code, ProjectPrefix, Refusal, Ruled, Uuid};
 use spexus_store::{Conn, Result, projects};
 
 /// Who asks, what for, and where.
@@ -195,6 +195,16 @@ fn wanted(caller: &Caller, named: Option<&str>) -> Ruled<Option<ProjectRequest>>
         None => known.by_key(DEFAULT_KEY).or_else(|| known.only()),
     };
     Ok(found.map(ProjectRequest::Id))
+}
+
+/// What stands before the references of a project, where it is found.
+pub(crate) async fn prefix_of(
+    service: &Service,
+    conn: &mut Conn,
+    wanted: ProjectRequest,
+) -> Result<ProjectPrefix> {
+    let found = remembered(service, conn, wanted).await?;
+    Ok(found.map(|project| project.prefix()).unwrap_or_default())
 }
 
 async fn remembered(service: &Service, conn: &mut Conn, wanted: ProjectRequest) -> Result<Option<Project>> {

@@ -216,13 +216,15 @@ pub(crate) async fn record(tx: &mut Tx, action: Action, link: &Link) -> Result<(
 pub(crate) fn change(action: Action, link: &Link) -> NewChange {
     let across = link.source.project_id != link.target.project_id;
     let name = |end: &LinkEnd| match across {
-        true => format!("{}/{}", end.project, end.reference_id),
-        false => end.reference_id.to_string(),
+        true => format!("{}/{}", end.project, end.reference_id.plain()),
+        false => end.reference_id.plain().to_string(),
     };
+    let (source, target) = (name(&link.source), name(&link.target));
+    let label = format!("{source} {} {target}", link.link_type);
     let ends = Attributes::from_iter([
         ("type".to_owned(), link.link_type.clone().into()),
-        ("source".to_owned(), name(&link.source).into()),
-        ("target".to_owned(), name(&link.target).into()),
+        ("source".to_owned(), source.into()),
+        ("target".to_owned(), target.into()),
     ]);
     let suspect = |value: bool| Attributes::from_iter([("suspect".to_owned(), value.into())]);
     let (before, after) = match action {
@@ -230,13 +232,13 @@ pub(crate) fn change(action: Action, link: &Link) -> NewChange {
         Action::Updated => (Some(suspect(true)), suspect(false)),
         Action::Created | Action::Restored => (None, ends),
     };
-    NewChange::new(Entity::Link, link.id, label(link), action, 1)
+    NewChange::new(Entity::Link, link.id, label, action, 1)
         .in_project(link.source.project_id)
         .on_item(link.source.id, Some(link.target.id))
         .fields(before, after)
 }
 
-/// What the history and batches call a link.
+/// What batches call a link.
 pub(crate) fn label(link: &Link) -> String {
     link.label(Visibility::EVERY)
 }

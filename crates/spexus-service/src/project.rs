@@ -78,6 +78,7 @@ pub async fn create(service: &Service, caller: &Caller, input: NewProject) -> Ru
                     Some(role) => default_role("default_role", role)?,
                     None => usual,
                 },
+                prefix_references: input.prefix_references,
                 rev: 1,
                 created_at: tx.now(),
                 updated_at: tx.now(),
@@ -115,6 +116,9 @@ pub async fn update(service: &Service, caller: &Caller, wanted: &str, patch: Pro
             if let Some(role) = &patch.default_role {
                 project.default_role = default_role("default_role", role)?;
             }
+            if let Some(wanted) = patch.prefix_references {
+                project.prefix_references = wanted;
+            }
             if project == before {
                 return Ok(before);
             }
@@ -134,6 +138,7 @@ async fn record(tx: &mut Tx, action: Action, before: Option<&Project>, after: &P
             ("name".to_owned(), project.name.clone().into()),
             ("description".to_owned(), project.description.clone().into()),
             ("default_role".to_owned(), project.default_role.name().into()),
+            ("prefix_references".to_owned(), project.prefix_references.into()),
             (
                 "attributes".to_owned(),
                 serde_json::to_value(&project.attributes).unwrap_or_default(),

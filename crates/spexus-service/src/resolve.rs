@@ -73,7 +73,7 @@ impl Context {
         if let Some(named) = self.named()?
             && item.project_id != named.id
         {
-            let own = format!("{}/{}", item.project, item.reference_id);
+            let own = item.reference_id.in_project(&item.project);
             return Err(contradicted(named, &own, &item.project));
         }
         self.check_right(item.project_id)?;
@@ -186,7 +186,7 @@ fn ambiguous(field: &str, reference: &Reference, mut found: Vec<Item>) -> Error 
     found.truncate(MAX_CANDIDATES);
     let candidates: Vec<String> = found
         .iter()
-        .map(|item| format!("{}/{}", item.project, item.reference_id))
+        .map(|item| item.reference_id.in_project(&item.project))
         .collect();
     let candidates = format!("{}{more}", candidates.join(", "));
     let problem = format!("{reference} exists in several projects: {candidates}");

@@ -139,6 +139,7 @@ async fn make_project(tx: &mut Tx) -> Result<()> {
         attributes: vec![],
         // Whoever gets an account on a new installation can begin; other projects are closed until somebody is named.
         default_role: ProjectRole::Author,
+        prefix_references: false,
         rev: 1,
         created_at: now,
         updated_at: now,

@@ -213,7 +213,7 @@ async fn create(
     let description = (0..30).map(pick).collect::<Vec<_>>().join(" ");
     let item = Item {
         id: tx.new_id(),
-        reference_id: Reference::of_kind(kind, number),
+        reference_id: Reference::of_kind(kind, number).into(),
         project: project.key.clone(),
         project_id: project.id,
         kind,
@@ -324,7 +324,7 @@ async fn edit(room: &Room, wanted: i64) {
                     let change = NewChange::new(
                         Entity::Item,
                         after.id,
-                        after.reference_id.to_string(),
+                        after.reference_id.plain().to_string(),
                         Action::Updated,
                         after.rev,
                     )
@@ -387,6 +387,7 @@ async fn furnish(store: Store) -> Room {
         description: String::new(),
         attributes: vec![],
         default_role: ProjectRole::Author,
+        prefix_references: false,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),

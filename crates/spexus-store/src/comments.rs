@@ -6,6 +6,7 @@ use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::{Conditions, page_of};
+use crate::reference_prefix::prefix;
 use crate::tx::Tx;
 use spexus_domain::anchor::Anchor;
 use spexus_domain::comment::Comment;
@@ -16,8 +17,10 @@ macro_rules! select_comments {
     ($rest:literal) => {
         concat!(
             "SELECT m.id, m.item_id, i.kind, i.number, m.parent_id, m.depth, a.username AS author, m.author_id, m.content, ",
-            "m.resolved, m.anchor, m.rev, m.created_at, m.updated_at, i.project_id ",
+            "m.resolved, m.anchor, m.rev, m.created_at, m.updated_at, i.project_id, ",
+            $crate::reference_prefix::prefix_of!("p"), " AS prefix ",
             "FROM comment m JOIN item i ON i.project_id = m.project_id AND i.id = m.item_id JOIN account a ON a.id = m.author_id ",
+            "JOIN project p ON p.id = m.project_id ",
             $rest
         )
     };
@@ -192,7 +195,7 @@ fn comment(row: &Row) -> Result<Comment> {
     Ok(Comment {
         id: row.id("id")?,
         item_id: row.id("item_id")?,
-        item: Reference::of_kind(kind(row, "kind")?, row.int("number")?),
+        item: prefix(row, "prefix")?.show(Reference::of_kind(kind(row, "kind")?, row.int("number")?)),
         parent_id: row.opt_id("parent_id")?,
         depth: usize::try_from(row.int("depth")?).unwrap_or(0),
         author: row.text("author")?,

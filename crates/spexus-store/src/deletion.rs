@@ -6,11 +6,12 @@ use crate::engine::{Conn, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::links::{self, select_links};
+use crate::reference_prefix::prefix;
 use spexus_domain::deletion::Falling;
 use spexus_domain::item::heading;
 use spexus_domain::link::Link;
 use spexus_domain::visibility::Visibility;
-use spexus_domain::{Reference, Uuid};
+use spexus_domain::{Reference, ShownReference, Uuid};
 
 /// The item and everything living below it.
 macro_rules! with_tree {
@@ -32,9 +33,10 @@ macro_rules! with_tree {
 /// their order.
 pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Falling>> {
     const SQL: &str = with_tree!(
-        " SELECT i.id, i.kind, i.number, i.title, \
+        " SELECT i.id, i.kind, i.number, i.title, CASE WHEN p.prefix_references = 1 THEN p.key END AS prefix, \
          CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS beginning \
-         FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.id = d.node ORDER BY d.depth, i.position, i.id LIMIT $2"
+         FROM down d CROSS JOIN item i CROSS JOIN project p \
+         WHERE i.project_id = d.project AND i.id = d.node AND p.id = d.project ORDER BY d.depth, i.position, i.id LIMIT $2"
     );
     let rows = conn.all(SQL, params![root, max_items]).await?;
     rows.iter()
@@ -42,7 +44,7 @@ pub async fn items(conn: &mut Conn, root: Uuid, max_items: u32) -> Result<Vec<Fa
             let kind = kind(row, "kind")?;
             Ok(Falling {
                 id: row.id("id")?,
-                reference_id: Reference::of_kind(kind, row.int("number")?),
+                reference_id: prefix(row, "prefix")?.show(Reference::of_kind(kind, row.int("number")?)),
                 kind,
                 title: heading(&row.text("title")?, &row.text("beginning")?),
             })
@@ -100,13 +102,18 @@ pub async fn count_comments(conn: &mut Conn, root: Uuid) -> Result<i64> {
 }
 
 /// The requirements outside the tree that point to a criterion in it.
-pub async fn unpointed(conn: &mut Conn, root: Uuid) -> Result<Vec<Reference>> {
+pub async fn unpointed(conn: &mut Conn, root: Uuid) -> Result<Vec<ShownReference>> {
     const SQL: &str = with_tree!(
-        " SELECT i.kind, i.number FROM down d CROSS JOIN item i WHERE i.project_id = d.project AND i.criterion_id = d.node \
+        " SELECT i.kind, i.number, CASE WHEN p.prefix_references = 1 THEN p.key END AS prefix \
+         FROM down d CROSS JOIN item i CROSS JOIN project p \
+         WHERE i.project_id = d.project AND i.criterion_id = d.node AND p.id = d.project \
          AND i.deleted_at IS NULL AND i.id NOT IN (SELECT node FROM down) ORDER BY i.number"
     );
     let rows = conn.all(SQL, params![root]).await?;
     rows.iter()
-        .map(|row| Ok(Reference::of_kind(kind(row, "kind")?, row.int("number")?)))
+        .map(|row| {
+            let reference = Reference::of_kind(kind(row, "kind")?, row.int("number")?);
+            Ok(prefix(row, "prefix")?.show(reference))
+        })
         .collect()
 }

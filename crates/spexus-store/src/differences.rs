@@ -8,13 +8,14 @@ use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::Conditions;
+use crate::reference_prefix::{prefix, prefix_of};
 use serde::{Deserialize, Serialize};
 use spexus_domain::baseline::{Difference, Fold, ItemDifference};
 use spexus_domain::change::{Action, FieldChange};
 use spexus_domain::item::heading;
 use spexus_domain::limits::MAX_PAGE_BYTES;
 use spexus_domain::query::{Count, Page, PageRequest, Total};
-use spexus_domain::{Reference, Uuid};
+use spexus_domain::{Reference, ShownReference, Uuid};
 use std::collections::HashMap;
 
 /// How much of a difference is read at once.
@@ -258,19 +259,25 @@ async fn titled(conn: &mut Conn, found: Vec<Found>) -> Result<Vec<ItemDifference
         return Ok(vec![]);
     }
     let sql = format!(
-        "SELECT i.id, i.kind, i.number, i.title, CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS description \
-         FROM directory w CROSS JOIN item i WHERE i.project_id = w.project_id AND i.id = w.id AND {}",
+        "SELECT i.id, i.kind, i.number, i.title, {} AS prefix, \
+         CASE WHEN i.title = '' THEN substr(i.description, 1, 200) ELSE '' END AS description \
+         FROM directory w CROSS JOIN item i CROSS JOIN project p \
+         WHERE i.project_id = w.project_id AND i.id = w.id AND p.id = w.project_id AND {}",
+        prefix_of!("p"),
         query.text()
     );
     let mut names = HashMap::new();
     for row in conn.all(sql, query.params).await? {
         let kind = kind(&row, "kind")?;
         let title = heading(&row.text("title")?, &row.text("description")?);
-        let reference = Reference::of_kind(kind, row.int("number")?);
+        let reference = prefix(&row, "prefix")?.show(Reference::of_kind(kind, row.int("number")?));
         names.insert(row.id("id")?, (kind, reference, title));
     }
-    let titled = found.into_iter().filter_map(|(id, difference, fields)| {
-        let (kind, reference_id, title) = names.remove(&id)?;
+    let titled = found.into_iter().filter_map(|(id, difference, mut fields)| {
+        let (kind, reference_id, title): (_, ShownReference, _) = names.remove(&id)?;
+        for field in &mut fields {
+            field.show_references(&|_| reference_id.prefix().clone());
+        }
         Some(ItemDifference {
             id,
             reference_id,

@@ -4,6 +4,7 @@ use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
+use crate::reference_prefix::prefix;
 use crate::tx::Tx;
 use serde_json::{Map, Value};
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -20,7 +21,9 @@ macro_rules! select_items {
     };
     ($extra:literal, $from:literal, $rest:literal) => {
         concat!(
-            "SELECT i.kind, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
+            "SELECT i.kind, ",
+            $crate::reference_prefix::prefix_of!("p"),
+            " AS prefix, i.parent_id, pi.kind AS parent_kind, pi.number AS parent_number, i.criterion_id, ",
             "ci.number AS criterion_number, i.assignee_id, a.username AS assignee, i.id, i.number, p.key AS project, i.project_id, ",
             "i.title, i.description, i.status, i.priority, i.type, i.creator_id, c.username AS creator, ",
             "i.position, i.attributes, i.rev, i.content_hash, i.created_at, i.updated_at, i.deleted_at",
@@ -473,17 +476,22 @@ pub(crate) fn items(rows: &[Row]) -> Result<Vec<Item>> {
 
 pub(crate) fn item(row: &Row) -> Result<Item> {
     let kind = kind(row, "kind")?;
+    // What an item points to is in its own project.
+    let prefix = prefix(row, "prefix")?;
     let parent = match (row.opt_id("parent_id")?, row.opt_text("parent_kind")?) {
         (Some(id), Some(_)) => {
-            let reference_id = Reference::of_kind(self::kind(row, "parent_kind")?, row.int("parent_number")?);
-            Some(Pointer { id, reference_id })
+            let reference = Reference::of_kind(self::kind(row, "parent_kind")?, row.int("parent_number")?);
+            Some(Pointer {
+                id,
+                reference_id: prefix.show(reference),
+            })
         }
         _ => None,
     };
     let criterion = match (row.opt_id("criterion_id")?, row.opt_int("criterion_number")?) {
         (Some(id), Some(number)) => Some(Pointer {
             id,
-            reference_id: Reference::of_kind(Kind::AcceptanceCriterion, number),
+            reference_id: prefix.show(Reference::of_kind(Kind::AcceptanceCriterion, number)),
         }),
         _ => None,
     };
@@ -493,7 +501,7 @@ pub(crate) fn item(row: &Row) -> Result<Item> {
     };
     Ok(Item {
         id: row.id("id")?,
-        reference_id: Reference::of_kind(kind, row.int("number")?),
+        reference_id: prefix.show(Reference::of_kind(kind, row.int("number")?)),
         project: row.text("project")?,
         project_id: row.id("project_id")?,
         kind,

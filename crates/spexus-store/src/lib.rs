@@ -62,6 +62,7 @@ mod present_rows;
 pub mod projects;
 pub mod prompts;
 pub mod recording;
+mod reference_prefix;
 pub mod replay;
 pub mod report;
 pub mod roots;

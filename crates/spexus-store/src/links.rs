@@ -6,6 +6,7 @@ use crate::engine::{Conn, Engine, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::items::kind;
 use crate::listing::Conditions;
+use crate::reference_prefix::prefix;
 use crate::tx::Tx;
 use spexus_domain::item::{Item, heading};
 use spexus_domain::link::{Link, LinkEnd, LinkType};
@@ -41,8 +42,10 @@ macro_rules! select_links {
             "SELECT l.id, l.type, t.definition, l.source_hash, l.target_hash, l.rev, l.created_at, c.username AS created_by, ",
             "s.id AS source_id, s.kind AS source_kind, s.number AS source_number, s.title AS source_title, ",
             $crate::links::beginning!("s", "source_text"), "s.content_hash AS source_now, s.project_id AS source_project_id, sp.key AS source_project, ",
+            $crate::reference_prefix::prefix_of!("sp"), " AS source_prefix, ",
             "e.id AS target_id, e.kind AS target_kind, e.number AS target_number, e.title AS target_title, ",
-            $crate::links::beginning!("e", "target_text"), "e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project ",
+            $crate::links::beginning!("e", "target_text"), "e.content_hash AS target_now, e.project_id AS target_project_id, ep.key AS target_project, ",
+            $crate::reference_prefix::prefix_of!("ep"), " AS target_prefix ",
             "FROM link l JOIN link_type t ON t.name = l.type JOIN account c ON c.id = l.created_by ",
             "JOIN item s ON s.project_id = l.source_project_id AND s.id = l.source_id ",
             "JOIN item e ON e.project_id = l.target_project_id AND e.id = l.target_id ",
@@ -333,6 +336,7 @@ pub(crate) fn link(row: &Row) -> Result<Link> {
                 "source_text",
                 "source_project",
                 "source_project_id",
+                "source_prefix",
             ],
         )?,
         target: end(
@@ -345,6 +349,7 @@ pub(crate) fn link(row: &Row) -> Result<Link> {
                 "target_text",
                 "target_project",
                 "target_project_id",
+                "target_prefix",
             ],
         )?,
         suspect,
@@ -353,11 +358,14 @@ pub(crate) fn link(row: &Row) -> Result<Link> {
     })
 }
 
-fn end(row: &Row, [id, kind_of, number, title, text, project, project_id]: [&str; 7]) -> Result<LinkEnd> {
+fn end(
+    row: &Row,
+    [id, kind_of, number, title, text, project, project_id, of_project]: [&str; 8],
+) -> Result<LinkEnd> {
     let kind = kind(row, kind_of)?;
     Ok(LinkEnd {
         id: row.id(id)?,
-        reference_id: Reference::of_kind(kind, row.int(number)?),
+        reference_id: prefix(row, of_project)?.show(Reference::of_kind(kind, row.int(number)?)),
         project: row.text(project)?,
         project_id: row.id(project_id)?,
         kind,

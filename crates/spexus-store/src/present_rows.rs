@@ -122,7 +122,7 @@ pub(crate) async fn present_items(conn: &mut Conn, places: &[ItemKey]) -> Result
         Ok(Present {
             id: item.id,
             item: item.id,
-            label: Some(item.reference_id.to_string()),
+            label: Some(item.reference_id.plain().to_string()),
             is_hashed: hash == item.content_hash,
             is_dangling,
             is_agreed: true,

@@ -35,8 +35,8 @@ pub async fn all(conn: &mut Conn) -> Result<Vec<Project>> {
 pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
     touch(tx, "project", params![project.id]).await?;
     tx.conn.clear_settings_cache();
-    let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at, default_role) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let sql = "INSERT INTO project (id, key, name, description, attributes, rev, created_at, updated_at, default_role, \
+               prefix_references) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let values = params![
         project.id,
         &project.key,
@@ -47,6 +47,7 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
         project.created_at,
         project.updated_at,
         project.default_role.name(),
+        project.prefix_references,
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -55,8 +56,8 @@ pub async fn insert(tx: &mut Tx, project: &Project) -> Result<()> {
 pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
     touch(tx, "project", params![project.id]).await?;
     tx.conn.clear_settings_cache();
-    let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6, default_role = $7 \
-               WHERE id = $1";
+    let sql = "UPDATE project SET name = $2, description = $3, attributes = $4, rev = $5, updated_at = $6, default_role = $7, \
+               prefix_references = $8 WHERE id = $1";
     let values = params![
         project.id,
         &project.name,
@@ -65,6 +66,7 @@ pub async fn update(tx: &mut Tx, project: &Project) -> Result<()> {
         project.rev,
         project.updated_at,
         project.default_role.name(),
+        project.prefix_references,
     ];
     tx.conn.run(sql, values).await.map(drop)
 }
@@ -81,6 +83,7 @@ fn project(row: &Row) -> Result<Project> {
         description: row.text("description")?,
         attributes: row.json("attributes")?,
         default_role: members::role(row, "default_role")?,
+        prefix_references: row.flag("prefix_references")?,
         rev: row.int("rev")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,

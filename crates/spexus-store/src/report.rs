@@ -7,10 +7,11 @@ use crate::engine::{Conn, Param, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::page_of;
+use crate::reference_prefix::{prefix, prefix_of};
 use serde::{Deserialize, Serialize};
 use spexus_domain::query::{Page, PageRequest, bad_cursor};
 use spexus_domain::report::{Circle, Section, Tally, circles};
-use spexus_domain::{Kind, Reference, Uuid};
+use spexus_domain::{Kind, Reference, ShownReference, Uuid};
 use std::collections::{BTreeMap, HashMap};
 
 /// Links read at once to look for circles.
@@ -162,6 +163,20 @@ impl ReportScope {
     }
 }
 
+/// What stands before the references of the project that is reported on.
+const OWN_PREFIX: &str = concat!(
+    "(SELECT ",
+    prefix_of!("p"),
+    " FROM project p WHERE p.id = $1) AS prefix"
+);
+
+/// The same, of what a link leads to.
+const TARGET_PREFIX: &str = concat!(
+    "(SELECT ",
+    prefix_of!("p"),
+    " FROM project p WHERE p.id = e.project_id) AS target_prefix"
+);
+
 /// Items that lack what they should have.
 async fn lacking(
     conn: &mut Conn,
@@ -185,22 +200,21 @@ async fn lacking(
         page.limit.saturating_add(1)
     ]);
     let sql = format!(
-        "{}SELECT i.number {from_where} AND i.number > ${number} ORDER BY i.number LIMIT ${limit}",
+        "{}SELECT i.number, {OWN_PREFIX} {from_where} AND i.number > ${number} ORDER BY i.number LIMIT ${limit}",
         scope.with()
     );
     let rows = conn.all(sql, values).await?;
-    let position = |number: &i64| {
+    let position = |found: &ShownReference| {
         cursor::write(&Position {
             section,
-            number: *number,
+            number: found.number(),
             id: Uuid::nil(),
         })
     };
-    let (numbers, next) = page_of(&rows, page.limit, |row| row.int("number"), position)?;
-    let data = numbers
-        .into_iter()
-        .map(|number| Reference::of_kind(kind, number).to_string());
-    Ok(Page::new(data.collect(), total, next))
+    let named = |row: &Row| Ok(prefix(row, "prefix")?.show(Reference::of_kind(kind, row.int("number")?)));
+    let (found, next) = page_of(&rows, page.limit, named, position)?;
+    let data = found.iter().map(ShownReference::to_string).collect();
+    Ok(Page::new(data, total, next))
 }
 
 /// The kind of item a section is about, and what it says of an item `i`. Each question is one look into an index: a
@@ -267,8 +281,8 @@ async fn suspect_links(
     ]);
     let sql = format!(
         "{}SELECT l.id, l.type, b.kind AS source_kind, b.number AS source_number, e.kind AS target_kind, \
-         e.number AS target_number, (SELECT p.key FROM project p WHERE p.id = e.project_id AND p.id <> $1) AS elsewhere \
-         {from_where} AND l.id > ${after} ORDER BY l.id LIMIT ${limit}",
+         e.number AS target_number, {OWN_PREFIX}, {TARGET_PREFIX}, \
+         (SELECT p.key FROM project p WHERE p.id = e.project_id AND p.id <> $1) AS elsewhere {from_where} AND l.id > ${after} ORDER BY l.id LIMIT ${limit}",
         scope.with()
     );
     let rows = conn.all(sql, values).await?;
@@ -287,12 +301,14 @@ async fn suspect_links(
 /// `REQ-001 depends_on REQ-002`; what is in another project is named with it.
 fn label(row: &Row) -> Result<(Uuid, String)> {
     let source = Reference::of_kind(kind(row, "source_kind")?, row.int("source_number")?);
+    let source = prefix(row, "prefix")?.show(source);
     let target = Reference::of_kind(kind(row, "target_kind")?, row.int("target_number")?);
-    let project = match row.opt_text("elsewhere")? {
-        Some(key) => format!("{key}/"),
-        None => String::new(),
+    let target = prefix(row, "target_prefix")?.show(target);
+    let target = match row.opt_text("elsewhere")? {
+        Some(key) => target.in_project(&key),
+        None => target.to_string(),
     };
-    let text = format!("{source} {} {project}{target}", row.text("type")?);
+    let text = format!("{source} {} {target}", row.text("type")?);
     Ok((row.id("id")?, text))
 }
 
@@ -367,15 +383,18 @@ async fn names(
                 continue;
             }
             const SQL: &str = concat!(
-                "SELECT i.kind, i.number, p.key, i.project_id FROM item i JOIN project p ON p.id = i.project_id \
+                "SELECT i.kind, i.number, p.key, i.project_id, ",
+                prefix_of!("p"),
+                " AS prefix FROM item i JOIN project p ON p.id = i.project_id \
                  WHERE i.id = $1 AND i.project_id = ",
                 project_of!("$1")
             );
             let row = conn.one(SQL, params![*id]).await?;
             let reference = Reference::of_kind(kind(&row, "kind")?, row.int("number")?);
+            let reference = prefix(&row, "prefix")?.show(reference);
             let name = match row.id("project_id")? == project_id {
                 true => reference.to_string(),
-                false => format!("{}/{reference}", row.text("key")?),
+                false => reference.in_project(&row.text("key")?),
             };
             names.insert(*id, name);
         }

@@ -17,6 +17,7 @@ use crate::engine::{Conn, Engine, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::{Conditions, counted};
+use crate::reference_prefix::{prefix, prefix_of};
 use spexus_domain::analysis;
 use spexus_domain::item::{Priority, heading};
 use spexus_domain::query::{Count, ItemFilter, Page, PageRequest, Total};
@@ -296,14 +297,15 @@ async fn run(
     );
     let (limit, offset) = (conditions.bind(limit), conditions.bind(offset % MAX_RANKED));
     let sql = format!(
-        "SELECT f.score, f.ranked, f.comment_id, i.id, i.kind, i.number, i.title, i.description, i.status, i.priority, \
+        "SELECT f.score, f.ranked, f.comment_id, i.id, i.kind, i.number, {prefix} AS prefix, i.title, i.description, i.status, i.priority, \
          i.updated_at, m.content FROM (SELECT g.*, count(*) OVER () AS ranked FROM (SELECT d.doc, d.project_id, d.item_id, d.comment_id, \
          {score} AS score FROM {from} WHERE {filters} \
          ORDER BY {newest} DESC LIMIT {ranked} OFFSET {window}) g ORDER BY g.score DESC, g.doc DESC LIMIT {limit} OFFSET {offset}) f \
-         JOIN item i ON i.project_id = f.project_id AND i.id = f.item_id \
+         JOIN item i ON i.project_id = f.project_id AND i.id = f.item_id JOIN project p ON p.id = f.project_id \
          LEFT JOIN comment m ON m.project_id = f.project_id AND m.id = f.comment_id ORDER BY f.score DESC, f.doc DESC",
         score = (dialect.score)(&words),
         newest = dialect.newest,
+        prefix = prefix_of!("p"),
     );
     conn.all(sql, conditions.params).await
 }
@@ -364,7 +366,7 @@ fn hit(row: &Row, terms: &[ExpandedTerm]) -> Result<Hit> {
     };
     Ok(Hit {
         id: row.id("id")?,
-        reference_id: Reference::of_kind(kind, row.int("number")?),
+        reference_id: prefix(row, "prefix")?.show(Reference::of_kind(kind, row.int("number")?)),
         kind,
         title: heading(&title, &description),
         status: row.opt_text("status")?,

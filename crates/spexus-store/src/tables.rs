@@ -17,7 +17,7 @@ pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "project",
         order: "id",
-        columns: "id:u key:t name:t description:t attributes:t default_role:t rev:i created_at:i updated_at:i",
+        columns: "id:u key:t name:t description:t attributes:t default_role:t prefix_references:i rev:i created_at:i updated_at:i",
     },
     Table {
         name: "counter",

@@ -314,7 +314,7 @@ pub(crate) fn comment(row: &Row) -> Result<Comment> {
     Ok(Comment {
         id: row.id("id")?,
         item_id: row.id("item_id")?,
-        item: Reference::of_kind(kind(row, "kind")?, row.int("number")?),
+        item: Reference::of_kind(kind(row, "kind")?, row.int("number")?).into(),
         parent_id: row.opt_id("parent_id")?,
         depth: usize::try_from(row.int("depth")?).unwrap_or(0),
         author: row.text("author")?,

@@ -16,6 +16,7 @@
 mod held_writer;
 pub mod mcp;
 mod postgres;
+mod references;
 mod stories;
 mod waiting;
 
@@ -26,4 +27,5 @@ pub use postgres::{
     ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, durable_postgres, fresh_database, postgres,
     restored_database,
 };
+pub use references::references_without;
 pub use waiting::{PATIENCE, eventually, eventually_blocking, in_time, settled, until};

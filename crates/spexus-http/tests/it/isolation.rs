@@ -133,7 +133,7 @@ POST   /api/v1/auth/logout                              409  -    -
 
 /// Who sees one project and not the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+pub(crate) enum Who {
     /// A token bound to the project; it knows that there are others, and says so where one is named.
     BoundToken,
     /// An owner of the project who is no member of the other: for them it does not exist.
@@ -142,22 +142,22 @@ enum Who {
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
+pub(crate) enum About {
     Own,
     Other,
     Linked,
 }
 
 /// One row for one kind.
-struct Row {
-    method: Method,
-    path: String,
+pub(crate) struct Row {
+    pub(crate) method: Method,
+    pub(crate) path: String,
     body: Option<String>,
-    expect: [Option<u16>; 3],
-    kind: Kind,
+    pub(crate) expect: [Option<u16>; 3],
+    pub(crate) kind: Kind,
 }
 
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for line in TABLE.lines().filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -200,7 +200,7 @@ const SECRET_NUMBER: usize = 90;
 
 /// What a row can be filled with, in one project.
 #[derive(Debug, Default)]
-struct Ids {
+pub(crate) struct Ids {
     key: &'static str,
     /// By kind: the item, its reference, and what else it can be called.
     items: Vec<(Kind, String, String)>,
@@ -211,10 +211,10 @@ struct Ids {
 
 /// Two projects: `web`, which the token is bound to, with two of each kind, the second one linked with the other
 /// project; and `topsecret`, all of whose texts say so.
-struct World {
+pub(crate) struct World {
     who: Who,
     token: String,
-    own: Ids,
+    pub(crate) own: Ids,
     other: Ids,
     linked: Ids,
     /// What must not occur in any answer.
@@ -222,7 +222,7 @@ struct World {
 }
 
 impl World {
-    async fn seed(server: &Server, who: Who) -> Self {
+    pub(crate) async fn seed(server: &Server, who: Who) -> Self {
         for key in ["web", "topsecret"] {
             server
                 .post("/api/v1/projects", json!({"key": key, "default_role": "none"}))
@@ -381,7 +381,7 @@ impl Ids {
     }
 
     /// The id and the reference of the item of a kind.
-    fn called(&self, kind: Kind) -> (&str, &str) {
+    pub(crate) fn called(&self, kind: Kind) -> (&str, &str) {
         let (_, id, reference) = self.items.iter().find(|(of, ..)| *of == kind).unwrap();
         (id, reference)
     }
@@ -442,7 +442,13 @@ async fn fill(server: &Server) {
 }
 
 /// Asks one row; the status, and everything that came back as one text. A stream is read up to the present.
-async fn ask(server: &Server, world: &World, row: &Row, about: About, id: &str) -> (u16, String, String) {
+pub(crate) async fn ask(
+    server: &Server,
+    world: &World,
+    row: &Row,
+    about: About,
+    id: &str,
+) -> (u16, String, String) {
     let path = world.fill(&row.path, row, about, id);
     let body = row.body.as_deref().map(|body| world.fill(body, row, about, id));
     let mut request = server

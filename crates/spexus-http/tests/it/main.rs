@@ -23,6 +23,7 @@ mod logs;
 mod mcp;
 mod openapi;
 mod permissions;
+mod prefixes;
 mod projects;
 mod search;
 

@@ -152,7 +152,7 @@ impl UnknownReference {
     /// Each of them by a name that means no other.
     fn ids(&self) -> Vec<String> {
         let id = |item: &Item| match self.several {
-            true => format!("{}/{}", item.project, item.reference_id),
+            true => item.reference_id.in_project(&item.project),
             false => item.reference_id.to_string(),
         };
         self.near.iter().map(id).collect()

@@ -148,7 +148,7 @@ impl Items {
 pub(crate) fn address_of(item: &Item, several: bool) -> String {
     let scheme = scheme_of(item.kind);
     match several {
-        true => format!("{scheme}://{}/{}", item.project, item.reference_id),
+        true => format!("{scheme}://{}", item.reference_id.in_project(&item.project)),
         false => format!("{scheme}://{}", item.reference_id),
     }
 }

@@ -89,6 +89,7 @@ pub(super) fn tools() -> Vec<Spec> {
                 text("description", ""),
                 attributes(),
                 default_role(),
+                prefix_references(),
             ],
             done(),
             create_project,
@@ -105,6 +106,7 @@ pub(super) fn tools() -> Vec<Spec> {
                 text("description", ""),
                 attributes(),
                 default_role(),
+                prefix_references(),
                 number("expect_rev", ""),
             ],
             done(),
@@ -376,6 +378,10 @@ fn attributes() -> Field {
 fn default_role() -> Field {
     let roles = &["author", "reviewer", "commenter", "reader", "none"];
     choice("default_role", roles, "of whoever has an account")
+}
+
+fn prefix_references() -> Field {
+    flag("prefix_references", "show references as WEB-REQ-012")
 }
 
 pub(super) fn done() -> Value {

@@ -26,7 +26,7 @@ async fn state(world: &World, project: &str) -> (usize, usize) {
     (world.changes(project).await, links)
 }
 
-async fn tools(agent: &Agent) -> Vec<Value> {
+pub(crate) async fn tools(agent: &Agent) -> Vec<Value> {
     in_order(
         agent.ask("tools/list", json!({})).await["tools"]
             .as_array()
@@ -35,7 +35,7 @@ async fn tools(agent: &Agent) -> Vec<Value> {
 }
 
 /// The addresses a server tells of: a kind's templates with `{id}`, and collections as they are.
-async fn addresses(agent: &Agent) -> Vec<String> {
+pub(crate) async fn addresses(agent: &Agent) -> Vec<String> {
     let templates = agent.ask("resources/templates/list", json!({})).await;
     let templates = templates["resourceTemplates"].as_array().unwrap().clone();
     let listed = agent.ask("resources/list", json!({})).await;
@@ -48,7 +48,7 @@ async fn addresses(agent: &Agent) -> Vec<String> {
 }
 
 /// An address for things named in some way. What every token may see is no item.
-fn filled(template: &str, on: &Target) -> (String, bool) {
+pub(crate) fn filled(template: &str, on: &Target) -> (String, bool) {
     let query = |uri: String| match &on.project {
         Some(project) if uri.contains('?') => format!("{uri}&project={project}"),
         Some(project) => format!("{uri}?project={project}"),
@@ -96,6 +96,19 @@ fn filled(template: &str, on: &Target) -> (String, bool) {
         false => rest.replace("default/", "").replace(reference, &id),
     };
     (query(format!("{scheme}://{rest}")), true)
+}
+
+/// What an argument of a prompt is filled with.
+pub(crate) fn value(argument: &str, on: &Target) -> String {
+    match argument {
+        "epic_id" => on.id("EP-001"),
+        "user_story_id" => on.id("US-001"),
+        "requirement_id" => on.id("REQ-001"),
+        "project" => on.project.clone().unwrap_or_else(|| "web".to_owned()),
+        "need" | "role" | "focus" => "safety".to_owned(),
+        "max_stories" => "3".to_owned(),
+        other => panic!("the argument {other} has no row"),
+    }
 }
 
 both![
@@ -275,15 +288,6 @@ async fn walk_prompts(world: &World, who: Who) {
     );
     let listed = bound.ask("prompts/list", json!({})).await;
     is_clean("prompts/list", &listed);
-    let value = |argument: &str, on: &Target| match argument {
-        "epic_id" => on.id("EP-001"),
-        "user_story_id" => on.id("US-001"),
-        "requirement_id" => on.id("REQ-001"),
-        "project" => on.project.clone().unwrap_or_else(|| "web".to_owned()),
-        "need" | "role" | "focus" => "safety".to_owned(),
-        "max_stories" => "3".to_owned(),
-        other => panic!("the argument {other} has no row"),
-    };
     for prompt in listed["prompts"].as_array().unwrap() {
         let name = prompt["name"].as_str().unwrap();
         let names: Vec<&str> = prompt["arguments"]

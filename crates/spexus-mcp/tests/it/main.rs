@@ -14,6 +14,7 @@ mod deadlines;
 mod execute;
 mod isolation;
 mod pair;
+mod prefixes;
 mod projects;
 mod prompts;
 mod resources;

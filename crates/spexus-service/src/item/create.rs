@@ -89,7 +89,7 @@ async fn make(tx: &mut Tx, context: &Context, kind: Kind, input: NewItem) -> Res
     );
     let item = Item {
         id: tx.new_id(),
-        reference_id: Reference::of_kind(kind, number),
+        reference_id: project.prefix().show(Reference::of_kind(kind, number)),
         content_hash,
         project: project.key,
         project_id: project.id,

@@ -11,7 +11,7 @@ use spexus_domain::deletion::{DeletionFacts, DeletionPreview, Subject};
 use spexus_domain::item::Item;
 use spexus_domain::limits::MAX_TREE_NODES;
 use spexus_domain::permission::Operation;
-use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid, text, told};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, ShownReference, Uuid, text, told};
 use spexus_store::recording::record_all;
 use spexus_store::{Conn, Error, Result, Tx, deletion, items, links};
 use std::collections::HashSet;
@@ -99,8 +99,8 @@ pub async fn delete_agreed(
             super::update::check_rev(&mut tx.conn, &item, Some(agreed.rev)).await?;
             if consequences(&mut tx.conn, &context.caller, &item).await? != agreed {
                 let message = format!(
-                    "{}/{} was not deleted: what falls with it changed meanwhile",
-                    agreed.project, agreed.reference_id
+                    "{} was not deleted: what falls with it changed meanwhile",
+                    agreed.reference_id.in_project(&agreed.project)
                 );
                 return Err(Refusal::new(Code::StaleRevision, message)
                     .hint("Look at the preview again.")
@@ -198,11 +198,11 @@ async fn end_links(tx: &mut Tx, context: &Context, root: Uuid, deletion_id: Uuid
 }
 
 /// Takes the criteria that fall away from the requirements that stay.
-async fn free_requirements(tx: &mut Tx, project_id: Uuid, staying: &[Reference]) -> Result<()> {
+async fn free_requirements(tx: &mut Tx, project_id: Uuid, staying: &[ShownReference]) -> Result<()> {
     for reference in staying {
         let id = AnyId::Reference {
             project: None,
-            reference: reference.clone(),
+            reference: reference.plain().clone(),
         };
         let Some(requirement) = items::by_any_id(&mut tx.conn, project_id, &id).await? else {
             continue;

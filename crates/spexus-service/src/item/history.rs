@@ -34,6 +34,7 @@ pub async fn history(
     let (mut data, more) = changes::of_item(&mut conn, item.id, before, page.limit).await?;
     let total_count = changes::count_of_item(&mut conn, item.id).await?;
     crate::changes::hide_unseen(&mut conn, caller.visibility(), &mut data).await?;
+    crate::changes::show_references(service, &mut conn, &mut data).await?;
     let next_cursor = data.last().filter(|_| more).map(|last| last.seq.to_string());
     Ok(Page::new(data, total_count, next_cursor))
 }

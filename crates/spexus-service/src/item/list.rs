@@ -164,8 +164,9 @@ fn project_of_list(context: &Context, places: &[(&str, Item)]) -> Ruled<Uuid> {
         None => Ok(first.project_id),
         Some((field, other)) => {
             let problem = format!(
-                "{}/{} and {}/{} are in different projects",
-                first.project, first.reference_id, other.project, other.reference_id
+                "{} and {} are in different projects",
+                first.reference_id.in_project(&first.project),
+                other.reference_id.in_project(&other.project)
             );
             Err(Refusal::field(
                 Code::InvalidParams,

@@ -45,7 +45,7 @@ fn change(action: Action, before: Option<&Item>, after: &Item) -> NewChange {
     NewChange::new(
         Entity::Item,
         after.id,
-        after.reference_id.to_string(),
+        after.reference_id.plain().to_string(),
         action,
         after.rev,
     )

@@ -75,7 +75,10 @@ pub(crate) async fn check_rev(conn: &mut Conn, item: &Item, expected: Option<i64
         item.reference_id, item.rev
     );
     let mut refusal = Refusal::new(Code::StaleRevision, message).fact("current_rev", item.rev);
-    let since = changes::since_rev(conn, item.id, item.id, expected).await?;
+    let mut since = changes::since_rev(conn, item.id, item.id, expected).await?;
+    for change in &mut since {
+        change.show_references(|_| item.reference_id.prefix().clone());
+    }
     let fault = |(field, who): (FieldChange, String)| {
         let to = field.after.as_ref();
         let to = to.map_or_else(|| "nothing".into(), |value| text::excerpt(&value.to_string(), 80));

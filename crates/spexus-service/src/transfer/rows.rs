@@ -15,7 +15,7 @@ use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
 use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_domain::workflow::Workflow;
-use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, Uuid};
+use spexus_domain::{AnyId, Code, Kind, Reference, Refusal, Ruled, ShownReference, Uuid};
 use spexus_store::scratch_copy::CopyExtent;
 use spexus_store::staging::MAX_DIRECT_OPERATIONS;
 use spexus_store::{Store, changes, items, settings, transfer};
@@ -48,7 +48,7 @@ pub struct RowOutcome {
     /// What was done.
     pub action: RowAction,
     /// The item.
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// Its title.
     pub title: String,
 }
@@ -103,7 +103,8 @@ pub(super) async fn apply(
     let extent = CopyExtent::All(place.id);
     let (mut imported, shown) = large::staged(service, caller, extent, dry_run, work).await?;
     for row in &mut imported.rows {
-        row.reference_id = shown.shift.apply(&row.reference_id);
+        let moved = shown.shift.apply(row.reference_id.plain());
+        row.reference_id = row.reference_id.prefix().show(moved);
     }
     imported.warnings.extend(shown.warning());
     Ok(imported)
@@ -455,11 +456,13 @@ impl Applying {
         }
     }
 
-    /// References are the same with any number of zeros and in any letter case; so are names.
+    /// References are the same with any number of zeros, in any letter case and with the key of their project before them in either
+    /// form; names are so in any letter case.
     fn fold(&self, name: &str) -> String {
-        match self.reference(name) {
-            Some(reference) => reference.to_string(),
-            None => name.trim().to_lowercase(),
+        match (self.reference(name), AnyId::parse("reference_id", name)) {
+            (Some(reference), _) => reference.to_string(),
+            (None, Ok(id @ AnyId::Reference { .. })) => id.to_string(),
+            (None, _) => name.trim().to_lowercase(),
         }
     }
 

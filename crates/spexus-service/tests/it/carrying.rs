@@ -19,25 +19,30 @@ both![
     what_is_here_is_not_brought_a_second_time,
 ];
 
-const WHOLE: ImportOptions = ImportOptions {
+pub(crate) const WHOLE: ImportOptions = ImportOptions {
     dry_run: false,
     history: true,
 };
 
-async fn export(world: &World, caller: &Caller, history: bool) -> Ruled<String> {
+pub(crate) async fn export(world: &World, caller: &Caller, history: bool) -> Ruled<String> {
     let mut out = Vec::new();
     let quiet = Arc::new(|_| ()) as spexus_service::transfer::Progress;
     lines::export(&world.service, caller, None, history, &mut out, &quiet).await?;
     Ok(String::from_utf8(out).unwrap())
 }
 
-async fn import(world: &World, text: &str, key: Option<&str>, reading: ImportOptions) -> Ruled<Imported> {
+pub(crate) async fn import(
+    world: &World,
+    text: &str,
+    key: Option<&str>,
+    reading: ImportOptions,
+) -> Ruled<Imported> {
     let input: Input = Box::new(Cursor::new(text.to_owned().into_bytes()));
     let caller = &world.admin.caller;
     lines::import(&world.service, caller, key, input, reading, Arc::new(|_| ())).await
 }
 
-async fn verify(world: &World) -> Verdict {
+pub(crate) async fn verify(world: &World) -> Verdict {
     let (service, caller) = (&world.service, &world.admin.caller);
     let verdict = audit::verify(service, caller, &[]).await.unwrap();
     assert!(verdict.is_whole(), "{verdict:?}");
@@ -46,14 +51,14 @@ async fn verify(world: &World) -> Verdict {
 }
 
 /// Empty installations of every engine there is.
-async fn elsewhere() -> Vec<World> {
+pub(crate) async fn elsewhere() -> Vec<World> {
     let mut worlds = vec![World::on_sqlite().await];
     worlds.extend(World::on_postgres().await);
     worlds
 }
 
 /// A project with everything a history may tell of.
-async fn furnish(world: &World) {
+pub(crate) async fn furnish(world: &World) {
     world.seed().await;
     let admin = &world.admin;
     world.user("kim", "User").await;

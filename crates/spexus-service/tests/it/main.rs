@@ -22,6 +22,7 @@ mod links;
 mod lists;
 mod lockout;
 mod members;
+mod prefixes;
 mod projects;
 mod prompts;
 mod search;

@@ -103,6 +103,7 @@ const STEPS: &[Step] = &[
         postgres: include_str!("016_postgres.sql"),
         after: "",
     },
+    Step::shared(include_str!("017_prefix.sql")),
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

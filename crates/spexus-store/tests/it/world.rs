@@ -532,7 +532,7 @@ pub(crate) async fn make(tx: &mut Tx, draft: &Draft) -> Result<Item> {
     let created_at = draft.created_at.unwrap_or(tx.now());
     let mut item = Item {
         id: draft.id.unwrap_or_else(|| tx.new_id()),
-        reference_id: Reference::of_kind(kind, number),
+        reference_id: Reference::of_kind(kind, number).into(),
         project: draft.project.key.clone(),
         project_id: draft.project.id,
         kind,
@@ -632,6 +632,7 @@ pub(crate) fn project(key: &str) -> Project {
         description: String::new(),
         attributes: vec![],
         default_role: ProjectRole::Author,
+        prefix_references: false,
         rev: 1,
         created_at: Timestamp(1),
         updated_at: Timestamp(1),

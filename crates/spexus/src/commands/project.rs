@@ -7,6 +7,7 @@ use crate::session::Session;
 use clap::{Args, Subcommand};
 use spexus_domain::attribute::AttributeRule;
 use spexus_domain::project::{NewProject, Project, ProjectPatch};
+use spexus_domain::{Kind, Reference};
 use spexus_service::project;
 
 /// What can be done with projects.
@@ -45,6 +46,9 @@ pub(crate) struct Create {
     /// What whoever has an account is in it: author, reviewer, commenter, reader or none
     #[arg(long, value_name = "ROLE")]
     default_role: Option<String>,
+    /// Shows the references of its items with its key before them: WEB-REQ-012
+    #[arg(long)]
+    prefix_references: bool,
 }
 
 /// A changed project.
@@ -64,6 +68,15 @@ pub(crate) struct Update {
     /// What whoever has an account is in it: author, reviewer, commenter, reader or none
     #[arg(long, value_name = "ROLE")]
     default_role: Option<String>,
+    /// Whether the references of its items are shown with its key before them: WEB-REQ-012
+    #[arg(
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    prefix_references: Option<bool>,
     /// The revision this change is made against
     #[arg(long, value_name = "REV")]
     expect_rev: Option<i64>,
@@ -86,6 +99,7 @@ async fn create(session: &Session, output: Output, wanted: Create) -> Outcome {
         description: wanted.description,
         attributes: rules(wanted.attributes)?.unwrap_or_default(),
         default_role: wanted.default_role,
+        prefix_references: wanted.prefix_references,
     };
     let made = project::create(&session.service, &session.caller, input).await?;
     output.show(&made, line)
@@ -110,6 +124,7 @@ async fn update(session: &Session, output: Output, wanted: Update) -> Outcome {
         description: wanted.description,
         attributes: rules(wanted.attributes)?,
         default_role: wanted.default_role,
+        prefix_references: wanted.prefix_references,
         expect_rev: wanted.expect_rev,
     };
     let changed = project::update(&session.service, &session.caller, &wanted.key, patch).await?;
@@ -129,10 +144,11 @@ fn line(project: &Project) -> String {
         names.join(", ")
     };
     format!(
-        "{}  {}\n{}\nattributes: {attributes}\nwhoever has an account: {}",
+        "{}  {}\n{}\nattributes: {attributes}\nwhoever has an account: {}\nreferences: {}",
         project.key,
         project.name,
         project.description,
-        project.default_role.name()
+        project.default_role.name(),
+        project.prefix().show(Reference::of_kind(Kind::Requirement, 12))
     )
 }

@@ -151,7 +151,7 @@ impl Writer {
         let rules = kind.rules();
         let number = self.numbers.entry(kind).or_default();
         *number += 1;
-        let reference_id = Reference::of_kind(kind, *number);
+        let reference = Reference::of_kind(kind, *number);
         let position = if parent.is_some() { at as i64 + 1 } else { *number } << 20;
         let status = self
             .statuses
@@ -164,7 +164,7 @@ impl Writer {
         let attributes = Attributes::new();
         let item = Item {
             id: tx.new_id(),
-            reference_id,
+            reference_id: self.project.prefix().show(reference),
             project: self.project.key.clone(),
             project_id: self.project.id,
             kind,
@@ -236,7 +236,7 @@ impl Writer {
             let change = NewChange::new(
                 Entity::Comment,
                 comment.id,
-                format!("comment on {}", item.reference_id),
+                format!("comment on {}", item.reference_id.plain()),
                 Action::Created,
                 1,
             )
@@ -268,12 +268,13 @@ impl Writer {
         let id = tx.new_id();
         links::insert(tx, id, link_type, source, target).await?;
         self.filled.links += 1;
+        let (from, to) = (source.reference_id.plain(), target.reference_id.plain());
         let fields = Attributes::from_iter([
             ("type".to_owned(), name.into()),
-            ("source".to_owned(), source.reference_id.to_string().into()),
-            ("target".to_owned(), target.reference_id.to_string().into()),
+            ("source".to_owned(), from.to_string().into()),
+            ("target".to_owned(), to.to_string().into()),
         ]);
-        let label = format!("{} {name} {}", source.reference_id, target.reference_id);
+        let label = format!("{from} {name} {to}");
         let change = NewChange::new(Entity::Link, id, label, Action::Created, 1)
             .in_project(self.project.id)
             .on_item(source.id, Some(target.id))

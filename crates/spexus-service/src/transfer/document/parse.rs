@@ -4,7 +4,7 @@ use super::{BETWEEN, CRITERIA, REQUIREMENTS, unescaped};
 use crate::transfer::rows::Row;
 use crate::transfer::{Input, broken_file, refused_at};
 use spexus_domain::item::Priority;
-use spexus_domain::{Code, Kind, Reference, Refusal, Ruled};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled};
 use std::io::BufRead as _;
 
 /// Reads rows one at a time.
@@ -97,7 +97,7 @@ impl Parser {
         let (reference, title) = named(title);
         let kind = reference
             .as_ref()
-            .and_then(Reference::kind)
+            .and_then(AnyId::kind)
             .filter(|kind| *kind == Kind::SteeringDocument);
         let row = self.row(kind.unwrap_or(Kind::Epic), reference, title, None);
         self.epic = Some(row.name.clone());
@@ -154,7 +154,7 @@ impl Parser {
         Ok((row, text.into_iter().map(str::to_owned).collect()))
     }
 
-    fn row(&self, kind: Kind, reference: Option<Reference>, title: &str, parent: Option<String>) -> Row {
+    fn row(&self, kind: Kind, reference: Option<AnyId>, title: &str, parent: Option<String>) -> Row {
         // What has no reference gets a name nobody would write, so that what it contains can point to it.
         let name = reference.map_or_else(
             || format!("line {}", self.line),
@@ -192,23 +192,28 @@ impl Parser {
     }
 }
 
-/// A reference id at the beginning of a title, and the rest.
-fn named(title: &str) -> (Option<Reference>, &str) {
+/// A reference id at the beginning of a title, be it with the key of a project before it, and the rest.
+fn named(title: &str) -> (Option<AnyId>, &str) {
     let title = title.trim();
     let (first, rest) = title.split_once(' ').unwrap_or((title, ""));
-    match Reference::parse(first) {
-        Some(reference) if reference.kind().is_some() => (Some(reference), rest),
-        _ => (None, title),
+    match reference(first) {
+        Some(reference) => (Some(reference), rest),
+        None => (None, title),
     }
 }
 
+fn reference(word: &str) -> Option<AnyId> {
+    let found = AnyId::parse("reference_id", word).ok();
+    found.filter(|id| id.kind().is_some())
+}
+
 /// The parts of a bullet: reference, title, and the text beside them.
-fn bold(text: &str) -> (Option<Reference>, Option<&str>, Option<&str>) {
+fn bold(text: &str) -> (Option<AnyId>, Option<&str>, Option<&str>) {
     let Some(inner) = text.strip_prefix("**") else {
         return (None, None, Some(text));
     };
     if let Some((first, rest)) = inner.split_once("**")
-        && let Some(reference) = Reference::parse(first)
+        && let Some(reference) = reference(first)
     {
         return (
             Some(reference),

@@ -44,7 +44,7 @@ impl Reader {
         let comment = Comment {
             id: wanted.id,
             item_id: item.id,
-            item: wanted.item,
+            item: wanted.item.into(),
             parent_id: wanted.parent_id,
             depth,
             author: author.username,
@@ -69,7 +69,7 @@ impl Reader {
             ("content".to_owned(), comment.content.clone().into()),
             ("resolved".to_owned(), comment.resolved.into()),
         ]);
-        let label = format!("comment on {}", comment.item);
+        let label = format!("comment on {}", comment.item.plain());
         let here = (tx.actor().user_id, tx.now());
         let change = NewChange::new(Entity::Comment, comment.id, label, Action::Created, comment.rev)
             .in_project(project.id)
@@ -103,7 +103,9 @@ impl Reader {
             && !is_deleted
             && links::leads_to(&mut tx.conn, &link_type.name, target.id, source.id).await?
         {
-            return Err(link_type.cycle(&wanted.source, &wanted.target).into());
+            return Err(link_type
+                .cycle(&wanted.source.into(), &wanted.target.into())
+                .into());
         }
         let name = link_type.name.clone();
         let maker = self.people.find(tx, "created_by", &wanted.created_by).await?;

@@ -344,6 +344,7 @@ impl Reader {
             default_role: found
                 .as_ref()
                 .map_or(self.default_role, |found| found.default_role),
+            prefix_references: wanted.prefix_references,
             rev: wanted.rev.max(1),
             created_at: wanted.created_at,
             updated_at: wanted.updated_at,

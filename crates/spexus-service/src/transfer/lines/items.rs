@@ -61,7 +61,7 @@ impl Reader {
                 &wanted.attributes,
             ),
             id: wanted.id,
-            reference_id: wanted.reference_id,
+            reference_id: project.prefix().show(wanted.reference_id),
             project: project.key,
             project_id: project.id,
             kind,
@@ -111,7 +111,7 @@ impl Reader {
         }
         Ok(Some(Pointer {
             id: known.id,
-            reference_id: reference.clone(),
+            reference_id: reference.clone().into(),
         }))
     }
 
@@ -139,7 +139,7 @@ impl Reader {
         }
         Ok(Some(Pointer {
             id: found.id,
-            reference_id: reference.clone(),
+            reference_id: reference.clone().into(),
         }))
     }
 

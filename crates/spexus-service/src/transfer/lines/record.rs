@@ -56,6 +56,8 @@ pub(super) struct ProjectRecord {
     pub(super) description: String,
     #[serde(default)]
     pub(super) attributes: Vec<AttributeRule>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) prefix_references: bool,
     /// The last number given out for each prefix, so that none is given out twice.
     #[serde(default)]
     pub(super) counters: BTreeMap<String, i64>,
@@ -339,6 +341,11 @@ pub(super) struct Totals {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -351,6 +358,7 @@ impl ProjectRecord {
             name: project.name,
             description: project.description,
             attributes: project.attributes,
+            prefix_references: project.prefix_references,
             counters,
             rev: project.rev,
             created_at: project.created_at,
@@ -382,14 +390,16 @@ impl From<Item> for ItemRecord {
     fn from(item: Item) -> Self {
         Self {
             id: item.id,
-            reference_id: item.reference_id,
+            reference_id: item.reference_id.plain().clone(),
             title: item.title,
             description: item.description,
             status: item.status,
             priority: item.priority,
             requirement_type: item.requirement_type,
-            parent: item.parent.map(|parent| parent.reference_id),
-            acceptance_criterion: item.acceptance_criterion.map(|criterion| criterion.reference_id),
+            parent: item.parent.map(|parent| parent.reference_id.plain().clone()),
+            acceptance_criterion: item
+                .acceptance_criterion
+                .map(|criterion| criterion.reference_id.plain().clone()),
             assignee: item.assignee.map(|person| person.username),
             creator: item.creator.username,
             position: item.position,
@@ -407,7 +417,7 @@ impl From<Comment> for CommentRecord {
     fn from(comment: Comment) -> Self {
         Self {
             id: comment.id,
-            item: comment.item,
+            item: comment.item.plain().clone(),
             parent_id: comment.parent_id,
             author: comment.author,
             content: comment.content,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::Attributes;
 use spexus_domain::item::{ItemPatch, Priority};
-use spexus_domain::{Code, Kind, Refusal, Ruled, text};
+use spexus_domain::{AnyId, Code, Kind, Refusal, Ruled, text};
 use std::io::BufRead as _;
 
 /// Makes and changes items as the sheet says, all of it or nothing.
@@ -141,7 +141,7 @@ fn put(row: &mut Row, field: Field, cell: &str) -> Ruled<()> {
 }
 
 fn known_kind(name: &str, kind: Option<Kind>) -> Option<Kind> {
-    kind.or_else(|| spexus_domain::Reference::parse(name).and_then(|reference| reference.kind()))
+    kind.or_else(|| AnyId::parse("reference_id", name).ok()?.kind())
 }
 
 /// A number, true or false where the cell is one; nothing where it is empty; else its text.

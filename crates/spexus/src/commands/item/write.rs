@@ -234,8 +234,8 @@ fn line(item: &Item) -> String {
 }
 
 fn consequences(preview: &DeletionPreview, done: &str) -> String {
-    let (project, reference) = (&preview.project, &preview.reference_id);
-    let mut text = format!("{project}/{reference} {:?} {done}\n", preview.title);
+    let item = preview.reference_id.in_project(&preview.project);
+    let mut text = format!("{item} {:?} {done}\n", preview.title);
     for reason in &preview.reasons {
         text.push_str(&format!("  {reason}\n"));
     }
