@@ -126,12 +126,12 @@ impl World {
     fn break_things(&mut self, options: &Options, ledger: &Ledger) -> Result<Vec<Fault>> {
         let mut plan = Plan::new(options.seed, options.postgres);
         let mut done = Vec::new();
-        let doors: Vec<writer::Door> = self.nodes.iter().map(Node::door).collect();
+        let addresses: Vec<writer::NodeAddress> = self.nodes.iter().map(Node::address).collect();
         let orders = writer::Orders::default();
         std::thread::scope(|scope| {
             for number in 0..options.writers {
-                let (door, orders) = (&doors[number % doors.len()], &orders);
-                scope.spawn(move || writer::write_while(orders, number, door, ledger));
+                let (node, orders) = (&addresses[number % addresses.len()], &orders);
+                scope.spawn(move || writer::write_while(orders, number, node, ledger));
             }
             let result = (0..options.kills).try_for_each(|number| {
                 ledger.wait_for_more(plan.writes_between(), STUCK_AFTER)?;

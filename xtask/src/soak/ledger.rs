@@ -9,13 +9,13 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 /// Everything that was answered, shared by all writers.
 #[derive(Default)]
 pub(super) struct Ledger {
-    told: Mutex<Told>,
+    answers: Mutex<Answers>,
     more: Condvar,
 }
 
 /// What was answered to whom.
 #[derive(Clone, Default)]
-pub(super) struct Told {
+pub(super) struct Answers {
     /// Titles whose creation was acknowledged.
     pub(super) created: BTreeSet<String>,
     /// Titles whose creation was refused for good: they must not exist.
@@ -43,22 +43,22 @@ impl Ledger {
     }
 
     pub(super) fn created(&self, title: &str) {
-        let mut told = self.lock();
-        told.created.insert(title.to_owned());
-        self.count(&mut told);
+        let mut answers = self.lock();
+        answers.created.insert(title.to_owned());
+        self.count(&mut answers);
     }
 
     pub(super) fn updated(&self, id: &str, rev: i64) {
-        let mut told = self.lock();
-        told.revisions.insert(id.to_owned(), rev);
-        self.count(&mut told);
+        let mut answers = self.lock();
+        answers.revisions.insert(id.to_owned(), rev);
+        self.count(&mut answers);
     }
 
     /// A creation that was refused and is not tried again.
     pub(super) fn refused_for_good(&self, title: &str) {
-        let mut told = self.lock();
-        told.refused.insert(title.to_owned());
-        told.refusals += 1;
+        let mut answers = self.lock();
+        answers.refused.insert(title.to_owned());
+        answers.refusals += 1;
         self.more.notify_all();
     }
 
@@ -76,22 +76,22 @@ impl Ledger {
         self.lock().acknowledged
     }
 
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn answers(&self) -> Answers {
         self.lock().clone()
     }
 
     /// Waits until so many more writes were acknowledged.
     pub(super) fn wait_for_more(&self, count: usize, patience: Duration) -> Result<()> {
-        let mut told = self.lock();
-        let wanted = told.acknowledged + count;
-        let is_short = |told: &mut Told| told.acknowledged < wanted;
-        let waited = self.more.wait_while_for(&mut told, is_short, patience);
+        let mut answers = self.lock();
+        let wanted = answers.acknowledged + count;
+        let is_short = |answers: &mut Answers| answers.acknowledged < wanted;
+        let waited = self.more.wait_while_for(&mut answers, is_short, patience);
         if waited.timed_out() {
             bail!(
                 "stuck: {} of {wanted} writes acknowledged, {} refused, {} unanswered, after {} s",
-                told.acknowledged,
-                told.refusals,
-                told.unanswered,
+                answers.acknowledged,
+                answers.refusals,
+                answers.unanswered,
                 patience.as_secs()
             );
         }
@@ -100,26 +100,26 @@ impl Ledger {
 
     /// Waits until a write was refused; where files have room to reuse, that may never come.
     pub(super) fn wait_for_refusal(&self, patience: Duration) {
-        let mut told = self.lock();
-        let before = told.refusals;
-        let nobody_was = |told: &mut Told| told.refusals == before;
-        let _ = self.more.wait_while_for(&mut told, nobody_was, patience);
+        let mut answers = self.lock();
+        let before = answers.refusals;
+        let nobody_was = |answers: &mut Answers| answers.refusals == before;
+        let _ = self.more.wait_while_for(&mut answers, nobody_was, patience);
     }
 
-    fn count(&self, told: &mut Told) {
+    fn count(&self, answers: &mut Answers) {
         let now = Instant::now();
-        if let Some(last) = told.last.replace(now) {
+        if let Some(last) = answers.last.replace(now) {
             let pause = now - last;
-            if pause > told.longest_pause {
-                told.longest_pause = pause;
-                told.paused_by = told.last_fault;
+            if pause > answers.longest_pause {
+                answers.longest_pause = pause;
+                answers.paused_by = answers.last_fault;
             }
         }
-        told.acknowledged += 1;
+        answers.acknowledged += 1;
         self.more.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock()
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock()
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use super::writer::Door;
+use super::writer::NodeAddress;
 use crate::http::Connection;
 
 /// Debian's libfaketime, made for programs with threads.
@@ -90,8 +90,8 @@ impl Node {
         Ok(node)
     }
 
-    pub(super) fn door(&self) -> Door {
-        Door {
+    pub(super) fn address(&self) -> NodeAddress {
+        NodeAddress {
             address: self.address.clone(),
             token: self.token.clone(),
         }

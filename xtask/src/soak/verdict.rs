@@ -33,7 +33,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub(super) fn reach(node: &Node, ledger: &Ledger, faults: Vec<Fault>) -> Result<Self> {
-        let told = ledger.told();
+        let answers = ledger.answers();
         let items = items(node)?;
         let mut titles = BTreeMap::<&str, usize>::new();
         for item in items.values() {
@@ -41,11 +41,11 @@ impl Verdict {
                 .entry(item["title"].as_str().unwrap_or_default())
                 .or_default() += 1;
         }
-        let gone = told
+        let gone = answers
             .created
             .iter()
             .filter(|title| !titles.contains_key(title.as_str()));
-        let behind = told
+        let behind = answers
             .revisions
             .iter()
             .filter(|(id, rev)| items.get(*id).and_then(|item| item["rev"].as_i64()) < Some(**rev));
@@ -54,7 +54,7 @@ impl Verdict {
             .chain(behind.map(|(id, rev)| format!("revision {rev} of {id}")))
             .collect();
         let twice = titles.iter().filter(|(_, count)| **count > 1);
-        let done = told
+        let done = answers
             .refused
             .iter()
             .filter(|title| titles.contains_key(title.as_str()));
@@ -65,17 +65,17 @@ impl Verdict {
         }
         Ok(Self {
             faults: counted,
-            acknowledged: told.acknowledged,
-            refused: told.refusals,
-            unanswered: told.unanswered,
+            acknowledged: answers.acknowledged,
+            refused: answers.refusals,
+            unanswered: answers.unanswered,
             lost,
             duplicates: twice.map(|(title, _)| (*title).to_owned()).collect(),
             refused_yet_done: done.cloned().collect(),
             chain_is_whole,
             chain,
             unexplained: unexplained(&items, &replay(node)?),
-            longest_pause_ms: told.longest_pause.as_millis(),
-            paused_by: told.paused_by,
+            longest_pause_ms: answers.longest_pause.as_millis(),
+            paused_by: answers.paused_by,
         })
     }
 
@@ -100,9 +100,9 @@ impl Verdict {
             ("writes acknowledged", self.acknowledged.to_string()),
             ("writes refused", self.refused.to_string()),
             ("writes without an answer", self.unanswered.to_string()),
-            ("acknowledged and lost", told(&self.lost)),
-            ("done twice", told(&self.duplicates)),
-            ("refused and done all the same", told(&self.refused_yet_done)),
+            ("acknowledged and lost", summary(&self.lost)),
+            ("done twice", summary(&self.duplicates)),
+            ("refused and done all the same", summary(&self.refused_yet_done)),
             (
                 "chain",
                 if self.chain_is_whole {
@@ -111,7 +111,7 @@ impl Verdict {
                     self.chain.to_string()
                 },
             ),
-            ("items their history does not explain", told(&self.unexplained)),
+            ("items their history does not explain", summary(&self.unexplained)),
             (
                 "longest pause",
                 format!("{} ms, after: {}", self.longest_pause_ms, self.paused_by),
@@ -139,7 +139,7 @@ impl Verdict {
 }
 
 /// A count, and the first few of what was counted.
-fn told(faults: &[String]) -> String {
+fn summary(faults: &[String]) -> String {
     match faults {
         [] => "0".into(),
         some => format!(

@@ -12,7 +12,7 @@ use crate::http::{Answer, Connection};
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Where a node is reached, and with what.
-pub(super) struct Door {
+pub(super) struct NodeAddress {
     pub(super) address: String,
     pub(super) token: String,
 }
@@ -42,10 +42,10 @@ impl Orders {
 }
 
 /// Writes until told otherwise.
-pub(super) fn write_while(orders: &Orders, number: usize, door: &Door, ledger: &Ledger) {
+pub(super) fn write_while(orders: &Orders, number: usize, node: &NodeAddress, ledger: &Ledger) {
     let mut writer = Writer {
         orders,
-        door,
+        node,
         ledger,
         connection: None,
     };
@@ -64,7 +64,7 @@ pub(super) fn write_while(orders: &Orders, number: usize, door: &Door, ledger: &
 
 struct Writer<'a> {
     orders: &'a Orders,
-    door: &'a Door,
+    node: &'a NodeAddress,
     ledger: &'a Ledger,
     connection: Option<Connection>,
 }
@@ -135,7 +135,7 @@ impl Writer<'_> {
 
     fn connect(&self) -> Option<Connection> {
         while self.orders.may_go_on() {
-            if let Ok(connection) = Connection::open(&self.door.address, &self.door.token) {
+            if let Ok(connection) = Connection::open(&self.node.address, &self.node.token) {
                 return Some(connection);
             }
             std::thread::sleep(BETWEEN_TRIES);

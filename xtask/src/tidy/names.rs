@@ -89,7 +89,8 @@ const DEFINITIONS: [&str; 7] = ["struct", "enum", "trait", "type", "fn", "const"
 
 pub(super) fn names_are_the_fields(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for source in product(tree) {
+    let chores = tree.sources().iter().filter(|source| is_chore(&source.path));
+    for source in product(tree).chain(chores) {
         for (line, code) in lines(source) {
             let Some(name) = defined(code, &DEFINITIONS) else {
                 continue;
@@ -157,6 +158,11 @@ pub(super) fn docs_say_what_it_is(tree: &Tree) -> Vec<Finding> {
 fn product(tree: &Tree) -> impl Iterator<Item = &Source> {
     let ours = |path: &str| path.starts_with("crates/") && path.contains("/src/") && !quotes_rules(path);
     tree.sources().iter().filter(move |source| ours(&source.path))
+}
+
+/// Chores speak the same language.
+fn is_chore(path: &str) -> bool {
+    path.starts_with("xtask/src/") && !quotes_rules(path)
 }
 
 fn lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
