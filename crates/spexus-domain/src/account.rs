@@ -46,6 +46,8 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
+    /// Pushing evidence, and nothing else: for CI.
+    Evidence,
     /// Reading.
     Read,
     /// Reading and commenting.
@@ -58,11 +60,26 @@ pub enum Scope {
 
 impl Scope {
     /// All scopes, narrowest first.
-    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin];
+    pub const ALL: [Scope; 5] = [
+        Scope::Evidence,
+        Scope::Read,
+        Scope::Comment,
+        Scope::Write,
+        Scope::Admin,
+    ];
+
+    /// Whether whoever has it may do what needs another. Evidence stands beside the others: writing includes it, reading does not.
+    pub fn covers(self, needed: Scope) -> bool {
+        match needed {
+            Scope::Evidence => self == Scope::Evidence || self >= Scope::Write,
+            _ => self >= needed,
+        }
+    }
 
     /// As it stands in JSON and in the database.
     pub const fn name(self) -> &'static str {
         match self {
+            Scope::Evidence => "evidence",
             Scope::Read => "read",
             Scope::Comment => "comment",
             Scope::Write => "write",

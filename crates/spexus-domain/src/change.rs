@@ -33,11 +33,13 @@ pub enum Entity {
     Member,
     /// A named set of users.
     Group,
+    /// Reports of tests, marks of sources and lines that ran, pushed together; or what a person says about them.
+    Evidence,
 }
 
 impl Entity {
     /// All of them.
-    pub const ALL: [Entity; 11] = [
+    pub const ALL: [Entity; 12] = [
         Entity::Item,
         Entity::Link,
         Entity::Comment,
@@ -49,6 +51,7 @@ impl Entity {
         Entity::Baseline,
         Entity::Member,
         Entity::Group,
+        Entity::Evidence,
     ];
 
     /// As it stands in JSON and in the database.
@@ -65,6 +68,7 @@ impl Entity {
             Entity::Baseline => "baseline",
             Entity::Member => "member",
             Entity::Group => "group",
+            Entity::Evidence => "evidence",
         }
     }
 }

@@ -47,6 +47,7 @@ mod shown_change;
 pub mod text;
 pub mod time;
 pub mod told;
+pub mod trace;
 pub mod tree;
 pub mod visibility;
 pub mod workflow;

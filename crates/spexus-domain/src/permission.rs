@@ -87,6 +87,10 @@ operations! {
     Link            AUTHOR        Write
     /// Name a position in the history.
     CreateBaseline  AUTHOR        Write
+    /// Push reports of tests, marks of sources and coverage.
+    PushEvidence    AUTHOR        Evidence
+    /// Confirm, affirm and waive evidence.
+    ReviewEvidence  REVIEWER      Write
     /// Change a project itself: its name, its attributes, its default role.
     UpdateProject   OWNER         Admin
     /// Say who is a member of a project, and as what.
@@ -133,7 +137,9 @@ impl Caller {
                 }
             }
         }
-        if self.scope < operation.scope() {
+        //= specs/spexus-service.md#evidence
+        //# A token with the scope `evidence` MUST be able to push evidence and nothing else.
+        if !self.scope.covers(operation.scope()) {
             let message = format!(
                 "this token may not do this: it needs the scope {:?} and has {:?}",
                 operation.scope().name(),
@@ -237,6 +243,8 @@ mod tests {
         RestoreItem      -    -      -         -        +      +     +
         Link             -    -      -         -        +      +     +
         CreateBaseline   -    -      -         -        +      +     +
+        PushEvidence     -    -      -         -        +      +     +
+        ReviewEvidence   -    -      -         +        +      +     +
         UpdateProject    -    -      -         -        -      +     +
         ManageMembers    -    -      -         -        -      +     +
         ManagePrompts    -    -      -         -        -      -     +
@@ -309,6 +317,25 @@ mod tests {
             .unwrap_err();
         assert_eq!(refusal.code, Code::AuthzForbidden);
         assert_eq!(refusal.hint, "Use a token with the scope \"write\".");
+    }
+
+    //= specs/spexus-service.md#evidence
+    //= type=test
+    //# A token with the scope `evidence` MUST be able to push evidence and nothing else.
+    #[test]
+    fn a_token_for_evidence_pushes_it_and_does_nothing_else() {
+        let ci = member(Role::Administrator, Scope::Evidence, ProjectRole::Owner);
+        let may = Operation::ALL
+            .iter()
+            .filter(|operation| ci.may(**operation).is_ok());
+        assert_eq!(
+            may.map(|operation| operation.name()).collect::<Vec<_>>(),
+            ["PushEvidence"]
+        );
+        let reader = member(Role::User, Scope::Read, ProjectRole::Owner);
+        assert!(reader.may(Operation::PushEvidence).is_err());
+        let writer = member(Role::User, Scope::Write, ProjectRole::Owner);
+        assert!(writer.may(Operation::PushEvidence).is_ok());
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod sender;
 mod server;
 mod settings;
 mod tls;
+mod trace;
 mod write_timeout;
 
 pub use openapi::openapi;

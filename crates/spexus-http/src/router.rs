@@ -5,7 +5,7 @@ use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
-    project, prompt, report, search, settings,
+    project, prompt, report, search, settings, trace,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -63,6 +63,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(baseline::diff_baselines))
         .routes(routes!(report::report_status))
         .routes(routes!(report::report_gaps))
+        .routes(routes!(trace::push_evidence))
+        .routes(routes!(trace::list_gaps))
+        .routes(routes!(trace::check_trace))
         .routes(routes!(settings::list_requirement_types))
         .routes(routes!(
             settings::put_requirement_type,
@@ -131,6 +134,8 @@ fn routes_of_kind(kind: Kind) -> OpenApiRouter<OfKind> {
         .routes(of(routes!(item::list_links)))
         .routes(of(routes!(item::list_comments, item::create_comment)))
         .routes(of(routes!(item::get_history)))
+        .routes(of(routes!(trace::get_trace)))
+        .routes(of(routes!(trace::review_evidence)))
 }
 
 /// The routes of the children of one kind in items of another.

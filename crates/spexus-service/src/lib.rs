@@ -21,6 +21,7 @@ pub mod comment;
 pub mod consent;
 mod context;
 pub mod envelope;
+pub mod evidence;
 mod feed_cursor;
 pub mod group;
 pub mod history_retention;

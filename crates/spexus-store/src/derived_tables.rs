@@ -35,6 +35,12 @@ const LOOKS: &[Look] = &[
          ORDER BY w.id",
     ),
     (
+        "trace_part",
+        "no push brought it",
+        "SELECT t.push_id AS id, '' AS label FROM trace_part t WHERE NOT EXISTS (SELECT 1 FROM trace_push p \
+         WHERE p.project_id = t.project_id AND p.id = t.push_id) ORDER BY t.push_id, t.ordinal",
+    ),
+    (
         "search_doc",
         "an item is not found as it should be",
         "SELECT i.id, '' AS label FROM item i LEFT JOIN search_doc d ON d.project_id = i.project_id AND d.item_id = i.id \
@@ -80,6 +86,7 @@ pub(crate) async fn compare(conn: &mut Conn, verdict: &mut StateVerdict) -> Resu
             verdict.note(table, row.id("id")?, &row.text("label")?, *problem);
         }
     }
+    crate::trace::compare(conn, verdict).await?;
     compare_counters(conn, verdict).await
 }
 

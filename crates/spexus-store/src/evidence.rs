@@ -47,6 +47,10 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
     ("dropped_segment", Evidence::Sealed(&[])),
     ("root", Evidence::Sealed(&[])),
     ("app", Evidence::Sealed(&[])),
+    ("trace_push", Evidence::Sealed(&[])),
+    ("trace_review", Evidence::Sealed(&[])),
+    // Its push has the digest of it.
+    ("trace_part", Evidence::Derived),
     ("directory", Evidence::Derived),
     ("item_count", Evidence::Derived),
     ("counter", Evidence::Derived),
@@ -80,6 +84,10 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
     (
         "login_network",
         Evidence::Not("from where somebody logged in lately; every login is in the audit trail"),
+    ),
+    (
+        "trace_state",
+        Evidence::Not("where items stand, made anew from what was pushed; what was pushed is verified"),
     ),
     ("staged_import", Evidence::Not(STAGED)),
     ("staged_item", Evidence::Not(STAGED)),

@@ -82,6 +82,7 @@ pub mod state_verdict;
 mod statement;
 mod tables;
 pub mod tokens;
+pub mod trace;
 pub mod transfer;
 pub mod tree;
 mod tx;

@@ -140,6 +140,27 @@ pub(crate) const TABLES: &[Table] = &[
         columns: "id:u project_id:u name:t description:t seq:i hash:b created_by:u created_at:i",
     },
     Table {
+        name: "trace_push",
+        order: "project_id, id",
+        columns: "project_id:u id:u number:i digest:b commit_id:t ordered_at:i is_dirty:i is_reported:i has_marks:i head:t \
+                  pushed_by:u pushed_at:i",
+    },
+    Table {
+        name: "trace_part",
+        order: "project_id, push_id, ordinal",
+        columns: "project_id:u push_id:u ordinal:i kind:t body:t",
+    },
+    Table {
+        name: "trace_state",
+        order: "project_id, item_id",
+        columns: "project_id:u item_id:u state:t flags:t weakest:t body:t content_hash:t confirmed_hash:t",
+    },
+    Table {
+        name: "trace_review",
+        order: "project_id, item_id, kind",
+        columns: "project_id:u item_id:u kind:t why:t reviewer:t content_hash:t fingerprint:t reviewed_at:i expires_at:i",
+    },
+    Table {
         name: "idempotency",
         order: "user_id, key",
         columns: "user_id:u key:t request_hash:b answer:t created_at:i",

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item,
-    project, prompt, report, search, token, transfer, user, workflow,
+    project, prompt, report, search, token, trace, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -93,6 +93,9 @@ pub(crate) enum Command {
     /// Tells how far the work has come and where the tree has gaps
     #[command(subcommand)]
     Report(report::Command),
+    /// Follows requirements to sentences, code, tests and their results
+    #[command(subcommand)]
+    Trace(trace::Command),
     /// Carries a project in: JSON lines, CSV or Markdown; all of it or nothing
     Import(transfer::Import),
     /// Carries a project out: JSON lines, CSV or Markdown

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spexus-http", &["spexus-mcp"]),
     ("spexus-mcp", &["spexus-complete"]),
     ("spexus-complete", &["spexus-service", "mcp-server", "mcp-client"]),
-    ("spexus-service", &["spexus-store"]),
+    ("spexus-service", &["spexus-store", "duvet", "test-reports"]),
     ("spexus-store", &["spexus-domain"]),
     ("spexus-domain", &["refusal"]),
     ("spexus-bridge", &["mcp-server", "mcp-client"]),
@@ -24,6 +24,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mcp-client", &["mcp-protocol"]),
     ("mcp-protocol", &["refusal"]),
     ("refusal", &[]),
+    ("test-reports", &[]),
+    // Tests of Rust projects use it, none of ours needs it to be built.
+    ("spexus-verifies", &[]),
     ("test-support", &["spexus-service"]),
     // Chores and benchmarks stand outside and may look at everything.
     ("xtask", &["spexus", "duvet", "test-support"]),

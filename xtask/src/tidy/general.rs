@@ -4,7 +4,14 @@ use super::Finding;
 use crate::tree::Tree;
 
 /// What somebody else could build on.
-const GENERAL: &[&str] = &["refusal", "mcp-protocol", "mcp-server", "mcp-client", "mcp-apps"];
+const GENERAL: &[&str] = &[
+    "refusal",
+    "mcp-protocol",
+    "mcp-server",
+    "mcp-client",
+    "mcp-apps",
+    "test-reports",
+];
 
 /// The product's name, in any case. Sentences of `specs/` are cited by their file.
 const PRODUCT: &str = "spexus";

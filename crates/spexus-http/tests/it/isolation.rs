@@ -39,6 +39,9 @@ GET    /api/v1/{kind}/{id}/children                     200  404  200
 GET    /api/v1/{kind}/{id}/links                        200  404  200
 GET    /api/v1/{kind}/{id}/comments                     200  404  200
 GET    /api/v1/{kind}/{id}/history                      200  404  200
+GET    /api/v1/{kind}/{id}/trace                        200  404  200
+GET    /api/v1/trace/gaps?project={key}                 200  403  -
+GET    /api/v1/trace/check?project={key}                200  403  -
 GET    /api/v1/epics/{id}/user-stories                  200  404  200
 GET    /api/v1/user-stories/{id}/acceptance-criteria    200  404  200
 GET    /api/v1/user-stories/{id}/requirements           200  404  200
@@ -86,6 +89,8 @@ POST   /api/v1/links/{link}/confirm                     200  404  403
 POST   /api/v1/batch                                    200  404  403  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}, {"op": "unlink", "id": "{link}"}]}
 POST   /api/v1/batch                                    200  403  -    {"project": "{key}", "operations": [{"op": "create", "kind": "epic", "title": "x"}]}
 POST   /api/v1/baselines                                201  403  -    {"name": "v2", "project": "{key}"}
+POST   /api/v1/{kind}/{id}/trace/reviews                200  404  200  {"kind": "waived", "why": "later", "expires": "1d"}
+POST   /api/v1/trace/push                               201  403  -    {"commit": "abcdef1", "project": "{key}", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}
 POST   /api/v1/tokens                                   201  403  -    {"name": "made", "project": "{key}"}
 DELETE /api/v1/tokens/{token}                           200  404  -
 DELETE /api/v1/comments/{comment}                       200  404  -

@@ -39,6 +39,9 @@ GET    /api/v1/changes/stream                           reader        read    ye
 GET    /api/v1/reports/status                           reader        read    yes
 GET    /api/v1/reports/gaps                             reader        read    yes
 GET    /api/v1/baselines                                reader        read    yes
+GET    /api/v1/{kind}/{id}/trace                        reader        read    yes
+GET    /api/v1/trace/gaps                               reader        read    yes
+GET    /api/v1/trace/check                              reader        read    yes
 GET    /api/v1/baselines/diff?from=v1                   reader        read    yes
 GET    /api/v1/requirement-types                        anyone        read    yes
 GET    /api/v1/link-types                               anyone        read    yes
@@ -80,6 +83,8 @@ POST   /api/v1/links/{id}/confirm                       reviewer      write   ye
 DELETE /api/v1/links/{id}                               author        write   yes
 POST   /api/v1/batch                                    author        write   yes  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}]}
 POST   /api/v1/baselines                                author        write   yes  {"name": "v2"}
+POST   /api/v1/{kind}/{id}/trace/reviews                reviewer      write   yes  {"kind": "waived", "why": "later", "expires": "1d"}
+POST   /api/v1/trace/push                               author        evidence yes {"commit": "abcdef1", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}
 
 PUT    /api/v1/requirement-types/{name}                 Administrator admin   no   {"description": "x"}
 DELETE /api/v1/requirement-types/{name}                 Administrator admin   no
@@ -142,7 +147,8 @@ struct Row {
 
 impl Row {
     fn allows(&self, rank: Rank, scope: Scope) -> bool {
-        self.least.is_none_or(|least| rank >= least.0 && scope >= least.1)
+        self.least
+            .is_none_or(|least| rank >= least.0 && scope.covers(least.1))
     }
 
     fn says(&self) -> String {

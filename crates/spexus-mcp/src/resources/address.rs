@@ -36,6 +36,8 @@ pub(crate) fn kind_of(scheme: &str) -> Option<Kind> {
 pub(super) enum Address {
     /// An item, or something about it.
     Item(ItemAddress),
+    /// How far an item of any kind has come.
+    Trace(ItemAddress),
     /// Items of a kind that fit filters.
     List(Kind, Box<ItemQuery>),
     /// What a search finds.
@@ -89,6 +91,13 @@ impl Address {
         if let Some(kind) = kind_of(scheme) {
             return item(kind, path, query);
         }
+        if scheme == "trace" {
+            let found = item(Kind::Requirement, path, query)?;
+            return Ok(found.and_then(|found| match found {
+                Address::Item(item) if item.part == Part::Itself => Some(Address::Trace(item)),
+                _ => None,
+            }));
+        }
         let lone = |address: Address| nothing_asked(query).map(|()| Some(address));
         Ok(match (scheme, path) {
             ("epics", "list") => Some(list(Kind::Epic, query)?),
@@ -117,6 +126,7 @@ impl Address {
                 Part::Itself => scheme_of(item.kind),
                 part => part.name(),
             },
+            Address::Trace(_) => "trace",
             Address::List(kind, _) => kind.rules().path,
             Address::Search(..) => "search",
             Address::Prompt(_) => "prompt",
@@ -310,6 +320,9 @@ mod tests {
         check("user-story://US-001/acceptance-criteria", "acceptance-criteria");
         check("requirement://REQ-1/relationships", "relationships");
         check("requirement://REQ-1/nonsense", "nothing");
+        check("trace://REQ-012", "trace");
+        check("trace://web/US-1", "trace");
+        check("trace://REQ-012/history", "nothing");
         check("acceptance-criteria://AC-1/comments", "comments");
         check("steering-document://STD-1/history", "history");
         check("epics://list?status=Draft&priority=", "epics");

@@ -91,6 +91,12 @@ pub(crate) fn forms() -> Vec<Form> {
             Some(Kind::Requirement),
         ),
         form(
+            "trace://{id}",
+            "Trace",
+            "How far an item has come to a test that passed, and which link is the weakest.",
+            Some(Kind::Requirement),
+        ),
+        form(
             "prompt://{id}",
             "Prompt",
             "A stored prompt, by PROMPT-001, UUID or name.",

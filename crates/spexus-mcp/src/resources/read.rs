@@ -8,13 +8,17 @@ use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Refusal, Ruled};
 use spexus_service::account::user;
-use spexus_service::{Service, comment, item, link, prompt, search, settings};
+use spexus_service::{Service, comment, evidence, item, link, prompt, search, settings};
 
 // Fulfils 003 R4.6, 003 R5.6
 /// What stands at an address.
 pub(super) async fn read(service: &Service, caller: &Caller, address: &Address) -> Ruled<Value> {
     match address {
         Address::Item(item) => about(service, caller, item).await,
+        Address::Trace(of) => {
+            let found = evidence::trace(service, caller, of.project.as_deref(), None, &of.id).await;
+            Ok(json!(found.map_err(no_resource)?))
+        }
         Address::List(kind, query) => {
             let page = item::list(service, caller, Some(*kind), query).await?;
             Ok(list(kind.rules().path, &page))

@@ -27,6 +27,12 @@ pub(super) async fn of(service: &Service, caller: &Caller, uri: &str) -> Ruled<S
             let found = item::get(service, caller, project.as_deref(), Some(kind), &id).await;
             of_item(kind, found.map_err(read::no_resource)?.id, part.name())
         }
+        // A trace moves with its item.
+        Address::Trace(of) => {
+            let found = item::get(service, caller, of.project.as_deref(), None, &of.id).await;
+            let found = found.map_err(read::no_resource)?;
+            of_item(found.kind, found.id, "")
+        }
         Address::List(kind, mut query) => {
             // What the filters name must be there and visible, too.
             query.limit = Some(1);

@@ -5,6 +5,7 @@ mod analysis;
 mod baselines;
 mod batch;
 mod comments;
+mod evidence;
 mod items;
 mod links;
 mod members;
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Spec> {
         analysis::tools(),
         vocabulary::tools(),
         baselines::tools(),
+        evidence::tools(),
         prompts::tools(),
         run_prompt::tools(),
         admin::tools(),

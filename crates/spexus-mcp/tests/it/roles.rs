@@ -22,6 +22,7 @@ fn least(tool: &str) -> Least {
         | "status_report"
         | "analyze_hierarchy"
         | "diff_baselines"
+        | "explain_state"
         | "run_prompt" => Least::Role("reader"),
         "list_users" | "list_tokens" | "list_groups" | "list_projects" | "list_prompts" | "get_prompt"
         | "get_active_prompt" | "revoke_token" | "list_vocabulary" => Least::Account,
@@ -48,6 +49,7 @@ fn least(tool: &str) -> Least {
         | "list_audit_events"
         | "verify_history" => Least::Administrator,
         "move_item"
+        | "push_evidence"
         | "delete_item"
         | "restore_item"
         | "apply_changes"

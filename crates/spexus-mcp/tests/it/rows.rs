@@ -171,6 +171,12 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
         ),
         "changes_since" => (json!({ "since": "0", "limit": 200 }), Project),
         "status_report" | "analyze_hierarchy" => (json!({ "under": epic }), Items),
+        "get_trace" | "explain_state" => (json!({ "id": requirement }), Items),
+        "list_gaps" => (json!({}), Project),
+        "push_evidence" => (
+            json!({ "commit": "abcdef1", "format": "tap", "text": "1..1\nok 1 - made" }),
+            Project,
+        ),
         "list_baselines" => (json!({}), Project),
         "create_baseline" => (
             json!({ "name": format!("made {}", MADE.fetch_add(1, Ordering::Relaxed)) }),

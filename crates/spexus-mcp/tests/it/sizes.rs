@@ -165,6 +165,14 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
         ("analyze_hierarchy", json!({ "limit": 200 }), Pages),
         ("apply_changes", json!({ "operations": world.comments() }), Cut),
         ("list_vocabulary", json!({}), Cut),
+        ("get_trace", json!({ "id": "REQ-001" }), Cut),
+        ("explain_state", json!({ "id": "REQ-001" }), Cut),
+        ("list_gaps", json!({ "limit": 200 }), Pages),
+        (
+            "push_evidence",
+            json!({ "commit": "abcdef1", "format": "tap", "text": "1..1\nok 1" }),
+            Whole,
+        ),
         ("list_baselines", json!({ "limit": 200 }), Pages),
         (
             "create_baseline",

@@ -333,6 +333,16 @@ pub async fn create(
             }
             scopes.sort_unstable();
             scopes.dedup();
+            if scopes.len() > 1 && scopes.contains(&Scope::Evidence) {
+                let problem = "evidence stands alone: such a token can do nothing else";
+                return Err(Refusal::field(
+                    Code::InvalidParams,
+                    "scopes",
+                    problem,
+                    "evidence, or the others",
+                )
+                .into());
+            }
             //= specs/spexus-service.md#tokens
             //# A token made with a token that is bound to a project MUST be bound to the same project.
             let wanted = input.project.as_deref();

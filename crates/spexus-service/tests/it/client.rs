@@ -16,7 +16,7 @@ use spexus_service::{
 /// Somebody who does things, in the project they name or in none.
 #[derive(Clone)]
 pub(crate) struct Client {
-    service: Service,
+    pub(crate) service: Service,
     pub(crate) caller: Caller,
     project: Option<String>,
 }

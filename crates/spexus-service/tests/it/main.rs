@@ -14,6 +14,7 @@ mod carrying;
 mod client;
 mod comments;
 mod deletion;
+mod evidence;
 mod faults;
 mod history;
 mod history_retention;

@@ -104,6 +104,7 @@ const STEPS: &[Step] = &[
         after: "",
     },
     Step::shared(include_str!("017_prefix.sql")),
+    Step::shared(include_str!("018_trace.sql")),
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

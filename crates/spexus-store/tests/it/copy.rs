@@ -121,6 +121,7 @@ async fn furnish_richly(world: &World) {
                     installed_at: tx.now(),
                 };
                 spexus_store::apps::put(tx, &app, user.id).await?;
+                crate::world::push_evidence(tx, project, Uuid::from_u128(2)).await?;
                 belong(tx, project, &user).await?;
                 crate::prompts::insert(tx, "analyst", true).await.map(drop)
             })

@@ -27,5 +27,6 @@ mod tampering;
 mod time;
 mod together;
 mod totals;
+mod trace;
 mod world;
 mod writer;

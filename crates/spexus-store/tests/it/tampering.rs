@@ -1,7 +1,7 @@
 //! An auditor's exam: whatever is done by SQL to any row of any table is found with a checkpoint that was kept elsewhere, or the
 //! table is no evidence, for a reason that is written down.
 
-use crate::world::{World, actor_of, both, furnish, project, user};
+use crate::world::{World, actor_of, both, furnish, project, push_evidence, user};
 use serde_json::json;
 use spexus_domain::audit::AuditEvent;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -599,7 +599,8 @@ async fn people(world: &World) {
             let id = tx.new_id();
             baselines::insert(tx, id, home, "release", "").await?;
             note(tx, 3).await?;
-            tx.record(setting("people")).await
+            tx.record(setting("people")).await?;
+            push_evidence(tx, home, id).await
         })
     });
     job.await.unwrap();

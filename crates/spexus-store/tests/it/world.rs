@@ -12,10 +12,12 @@ use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
 use spexus_domain::requirement_type::RequirementType;
 use spexus_domain::search::{Hit, Query};
+use spexus_domain::trace::record::PartKind;
+use spexus_domain::trace::{ItemTrace, ReviewKind};
 use spexus_domain::{Code, Kind, Reference, Timestamp, Uuid, told};
 use spexus_store::{
     Actor, Clock, Engine, Error, Location, Result, Store, StoreOptions, Tx, accounts, comments, deletion,
-    items, links, listing, projects, search, settings,
+    items, links, listing, projects, search, settings, trace,
 };
 use sqlx::Connection as _;
 use std::sync::Arc;
@@ -662,4 +664,51 @@ pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T>) -> Code {
         Err(Error::Refused(refusal)) => refusal.code,
         other => panic!("expected a refusal, got {other:?}"),
     }
+}
+
+/// A push of evidence with two documents, and the state of something.
+pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) -> Result<()> {
+    let parts = [(PartKind::Marks, "{}\n"), (PartKind::Tests, "{}\n{}\n")];
+    let head = trace::head_of_digest("abcdef1", false, false, "{}");
+    let mut digest = trace::PushDigest::new(&head);
+    for (ordinal, (kind, body)) in parts.into_iter().enumerate() {
+        digest.add(ordinal, kind, body);
+    }
+    let row = trace::PushRow {
+        id: tx.new_id(),
+        number: trace::next_number(&mut tx.conn, project_id).await?,
+        digest: digest.finish(),
+        commit: "abcdef1".into(),
+        ordered_at: tx.now(),
+        is_dirty: false,
+        is_reported: false,
+        has_marks: true,
+        head: "{}".into(),
+        pushed_by: tx.actor().user_id,
+        pushed_at: tx.now(),
+    };
+    trace::insert_push(tx, project_id, &row).await?;
+    for (ordinal, (kind, body)) in parts.into_iter().enumerate() {
+        trace::insert_part(tx, (project_id, row.id), ordinal, kind, body.into()).await?;
+    }
+    let review = trace::ReviewRow {
+        item_id,
+        kind: ReviewKind::Waived,
+        why: "later".into(),
+        reviewer: "kim".into(),
+        content_hash: "h".into(),
+        fingerprint: "f".into(),
+        reviewed_at: tx.now(),
+        expires_at: Some(tx.now()),
+    };
+    trace::put_review(tx, project_id, &review).await?;
+    let change = NewChange::new(Entity::Evidence, row.id, "evidence", Action::Created, 1);
+    tx.record(change.in_project(project_id)).await?;
+    let state = trace::StateRow {
+        item_id,
+        trace: ItemTrace::default(),
+        content_hash: String::new(),
+        confirmed_hash: String::new(),
+    };
+    trace::put_state(tx, project_id, &state).await
 }

@@ -21,6 +21,7 @@ pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod token;
+pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod user;
 pub(crate) mod workflow;
@@ -75,6 +76,7 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Changes(_)
         | Command::Baseline(_)
         | Command::Report(_)
+        | Command::Trace(_)
         | Command::Import(_)
         | Command::Export(_)
         | Command::Demo(_) => true,
@@ -111,6 +113,7 @@ impl CommandContext {
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
             Command::App(command) => app::run(&self, command).await,
+            Command::Trace(command) => trace::run(&self, &command).await,
             Command::Audit(command) => audit::run(&self, &command).await,
             Command::Mcp(_) | Command::Completions(_) | Command::HelpMarkdown => Ok(()),
             command => {
@@ -155,6 +158,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Export(_)
         | Command::Demo(_)
         | Command::App(_)
+        | Command::Trace(_)
         | Command::Completions(_)
         | Command::HelpMarkdown => Ok(()),
     }

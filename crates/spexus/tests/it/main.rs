@@ -17,6 +17,7 @@ mod serving;
 mod sessions;
 mod sheets;
 mod stdio;
+mod trace;
 mod transfer;
 mod upgrade;
 mod world;

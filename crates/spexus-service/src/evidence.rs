@@ -1,0 +1,20 @@
+//! Evidence: what CI and people push about a commit, and what that makes of each item.
+//!
+//! A push is one transaction: its documents are kept as they are, its digest is sealed by a change in the project's ledger, and where
+//! items stand is made anew from all that is known of the commit that is traced. Everybody who asks reads that one table.
+
+mod body;
+mod check;
+mod derive;
+mod pack;
+mod push;
+mod read;
+mod review;
+pub mod scan;
+
+pub use body::{PushBody, ReportBody};
+pub use check::{CheckQuery, CheckReport, TraceGap, check, gaps};
+pub use pack::{EvidenceSource, PushedSource, SourceForm};
+pub use push::{NewPush, PushAnswer, push};
+pub use read::{TraceAnswer, trace};
+pub use review::{NewReview, review};

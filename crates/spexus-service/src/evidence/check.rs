@@ -1,0 +1,178 @@
+//! The gate: which requirements stand below a rung, and what to do about each.
+
+use super::read::{after_an_edit, edit_flags, is_waiver, unknown};
+use crate::Service;
+use crate::context::{Context, reading};
+use async_recursion::async_recursion as boxed;
+use serde::{Deserialize, Serialize};
+use spexus_domain::account::Caller;
+use spexus_domain::item::Item;
+use spexus_domain::page_key::PageKey;
+use spexus_domain::permission::Operation;
+use spexus_domain::query::{Page, PageRequest};
+use spexus_domain::trace::{Rung, TraceFlag};
+use spexus_domain::{Kind, Reference, Ruled, Timestamp, Uuid};
+use spexus_store::trace::{self, BriefRow};
+use spexus_store::{Conn, Result, settings};
+use std::collections::{BTreeMap, HashSet};
+use utoipa::{IntoParams, ToSchema};
+
+/// What is checked.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CheckQuery {
+    /// The key of the project; the token's or the default one when left out.
+    pub project: Option<String>,
+    /// The rung every requirement must stand on; `passed` when left out.
+    pub level: Option<String>,
+    /// Rows of the page, 1 to 200.
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// A requirement that stands too low.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TraceGap {
+    /// Its reference id.
+    #[schema(value_type = String)]
+    pub reference_id: Reference,
+    /// Its title.
+    pub title: String,
+    /// The rung it stands on.
+    pub state: Rung,
+    /// What stands beside that.
+    pub flags: Vec<TraceFlag>,
+    /// The weakest link, and what to do about it.
+    pub weakest: String,
+}
+
+impl PageKey for TraceGap {
+    fn page_key(&self) -> String {
+        format!("{:020}", self.reference_id.number())
+    }
+}
+
+/// What the gate says.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct CheckReport {
+    /// The project.
+    pub project: String,
+    /// The rung every requirement must stand on.
+    pub level: Rung,
+    /// Whether they all do.
+    pub holds: bool,
+    /// How many requirements were looked at.
+    pub checked: usize,
+    /// How many stand on which rung.
+    #[schema(value_type = Object)]
+    pub states: BTreeMap<&'static str, usize>,
+    /// Those that stand too low.
+    pub gaps: Vec<TraceGap>,
+    /// All that were looked at, for outputs that list them.
+    #[serde(skip)]
+    pub all: Vec<TraceGap>,
+}
+
+/// Checks every living requirement whose work has not ended by being given up.
+#[boxed]
+pub async fn check(service: &Service, caller: &Caller, query: &CheckQuery) -> Ruled<CheckReport> {
+    let level = level(query)?;
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    let context = Context::of_read(service, &mut conn, caller, query.project.as_deref()).await?;
+    let project = context.project()?;
+    let all = requirements(&mut conn, project.id, service.store.now()).await?;
+    let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for row in &all {
+        *states.entry(row.state.name()).or_default() += 1;
+    }
+    let is_gap = |row: &&TraceGap| row.state < level && !row.flags.contains(&TraceFlag::Waived);
+    let gaps: Vec<TraceGap> = all.iter().filter(is_gap).cloned().collect();
+    Ok(CheckReport {
+        project: project.key.clone(),
+        level,
+        holds: gaps.is_empty(),
+        checked: all.len(),
+        states,
+        gaps,
+        all,
+    })
+}
+
+/// The requirements that stand too low, page by page.
+#[boxed]
+pub async fn gaps(service: &Service, caller: &Caller, query: &CheckQuery) -> Ruled<Page<TraceGap>> {
+    let page = PageRequest::new(query.limit, query.cursor.clone())?;
+    let found = check(service, caller, query).await?;
+    Ok(Page::whole(found.gaps).part(&page))
+}
+
+fn level(query: &CheckQuery) -> Ruled<Rung> {
+    match &query.level {
+        Some(name) => Rung::parse("level", name),
+        None => Ok(Rung::Passed),
+    }
+}
+
+/// Where every requirement stands that is not given up.
+async fn requirements(conn: &mut Conn, project_id: Uuid, now: Timestamp) -> Result<Vec<TraceGap>> {
+    let rows = trace::brief(conn, project_id, Kind::Requirement).await?;
+    living(conn, project_id, rows, now).await
+}
+
+/// Where the requirements below an item stand that are not given up.
+pub(super) async fn requirements_below(
+    conn: &mut Conn,
+    item: &Item,
+    now: Timestamp,
+) -> Result<Vec<TraceGap>> {
+    let rows = trace::brief_below(conn, item.project_id, item.id).await?;
+    living(conn, item.project_id, rows, now).await
+}
+
+async fn living(
+    conn: &mut Conn,
+    project_id: Uuid,
+    rows: Vec<BriefRow>,
+    now: Timestamp,
+) -> Result<Vec<TraceGap>> {
+    let said = trace::reviews(conn, project_id, None).await?;
+    let waived: HashSet<Uuid> = said
+        .iter()
+        .filter(|row| is_waiver(row, now))
+        .map(|row| row.item_id)
+        .collect();
+    let workflow = settings::workflow(conn, Kind::Requirement).await?;
+    let ended = workflow.into_iter().flat_map(|workflow| workflow.statuses);
+    let ended: HashSet<String> = ended
+        .filter(|status| status.is_final)
+        .map(|status| status.name)
+        .collect();
+    let living = rows.into_iter().filter(|row| !ended.contains(&row.status));
+    Ok(living.map(|row| row_of(row, &waived)).collect())
+}
+
+fn row_of(row: BriefRow, waived: &HashSet<Uuid>) -> TraceGap {
+    let label = row.reference.to_string();
+    let (mut state, mut flags, mut weakest) = (row.state, row.flags, row.weakest);
+    if row.is_moved {
+        (state, weakest) = after_an_edit(state, weakest, &label);
+        flags.extend(edit_flags(state, &flags));
+        flags.sort_unstable();
+    }
+    if waived.contains(&row.item_id) {
+        flags.push(TraceFlag::Waived);
+    }
+    if state == Rung::None && weakest.is_empty() {
+        weakest = unknown(&label).weakest;
+    }
+    TraceGap {
+        reference_id: row.reference,
+        title: row.title,
+        state,
+        flags,
+        weakest,
+    }
+}

@@ -1,0 +1,422 @@
+//! Evidence, from a push to the state it makes, on both engines.
+
+use crate::client::Client;
+use crate::world::{World, both};
+use serde_json::{Value, json};
+use spexus_domain::trace::{Rung, TraceFlag};
+use spexus_domain::{Code, Ruled};
+use spexus_service::evidence::{self, CheckQuery, NewReview, PushAnswer, PushBody, TraceAnswer, scan};
+
+both![
+    a_push_raises_a_state_and_the_same_push_does_nothing,
+    a_report_that_cannot_be_read_refuses_the_whole_push,
+    a_scan_and_a_run_of_one_commit_meet,
+    an_older_run_that_comes_later_changes_nothing,
+    an_edit_takes_a_state_down_at_once,
+    an_agents_push_is_its_word_and_ci_s_is_not,
+    ids_that_are_no_items_are_listed,
+    the_gate_tells_each_gap,
+    people_confirm_affirm_and_waive_and_agents_do_not,
+    a_test_that_is_gone_is_missed_until_a_person_says_otherwise,
+];
+
+const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+async fn push(client: &Client, body: Value) -> Ruled<PushAnswer> {
+    let body: PushBody = serde_json::from_value(body).unwrap();
+    evidence::push(&client.service, &client.caller, body.into_push()?).await
+}
+
+async fn trace(client: &Client, id: &str) -> TraceAnswer {
+    evidence::trace(&client.service, &client.caller, None, None, id)
+        .await
+        .unwrap()
+}
+
+fn junit(cases: &str) -> Value {
+    json!([{"format": "junit", "name": "junit.xml", "text": format!("<testsuites><testsuite name=\"pkg\">{cases}</testsuite></testsuites>")}])
+}
+
+/// A case that names a requirement itself.
+fn case(name: &str, id: &str, inside: &str) -> String {
+    format!(
+        "<testcase classname=\"pkg\" name=\"{name}\"><properties><property name=\"requirement\" value=\"{id}\"/></properties>{inside}</testcase>"
+    )
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# A push MUST be kept and sealed, and its items MUST be derived, in one transaction.
+//= specs/spexus-service.md#evidence
+//= type=test
+//# The same push again MUST do nothing and answer as the first did.
+async fn a_push_raises_a_state_and_the_same_push_does_nothing(world: &World) {
+    world.seed().await;
+    assert_eq!(trace(&world.admin, "REQ-001").await.trace.state, Rung::None);
+    let body = json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))});
+    let first = push(&world.admin, body.clone()).await.unwrap();
+    assert_eq!((first.already_known, first.sources[0].passed), (false, 1));
+    assert_eq!(first.states["passed"], 1);
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!(
+        (found.state, found.tests[0].name.as_str()),
+        (Rung::Passed, "pkg::t")
+    );
+    let before = world.chain_head().await;
+    let second = push(&world.admin, body).await.unwrap();
+    assert_eq!((second.already_known, second.id), (true, first.id));
+    assert_eq!(world.chain_head().await, before, "nothing was done");
+    let failed = case("t", "REQ-001", "<failure/>");
+    push(&world.admin, json!({"commit": B, "reports": junit(&failed)}))
+        .await
+        .unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!((found.state, found.flags), (Rung::Ran, vec![TraceFlag::Failed]));
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# A push of which any report cannot be read MUST be refused as a whole, with the report, the line and what is wrong there.
+async fn a_report_that_cannot_be_read_refuses_the_whole_push(world: &World) {
+    world.seed().await;
+    let mut reports = junit(&case("t", "REQ-001", ""));
+    let broken = json!({"format": "junit", "name": "broken.xml", "text": "<testsuite>\n<testcase name=\"a\">\n</testsuite>"});
+    reports.as_array_mut().unwrap().push(broken);
+    let refusal = push(&world.admin, json!({"commit": A, "reports": reports}))
+        .await
+        .unwrap_err();
+    assert_eq!(refusal.code, Code::InvalidParams);
+    assert!(
+        refusal.message.contains("broken.xml, line 3"),
+        "{}",
+        refusal.message
+    );
+    assert_eq!(trace(&world.admin, "REQ-001").await.trace.state, Rung::None);
+    for (body, field) in [
+        (json!({"commit": "main", "reports": []}), "commit"),
+        (json!({"commit": A}), "reports"),
+        (
+            json!({"commit": A, "reports": [{"format": "xunit", "text": ""}]}),
+            "format",
+        ),
+        (
+            json!({"commit": A, "reports": [{"format": "tap", "test": "x", "text": "1..0"}]}),
+            "test",
+        ),
+        (
+            json!({"commit": A, "committed_at": "soon", "reports": []}),
+            "committed_at",
+        ),
+    ] {
+        assert_eq!(push(&world.admin, body).await.unwrap_err().faults[0].field, field);
+    }
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# A scan MUST read citations of `spexus:` and an id in the comment styles that the project's `.duvet` configuration names.
+async fn a_scan_and_a_run_of_one_commit_meet(world: &World) {
+    world.seed().await;
+    let tree = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = tree.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("Cargo.toml", "[package]\nname = \"adder\"\n");
+    write(
+        "src/lib.rs",
+        "//= spexus:REQ-001\n//# {quote}\npub fn add() {\n    up();\n}\n\n#[cfg(test)]\nmod tests {\n    #[verifies(\"REQ-001\")]\n    #[test]\n    fn adds() {}\n}\n",
+    );
+    let title = trace(&world.admin, "REQ-001").await.title;
+    let text = std::fs::read_to_string(tree.path().join("src/lib.rs")).unwrap();
+    write("src/lib.rs", &text.replace("{quote}", &title));
+    let scanned = scan::tree(tree.path()).unwrap();
+    assert_eq!((scanned.marks.len(), scanned.notes), (2, vec![]));
+    let marks = serde_json::to_value(&scanned.marks).unwrap();
+    push(&world.admin, json!({"commit": A, "marks": marks}))
+        .await
+        .unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!((found.state, found.spans[0].end_line), (Rung::Claimed, 5));
+    assert_eq!(found.spans[0].quote_found, Some(true));
+    let run = "<testcase classname=\"adder\" name=\"tests::adds\"/>";
+    let coverage = json!({"format": "lcov", "test": "tests::adds", "text": "SF:/ci/build/src/lib.rs\nDA:4,1\nend_of_record\n"});
+    let mut reports = junit(run);
+    reports.as_array_mut().unwrap().push(coverage);
+    push(&world.admin, json!({"commit": A, "reports": reports}))
+        .await
+        .unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!((found.state, found.flags), (Rung::Executed, vec![]));
+    // The project's own comments, and nothing else.
+    write(
+        ".duvet/config.toml",
+        "[[source]]\npattern = \"src/**/*.rs\"\ncomment-style = { meta = \"//@\", content = \"//|\" }\n",
+    );
+    write("src/own.rs", "//@ spexus:REQ-001\n//| x\nfn f() {}\n");
+    let scanned = scan::tree(tree.path()).unwrap();
+    let own: Vec<&str> = scanned.marks.iter().map(|mark| mark.path.as_str()).collect();
+    assert_eq!(own, ["src/lib.rs", "src/own.rs"]);
+    assert_eq!(scanned.marks[0].by, "verifies");
+}
+
+async fn an_older_run_that_comes_later_changes_nothing(world: &World) {
+    world.seed().await;
+    let body = |commit: &str, at: &str, inside: &str| json!({"commit": commit, "committed_at": at, "reports": junit(&case("t", "REQ-001", inside))});
+    push(&world.admin, body(B, "2026-02-02", "<failure/>"))
+        .await
+        .unwrap();
+    push(&world.admin, body(A, "2026-01-01", "")).await.unwrap();
+    assert_eq!(trace(&world.admin, "REQ-001").await.trace.state, Rung::Ran);
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# An item that was edited MUST NOT stand higher than claimed from that moment on.
+async fn an_edit_takes_a_state_down_at_once(world: &World) {
+    world.seed().await;
+    let body = json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))});
+    push(&world.admin, body).await.unwrap();
+    world
+        .admin
+        .update("REQ-001", json!({"title": "Something else"}))
+        .await
+        .unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!(
+        (found.state, found.flags.clone()),
+        (Rung::Claimed, vec![TraceFlag::Stale, TraceFlag::Suspect])
+    );
+    let gaps = evidence::check(&world.service, &world.admin.caller, &CheckQuery::default())
+        .await
+        .unwrap()
+        .gaps;
+    assert_eq!(
+        (gaps[0].state, &gaps[0].flags, &gaps[0].weakest),
+        (found.state, &found.flags, &found.weakest)
+    );
+    // The next run does not make it whole: nobody said that the test still shows the text.
+    let body = json!({"commit": B, "reports": junit(&case("t", "REQ-001", ""))});
+    push(&world.admin, body).await.unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!(
+        (found.state, found.flags),
+        (Rung::Claimed, vec![TraceFlag::Suspect])
+    );
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# What an agent pushes MUST be kept as reported, unless its token has the scope `evidence`.
+async fn an_agents_push_is_its_word_and_ci_s_is_not(world: &World) {
+    world.seed().await;
+    world.user("kim", "User").await;
+    let agent = json!({"name": "agent", "scopes": ["write"], "agent": true});
+    let agent = world.client(&world.token_of("kim", agent).await).await.unwrap();
+    let body = json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))});
+    let pushed = push(&agent, body.clone()).await.unwrap();
+    assert!(pushed.reported);
+    assert_eq!(trace(&world.admin, "REQ-001").await.trace.state, Rung::Claimed);
+    let robot = json!({"username": "ci", "role": "User", "owner": "kim"});
+    world.admin.create_user(robot).await.unwrap();
+    let ci = json!({"name": "ci", "scopes": ["evidence"]});
+    let ci = world.client(&world.token_of("ci", ci).await).await.unwrap();
+    let pushed = push(&ci, body).await.unwrap();
+    assert!(!pushed.reported && !pushed.already_known);
+    assert_eq!(trace(&world.admin, "REQ-001").await.trace.state, Rung::Passed);
+    let refused = evidence::trace(&ci.service, &ci.caller, None, None, "REQ-001")
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code, Code::AuthzForbidden, "it may push and nothing else");
+    let both = json!({"name": "both", "scopes": ["evidence", "read"]});
+    assert_eq!(
+        world
+            .admin
+            .create_token(Some("ci"), both)
+            .await
+            .unwrap_err()
+            .faults[0]
+            .field,
+        "scopes"
+    );
+}
+
+async fn ids_that_are_no_items_are_listed(world: &World) {
+    world.seed().await;
+    let cases = [
+        case("t", "REQ-001", ""),
+        case("u", "REQ-999", ""),
+        case("v", "CALC-7", ""),
+        case("w", "EP-001", ""),
+    ];
+    let pushed = push(
+        &world.admin,
+        json!({"commit": A, "reports": junit(&cases.concat())}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(pushed.unknown_ids, ["CALC-7", "REQ-999"]);
+    assert_eq!(
+        pushed.states["passed"], 2,
+        "an epic can be shown by a test as well"
+    );
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# The state of an epic and of a story MUST be the lowest of the requirements below it that are not waived.
+async fn the_gate_tells_each_gap(world: &World) {
+    world.seed().await;
+    let found = evidence::check(&world.service, &world.admin.caller, &CheckQuery::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.checked, found.holds, found.level),
+        (1, false, Rung::Passed)
+    );
+    assert_eq!(found.gaps[0].reference_id.to_string(), "REQ-001");
+    assert!(
+        found.gaps[0].weakest.contains("spexus:REQ-001"),
+        "{}",
+        found.gaps[0].weakest
+    );
+    push(
+        &world.admin,
+        json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))}),
+    )
+    .await
+    .unwrap();
+    let found = evidence::check(&world.service, &world.admin.caller, &CheckQuery::default())
+        .await
+        .unwrap();
+    assert!(found.holds && found.gaps.is_empty());
+    for (id, state) in [("US-001", Rung::Passed), ("EP-001", Rung::Passed)] {
+        assert_eq!(
+            trace(&world.admin, id).await.trace.state,
+            state,
+            "{id} stands where the lowest below it does"
+        );
+    }
+    world
+        .admin
+        .create(
+            "requirement",
+            json!({"user_story_id": "US-001", "title": "Another MUST work"}),
+        )
+        .await
+        .unwrap();
+    let epic = trace(&world.admin, "EP-001").await.trace;
+    assert_eq!(epic.state, Rung::None);
+    assert!(
+        epic.weakest.starts_with("REQ-002 of 2 requirements is none."),
+        "{}",
+        epic.weakest
+    );
+    let higher = CheckQuery {
+        level: Some("executed".into()),
+        ..CheckQuery::default()
+    };
+    let page = evidence::gaps(&world.service, &world.admin.caller, &higher)
+        .await
+        .unwrap();
+    assert_eq!(page.data.len(), 2);
+    let unknown = CheckQuery {
+        level: Some("verified".into()),
+        ..CheckQuery::default()
+    };
+    assert_eq!(
+        evidence::gaps(&world.service, &world.admin.caller, &unknown)
+            .await
+            .unwrap_err()
+            .faults[0]
+            .field,
+        "level"
+    );
+}
+
+async fn say(client: &Client, id: &str, kind: &str, expires: Option<&str>) -> Ruled<TraceAnswer> {
+    let said = json!({"kind": kind, "why": "I read both.", "expires": expires});
+    let input: NewReview = serde_json::from_value(said).unwrap();
+    evidence::review(&client.service, &client.caller, id, input).await
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# What a person says about evidence MUST be kept with who said it and why, sealed by a change; an agent MUST be refused.
+//= specs/spexus-service.md#evidence
+//= type=test
+//# A waiver MUST have an end, and MUST take its item out of the gate until then and no longer.
+//= specs/spexus-service.md#evidence
+//= type=test
+//# An item whose text changed after tests claimed it MUST NOT stand higher than claimed until somebody confirms it.
+async fn people_confirm_affirm_and_waive_and_agents_do_not(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    let holds = async || {
+        evidence::check(&world.service, &admin.caller, &CheckQuery::default())
+            .await
+            .unwrap()
+            .holds
+    };
+    assert!(!holds().await);
+    assert_eq!(
+        say(admin, "REQ-001", "waived", None).await.unwrap_err().faults[0].field,
+        "expires"
+    );
+    let waived = say(admin, "REQ-001", "waived", Some("1d")).await.unwrap();
+    assert_eq!(
+        (waived.trace.flags, waived.reviews[0].reviewer.as_str()),
+        (vec![TraceFlag::Waived], "admin")
+    );
+    assert!(holds().await);
+    world.jump(2 * 86_400);
+    assert!(!holds().await, "a waiver ends");
+    let refused = say(admin, "REQ-001", "affirmed", None).await.unwrap_err();
+    assert_eq!(refused.code, Code::RuleViolated, "there is nothing to stand for");
+    let body = json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))});
+    push(admin, body).await.unwrap();
+    assert_eq!(
+        say(admin, "REQ-001", "affirmed", None).await.unwrap().trace.state,
+        Rung::Affirmed
+    );
+    admin
+        .update("REQ-001", json!({"title": "Something else"}))
+        .await
+        .unwrap();
+    assert_eq!(trace(admin, "REQ-001").await.trace.state, Rung::Claimed);
+    let confirmed = say(admin, "REQ-001", "confirmed", None).await.unwrap();
+    assert_eq!(
+        confirmed.trace.state,
+        Rung::Passed,
+        "what was affirmed was another text"
+    );
+    world.user("kim", "User").await;
+    let agent = json!({"name": "agent", "scopes": ["write"], "agent": true});
+    let agent = world.client(&world.token_of("kim", agent).await).await.unwrap();
+    for kind in ["confirmed", "affirmed", "waived"] {
+        let refused = say(&agent, "REQ-001", kind, Some("1d")).await.unwrap_err();
+        assert_eq!(refused.code, Code::AuthzForbidden, "{kind}");
+    }
+}
+
+async fn a_test_that_is_gone_is_missed_until_a_person_says_otherwise(world: &World) {
+    world.seed().await;
+    let both = [case("t", "REQ-001", ""), case("u", "REQ-001", "")].concat();
+    push(&world.admin, json!({"commit": A, "reports": junit(&both)}))
+        .await
+        .unwrap();
+    let one = json!({"commit": B, "reports": junit(&case("t", "REQ-001", ""))});
+    push(&world.admin, one).await.unwrap();
+    let found = trace(&world.admin, "REQ-001").await.trace;
+    assert_eq!(
+        (found.state, found.flags),
+        (Rung::Claimed, vec![TraceFlag::Vanished])
+    );
+    let found = say(&world.admin, "REQ-001", "confirmed", None)
+        .await
+        .unwrap()
+        .trace;
+    assert_eq!((found.state, found.tests.len()), (Rung::Passed, 1));
+}

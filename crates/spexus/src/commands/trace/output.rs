@@ -1,0 +1,205 @@
+//! What a check says, in the forms that programs around it read.
+
+use crate::failure::Outcome;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use spexus_domain::trace::Rung;
+use spexus_service::evidence::{CheckReport, TraceGap};
+use std::fmt::Write as _;
+
+/// The forms a check is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckForm {
+    /// For people; with --json, one JSON value
+    Text,
+    /// SARIF, for code scanning
+    Sarif,
+    /// JUnit XML with one case for each requirement
+    Junit,
+    /// Markdown, for a pull request
+    Markdown,
+    /// A badge, as SVG
+    Badge,
+}
+
+pub(super) fn text(report: &CheckReport) -> String {
+    let states: Vec<String> = report
+        .states
+        .iter()
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
+    let head = format!("{} requirements: {}.", report.checked, states.join(", "));
+    if report.holds {
+        return format!("{head}\nEvery requirement is {} or better.", report.level.name());
+    }
+    let mut text = format!("{head}\n{} below {}:", report.gaps.len(), report.level.name());
+    for gap in &report.gaps {
+        let _ = write!(
+            text,
+            "\n  {} {} ({}",
+            gap.reference_id,
+            gap.title,
+            gap.state.name()
+        );
+        for flag in &gap.flags {
+            let _ = write!(text, ", {}", flag.name());
+        }
+        let _ = write!(text, ")\n    {}", gap.weakest);
+    }
+    text
+}
+
+pub(super) fn document(form: CheckForm, report: &CheckReport) -> Outcome<String> {
+    Ok(match form {
+        CheckForm::Text => text(report),
+        CheckForm::Sarif => serde_json::to_string_pretty(&sarif(report)).map_err(std::io::Error::from)?,
+        CheckForm::Junit => junit(report),
+        CheckForm::Markdown => markdown(report),
+        CheckForm::Badge => badge(report),
+    })
+}
+
+fn sarif(report: &CheckReport) -> Value {
+    let rules: Vec<Value> = Rung::ALL
+        .into_iter()
+        .filter(|rung| *rung < report.level)
+        .map(|rung| json!({"id": format!("trace/{}", rung.name()), "shortDescription": {"text": format!("A requirement that is only {}", rung.name())}}))
+        .collect();
+    let results: Vec<Value> = report
+        .gaps
+        .iter()
+        .map(|gap| {
+            let message = format!("{} {}: {}", gap.reference_id, gap.title, gap.weakest);
+            json!({
+                "ruleId": format!("trace/{}", gap.state.name()),
+                "level": "error",
+                "message": {"text": message},
+                "locations": [{"logicalLocations": [{"name": gap.reference_id, "kind": "requirement"}]}],
+                "partialFingerprints": {"requirement/v1": format!("{}/{}", report.project, gap.reference_id)},
+            })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "spexus trace", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
+            "results": results,
+        }],
+    })
+}
+
+fn junit(report: &CheckReport) -> String {
+    let (tests, failures) = (report.all.len(), report.gaps.len());
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"requirements\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n  \
+         <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n",
+        escaped(&report.project)
+    );
+    for row in &report.all {
+        let name = escaped(&format!("{} {}", row.reference_id, row.title));
+        let _ = write!(
+            text,
+            "    <testcase classname=\"{}\" name=\"{name}\"",
+            escaped(&report.project)
+        );
+        if report.gaps.iter().any(|gap| gap.reference_id == row.reference_id) {
+            let _ = writeln!(
+                text,
+                ">\n      <failure message=\"{}\" type=\"{}\"/>\n    </testcase>",
+                escaped(&row.weakest),
+                row.state.name()
+            );
+        } else {
+            text.push_str("/>\n");
+        }
+    }
+    text.push_str("  </testsuite>\n</testsuites>");
+    text
+}
+
+fn markdown(report: &CheckReport) -> String {
+    let sign = if report.holds { "✅" } else { "❌" };
+    let reached = report.checked - report.gaps.len();
+    let mut text = format!(
+        "### {sign} Requirements: {reached} of {} are {} or better\n",
+        report.checked,
+        report.level.name()
+    );
+    if !report.gaps.is_empty() {
+        text.push_str("\n| requirement | state | what to do |\n|---|---|---|\n");
+    }
+    for gap in report.gaps.iter().take(MAX_MARKDOWN_ROWS) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            cell(&title(gap)),
+            state(gap),
+            cell(&gap.weakest)
+        );
+    }
+    if report.gaps.len() > MAX_MARKDOWN_ROWS {
+        let _ = writeln!(text, "\nand {} more.", report.gaps.len() - MAX_MARKDOWN_ROWS);
+    }
+    text.trim_end().to_owned()
+}
+
+/// Rows of a table in a pull request; nobody reads more.
+const MAX_MARKDOWN_ROWS: usize = 100;
+
+fn title(gap: &TraceGap) -> String {
+    format!("{} {}", gap.reference_id, gap.title)
+}
+
+fn state(gap: &TraceGap) -> String {
+    let flags = gap.flags.iter().map(|flag| format!(", {}", flag.name()));
+    format!("{}{}", gap.state.name(), flags.collect::<String>())
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn badge(report: &CheckReport) -> String {
+    let reached = report.checked - report.gaps.len();
+    let percent = if report.checked == 0 {
+        0
+    } else {
+        reached * 100 / report.checked
+    };
+    let colour = match percent {
+        100 => "#3a7d34",
+        80.. => "#8a7a12",
+        _ => "#a33a2a",
+    };
+    let (label, value) = (
+        format!("requirements {}", report.level.name()),
+        format!("{percent}%"),
+    );
+    let (left, right) = (label.len() * 7 + 12, value.len() * 8 + 12);
+    let width = left + right;
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"20\" role=\"img\" aria-label=\"{label}: {value}\">\
+         <title>{label}: {value}</title><rect width=\"{left}\" height=\"20\" fill=\"#444\"/>\
+         <rect x=\"{left}\" width=\"{right}\" height=\"20\" fill=\"{colour}\"/>\
+         <g fill=\"#fff\" font-family=\"Verdana,DejaVu Sans,sans-serif\" font-size=\"11\" text-anchor=\"middle\">\
+         <text x=\"{}\" y=\"14\">{label}</text><text x=\"{}\" y=\"14\">{value}</text></g></svg>",
+        left / 2,
+        left + right / 2
+    )
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            c if c.is_control() => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
