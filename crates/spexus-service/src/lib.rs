@@ -30,6 +30,7 @@ pub mod item;
 pub mod link;
 pub mod mcp_session;
 pub mod member;
+pub mod network;
 mod people;
 pub mod project;
 pub mod prompt;

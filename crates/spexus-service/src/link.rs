@@ -66,7 +66,7 @@ pub async fn list(
 }
 
 /// The links a type name or an inverse name means; a type that reads alike from both ends means both.
-fn filter(types: &[LinkType], wanted: &str) -> Ruled<LinkFilter> {
+pub(crate) fn filter(types: &[LinkType], wanted: &str) -> Ruled<LinkFilter> {
     let (link_type, inverse) = find_type(types, wanted)?;
     let end = if inverse { End::Target } else { End::Source };
     Ok(LinkFilter {

@@ -150,6 +150,46 @@ pub async fn of_item(
     })
 }
 
+//= specs/spexus-store.md#links
+//# The links of many items MUST come in a number of statements that does not grow with the items, each link once, oldest first,
+//# and cut at a number that is asked for.
+/// The living links that some items of one project are an end of, each once, oldest first, and whether there are more than `limit`.
+pub async fn of_items(
+    conn: &mut Conn,
+    project_id: Uuid,
+    items: &[Uuid],
+    filter: &LinkFilter,
+    seen: Visibility<'_>,
+    limit: u32,
+) -> Result<(Vec<Link>, bool)> {
+    let mut found = Vec::new();
+    let ends = End::BOTH.into_iter();
+    for end in ends.filter(|end| filter.end.is_none_or(|wanted| wanted == *end)) {
+        let [here, there] = end.columns();
+        let mut query = Conditions::default();
+        query.among("l.project_id", [project_id]);
+        query.among(here, items.iter().copied());
+        query.add("l.deleted_at IS NULL".to_owned());
+        query.any_of("l.type", filter.link_type.iter().map(Param::from));
+        if let Some(projects) = seen.projects() {
+            query.among(there, projects);
+        }
+        let limit = query.bind(limit + 1);
+        let sql = format!(
+            "{} WHERE {} ORDER BY l.created_at, l.id LIMIT {limit}",
+            select_links!(""),
+            query.text()
+        );
+        let rows = conn.all(sql, query.params).await?;
+        found.extend(rows.iter().map(link).collect::<Result<Vec<_>>>()?);
+    }
+    found.sort_by_key(|link| (link.created_at, link.id));
+    found.dedup_by_key(|link| link.id);
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    Ok((found, more))
+}
+
 /// No page is cheaper than this count: the links of an item have no index in their order.
 async fn count(conn: &mut Conn, query: Conditions) -> Result<i64> {
     let sql = format!("SELECT count(*) AS n FROM link l WHERE {}", query.text());

@@ -168,6 +168,57 @@ async fn trees_links_comments_and_history_are_followed_by_index() {
     .await;
 }
 
+// A page of the tree took three seconds with 100,000 items: the contents of a node were looked for among all items of each kind.
+//= specs/spexus-store.md#lists
+//= type=test
+//# The cost of a page, a tree and a point read SHOULD NOT grow with the number of items.
+#[tokio::test]
+async fn what_an_item_holds_is_not_looked_for_among_all_items() {
+    let within = |filter: fn() -> ItemFilter| {
+        plans(move |conn| {
+            Box::pin(async move {
+                for field in OrderField::ALL {
+                    let order = Order {
+                        field,
+                        descending: true,
+                    };
+                    listing::items(conn, &filter(), order, &PageRequest::default())
+                        .await
+                        .unwrap();
+                }
+            })
+        })
+    };
+    for filter in [
+        || ItemFilter {
+            parent: Some(SOME),
+            ..ItemFilter::default()
+        },
+        || ItemFilter {
+            parent: Some(SOME),
+            kinds: vec![Kind::Requirement],
+            ..ItemFilter::default()
+        },
+        || ItemFilter {
+            under: Some(SOME),
+            kinds: vec![Kind::Requirement],
+            project_id: Some(SOME),
+            ..ItemFilter::default()
+        },
+        || ItemFilter {
+            acceptance_criterion: Some(SOME),
+            kinds: vec![Kind::Requirement],
+            ..ItemFilter::default()
+        },
+    ] as [fn() -> ItemFilter; 4]
+    {
+        for (sql, plan) in within(filter).await {
+            let of_kind = |step: &&String| step.contains("kind=?");
+            assert_eq!(plan.iter().find(of_kind), None, "{sql}\n{}", plan.join("\n"));
+        }
+    }
+}
+
 //= specs/spexus-store.md#links
 //= type=test
 //# The texts of the ends of a link MUST NOT be read beyond what names an item without a title.

@@ -24,6 +24,7 @@ mod lists;
 mod lockout;
 mod members;
 mod prefixes;
+mod networks;
 mod projects;
 mod prompts;
 mod search;

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 both![
     a_link_reads_from_both_ends,
     an_item_with_many_links_shows_each_once_page_by_page,
+    many_items_give_their_links_at_once,
     the_same_link_twice_is_refused,
     a_removed_link_can_be_made_again,
     a_cycle_through_three_is_seen,
@@ -48,6 +49,41 @@ async fn remove(world: &World, id: spexus_domain::Uuid) -> Result<()> {
             })
         })
         .await
+}
+
+//= specs/spexus-store.md#links
+//= type=test
+//# The links of many items MUST come in a number of statements that does not grow with the items, each link once, oldest first,
+//# and cut at a number that is asked for.
+async fn many_items_give_their_links_at_once(world: World) {
+    let [a, b, c] = three(&world).await;
+    let lonely = world.epic("lonely").await;
+    for (source, target) in [(&a, &b), (&b, &c), (&c, &lonely)] {
+        world.link("relates_to", source, target).await.unwrap();
+    }
+    world.link("depends_on", &a, &c).await.unwrap();
+    let items = [a.id, b.id, c.id];
+    let any = LinkFilter::default();
+    let mut conn = world.read().await;
+    let all = links::of_items(&mut conn, a.project_id, &items, &any, Visibility::EVERY, 10);
+    let (all, more) = all.await.unwrap();
+    assert_eq!(
+        (all.len(), more),
+        (4, false),
+        "a link both ends of which were asked for comes once"
+    );
+    assert!(all.is_sorted_by_key(|link| link.created_at));
+    let cut = links::of_items(&mut conn, a.project_id, &items, &any, Visibility::EVERY, 3);
+    let (cut, more) = cut.await.unwrap();
+    assert_eq!((&cut[..], more), (&all[..3], true));
+    let ending = LinkFilter {
+        link_type: Some("relates_to".into()),
+        end: Some(End::Target),
+    };
+    let ending = links::of_items(&mut conn, a.project_id, &items, &ending, Visibility::EVERY, 10);
+    assert_eq!(ending.await.unwrap().0.len(), 2);
+    let none = links::of_items(&mut conn, a.project_id, &[], &any, Visibility::EVERY, 10);
+    assert_eq!(none.await.unwrap(), (Vec::new(), false));
 }
 
 //= specs/spexus-store.md#links
