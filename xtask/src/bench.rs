@@ -11,6 +11,7 @@ mod rest;
 mod row;
 mod sample;
 mod spexus_mcp;
+mod web;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "mcp",
         run: mcp::suite,
+    },
+    Suite {
+        name: "web",
+        run: web::suite,
     },
     Suite {
         name: "completion",

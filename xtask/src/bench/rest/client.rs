@@ -32,9 +32,29 @@ impl Client {
         })
     }
 
-    pub(super) fn get(&mut self, path: &str) -> Result<String> {
+    pub(in crate::bench) fn get(&mut self, path: &str) -> Result<String> {
         let request = self.request("GET", path, None);
         self.send(&request)
+    }
+
+    /// How many bytes of a page go over the wire when it is compressed.
+    pub(in crate::bench) fn compressed_bytes(&mut self, path: &str) -> Result<usize> {
+        let request = self.request("GET", path, None);
+        let asking = "host: bench\r\naccept-encoding: gzip\r\n";
+        self.stream
+            .write_all(request.replacen("host: bench\r\n", asking, 1).as_bytes())?;
+        // A compressed answer comes in pieces of unknown length; the last one is empty.
+        let mut read = 0;
+        while !self.buffer[..read].ends_with(b"\r\n0\r\n\r\n") {
+            read += self.more(read)?;
+        }
+        let text = &self.buffer[..read];
+        let head_end = text.windows(4).position(|window| window == b"\r\n\r\n");
+        let head_end = head_end.context("the answer has a head")? + 4;
+        if !text.starts_with(b"HTTP/1.1 2") {
+            bail!("{path}: {}", String::from_utf8_lossy(&text[..head_end]));
+        }
+        Ok(read - head_end)
     }
 
     pub(in crate::bench) fn post(&mut self, path: &str, body: &str) -> Result<String> {

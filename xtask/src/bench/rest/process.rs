@@ -160,7 +160,7 @@ impl Server {
     }
 
     /// The same with believable content.
-    pub(super) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
+    pub(in crate::bench) fn with_demo(bench: &Bench, name: &str, items: usize) -> Result<Self> {
         let items = items.to_string();
         for command in [&["init"][..], &["demo", "--items", &items]] {
             let output = bench.spexus(&bench.sqlite(name)).args(command).output()?;
