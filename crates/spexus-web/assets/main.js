@@ -2,9 +2,20 @@
 import "./navigate.js";
 import "./live.js";
 import "./keys.js";
+import "./palette.js";
 
 const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "long" });
+// What only some pages need is loaded when one of them is shown.
+const islands = {
+  table: () => import("./table.js"),
+  tree: () => import("./tree.js"),
+  board: () => import("./board.js"),
+  matrix: () => import("./matrix.js"),
+  search: () => import("./search.js"),
+};
+
 function improve() {
+  for (const island of document.querySelectorAll("[data-island]")) islands[island.dataset.island]?.();
   for (const time of document.querySelectorAll("time[datetime]:not([title])")) time.title = local.format(new Date(time.dateTime));
 }
 document.addEventListener("page", improve);

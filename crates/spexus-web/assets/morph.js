@@ -20,7 +20,16 @@ function morphAttributes(from, to) {
 export function morph(from, to) {
   if (from.isEqualNode(to)) return;
   if (from.nodeType !== 1) { if (from.nodeValue !== to.nodeValue) from.nodeValue = to.nodeValue; return; }
-  if (["INPUT", "TEXTAREA", "SELECT"].includes(from.nodeName) && isTouched(from)) return;
+  // What somebody is at work in stays until it is sent.
+  if (from.hasAttribute("data-keep")) return;
+  if (["INPUT", "TEXTAREA", "SELECT"].includes(from.nodeName) && isTouched(from)) {
+    // What was entered stays; what the page says about it is taken over. A box that was ticked stands for what the row says now.
+    if (from.type === "checkbox") from.value = to.value;
+    for (const name of ["aria-invalid", "aria-describedby"]) {
+      if (to.hasAttribute(name)) from.setAttribute(name, to.getAttribute(name)); else from.removeAttribute(name);
+    }
+    return;
+  }
   // What a reader opened stays open.
   const open = from.nodeName === "DETAILS" && from.open;
   morphAttributes(from, to);

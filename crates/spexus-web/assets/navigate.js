@@ -9,7 +9,7 @@ const rules = {
 };
 const policy = globalThis.trustedTypes?.createPolicy("spexus", rules) ?? rules;
 export const scriptAddress = (address) => policy.createScriptURL(address);
-const parse = (text) => new DOMParser().parseFromString(policy.createHTML(text), "text/html");
+export const parse = (text) => new DOMParser().parseFromString(policy.createHTML(text), "text/html");
 let running = null;
 
 /** Shows a page that was fetched, in place of the one that is there. */
@@ -104,7 +104,8 @@ addEventListener("click", (event) => {
   if (!ours(url) || (url.pathname === location.pathname && url.search === location.search && url.hash)) return;
   event.preventDefault();
   document.getElementById("rail")?.hidePopover?.();
-  go(url.href);
+  // What only opens something on the page leaves the reader where they are.
+  go(url.href, link.hasAttribute("data-stay") ? { replace: true, keepScroll: true } : {});
 });
 
 addEventListener("submit", (event) => {

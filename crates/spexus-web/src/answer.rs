@@ -1,6 +1,7 @@
 //! What handlers answer: a page, a way to another page, or a refusal, which is made a page here.
 
 use crate::asset;
+use crate::mark::Markup;
 use crate::preferences::Preferences;
 use crate::shell::{Crumb, Shell};
 use askama::Template;
@@ -45,6 +46,14 @@ pub(crate) fn html(template: &impl Template) -> Answer {
 pub(crate) fn faulty(template: &impl Template, refusal: &Refusal) -> Answer {
     let status = StatusCode::from_u16(refusal.code.http_status());
     html_with(status.unwrap_or(StatusCode::UNPROCESSABLE_ENTITY), template)
+}
+
+/// A part of a page.
+pub(crate) fn markup(template: &impl Template) -> Answer<Markup> {
+    template.render().map(Markup).map_err(|error| {
+        tracing::error!(%error, "a part of a page could not be rendered");
+        Refusal::new(Code::InternalError, "this page could not be made").into()
+    })
 }
 
 fn html_with(status: StatusCode, template: &impl Template) -> Answer {

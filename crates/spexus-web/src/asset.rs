@@ -14,16 +14,24 @@ const FILES: &[(&str, &str)] = &[
         concat!(
             include_str!("../assets/tokens.css"),
             include_str!("../assets/base.css"),
-            include_str!("../assets/app.css")
+            include_str!("../assets/app.css"),
+            include_str!("../assets/views.css")
         ),
     ),
     ("icons.svg", include_str!("../assets/icons.svg")),
-    ("main.js", include_str!("../assets/main.js")),
-    ("navigate.js", include_str!("../assets/navigate.js")),
+    // A module stands behind those it names.
     ("morph.js", include_str!("../assets/morph.js")),
+    ("navigate.js", include_str!("../assets/navigate.js")),
     ("keys.js", include_str!("../assets/keys.js")),
     ("live.js", include_str!("../assets/live.js")),
+    ("table.js", include_str!("../assets/table.js")),
+    ("tree.js", include_str!("../assets/tree.js")),
+    ("board.js", include_str!("../assets/board.js")),
+    ("matrix.js", include_str!("../assets/matrix.js")),
+    ("search.js", include_str!("../assets/search.js")),
+    ("palette.js", include_str!("../assets/palette.js")),
     ("live-worker.js", include_str!("../assets/live-worker.js")),
+    ("main.js", include_str!("../assets/main.js")),
 ];
 
 struct Asset {

@@ -50,7 +50,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Params<T> {
 }
 
 /// Decodes pairs; what was left empty in a form is as good as not there for fields that may be absent.
-fn decoded<T: DeserializeOwned>(text: &[u8]) -> Ruled<T> {
+pub(crate) fn decoded<T: DeserializeOwned>(text: &[u8]) -> Ruled<T> {
     let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
     for (name, value) in form_urlencoded::parse(text) {
         if value.contains('\0') {

@@ -12,17 +12,23 @@
 
 mod answer;
 mod asset;
+mod board;
 mod form;
+mod graph;
 mod home;
 mod item;
 mod mark;
 mod markdown;
+mod matrix;
 mod preferences;
 mod project;
 mod router;
+mod search;
 mod shell;
 mod sign_in;
+mod table;
 mod texts;
+mod tree;
 mod visit;
 mod when;
 

@@ -21,19 +21,53 @@ pub(crate) enum View {
     Inside,
 }
 
-/// A row of the navigation of a project: the view, the last part of its address, its icon.
-const VIEWS: [(View, &str, &str); 10] = [
-    (View::Overview, "", "home"),
-    (View::Document, "/document", "doc"),
-    (View::Tree, "/tree", "tree"),
-    (View::Board, "/board", "board"),
-    (View::Table, "/table", "table"),
-    (View::Matrix, "/matrix", "matrix"),
-    (View::Graph, "/graph", "graph"),
-    (View::Trace, "/trace", "steps"),
-    (View::Reviews, "/reviews", "review"),
-    (View::Baselines, "/baselines", "flagpole"),
-];
+impl View {
+    /// The pages of a project: the view, the last part of its address, its icon.
+    pub(crate) const PLACES: [(View, &'static str, &'static str); 10] = [
+        (View::Overview, "", "home"),
+        (View::Document, "/document", "doc"),
+        (View::Tree, "/tree", "tree"),
+        (View::Board, "/board", "board"),
+        (View::Table, "/table", "table"),
+        (View::Matrix, "/matrix", "matrix"),
+        (View::Graph, "/graph", "graph"),
+        (View::Trace, "/trace", "steps"),
+        (View::Reviews, "/reviews", "review"),
+        (View::Baselines, "/baselines", "flagpole"),
+    ];
+
+    /// The keys that lead there.
+    const fn keys(self) -> &'static str {
+        match self {
+            View::Overview => "g o",
+            View::Document => "g d",
+            View::Tree => "g t",
+            View::Board => "g b",
+            View::Table => "g l",
+            View::Matrix => "g m",
+            View::Graph => "g n",
+            View::Trace => "g c",
+            View::Reviews => "g r",
+            View::Baselines => "g s",
+            View::Inside => "",
+        }
+    }
+
+    pub(crate) const fn words(self, t: &Texts) -> &'static str {
+        match self {
+            View::Overview | View::Inside => t.overview,
+            View::Document => t.document,
+            View::Tree => t.tree,
+            View::Board => t.board,
+            View::Table => t.table,
+            View::Matrix => t.matrix,
+            View::Graph => t.graph,
+            View::Trace => t.traceability,
+            View::Reviews => t.reviews,
+            View::Baselines => t.baselines,
+        }
+    }
+}
 
 /// One step of the way to where one is.
 pub(crate) struct Crumb {
@@ -59,6 +93,15 @@ pub(crate) struct ProjectNav {
     pub(crate) name: String,
     /// From where on the page hears of changes.
     pub(crate) since: String,
+}
+
+/// A row of the navigation of a project.
+pub(crate) struct NavRow {
+    pub(crate) path: String,
+    pub(crate) icon: &'static str,
+    pub(crate) words: &'static str,
+    pub(crate) keys: &'static str,
+    pub(crate) is_open: bool,
 }
 
 /// The frame of a page.
@@ -111,35 +154,19 @@ impl Shell {
         self
     }
 
-    /// The navigation of the project: address, icon, words, whether it is open.
-    pub(crate) fn views(&self) -> Vec<(String, &'static str, &'static str, bool)> {
+    /// The navigation of the project.
+    pub(crate) fn views(&self) -> Vec<NavRow> {
         let Some(project) = &self.project else {
             return Vec::new();
         };
-        let row = |(view, path, icon): (View, &str, &'static str)| {
-            (
-                format!("/p/{}{path}", project.key),
-                icon,
-                self.view_name(view),
-                view == self.view,
-            )
+        let row = |(view, path, icon): (View, &str, &'static str)| NavRow {
+            path: format!("/p/{}{path}", project.key),
+            icon,
+            words: view.words(self.t),
+            keys: view.keys(),
+            is_open: view == self.view,
         };
-        VIEWS.into_iter().map(row).collect()
-    }
-
-    fn view_name(&self, view: View) -> &'static str {
-        match view {
-            View::Overview | View::Inside => self.t.overview,
-            View::Document => self.t.document,
-            View::Tree => self.t.tree,
-            View::Board => self.t.board,
-            View::Table => self.t.table,
-            View::Matrix => self.t.matrix,
-            View::Graph => self.t.graph,
-            View::Trace => self.t.traceability,
-            View::Reviews => self.t.reviews,
-            View::Baselines => self.t.baselines,
-        }
+        View::PLACES.into_iter().map(row).collect()
     }
 
     /// The theme after this one, in the order of the button that goes round.

@@ -9,5 +9,7 @@
 mod harness;
 mod safety;
 mod sign_in;
+mod tables;
+mod views;
 
 use harness::World;
