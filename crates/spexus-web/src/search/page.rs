@@ -5,6 +5,7 @@ use crate::answer::{Answer, html};
 use crate::form::Params;
 use crate::mark::{Markup, kind_word, status};
 use crate::shell::Shell;
+use crate::table::{Field, known_values};
 use crate::texts::{Texts, fill};
 use crate::visit::Visit;
 use askama::Template;
@@ -47,6 +48,7 @@ struct SearchPage {
     query: FindQuery,
     projects: Vec<Project>,
     kinds: Vec<(&'static str, &'static str, bool)>,
+    statuses: Vec<String>,
     sections: Vec<Found>,
     /// Whether there was anything to look for.
     is_asked: bool,
@@ -122,6 +124,7 @@ pub(crate) async fn page(visit: Visit, Params(query): Params<FindQuery>) -> Answ
     html(&SearchPage {
         shell: visit.shell(t.search),
         kinds: kinds.to_vec(),
+        statuses: known_values(&visit, None, Field::Status).await?,
         projects,
         sections,
         is_asked,

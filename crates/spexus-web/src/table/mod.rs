@@ -9,3 +9,6 @@ pub(crate) mod page;
 mod query;
 mod rows;
 pub(crate) mod undo;
+
+pub(crate) use column::Field;
+pub(crate) use rows::known_values;

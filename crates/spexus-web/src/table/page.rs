@@ -20,6 +20,9 @@ use spexus_domain::project::Project;
 use spexus_domain::query::Total;
 use spexus_domain::{Kind, Refusal, text};
 
+/// Values of one filter that are offered; other people are named.
+const MAX_CHOICES: usize = 200;
+
 #[derive(Template)]
 #[template(path = "table.html")]
 struct TablePage {
@@ -35,6 +38,8 @@ struct TablePage {
     groupings: Vec<Choice>,
     columns: Vec<ColumnChoice>,
     heads: Vec<Head>,
+    /// Columns in all.
+    span: usize,
     groups: Vec<GroupRow>,
     may_edit: bool,
     fields: Vec<Choice>,
@@ -132,7 +137,8 @@ async fn made(
     let mut filters = Vec::new();
     for field in [Field::Status, Field::Priority, Field::Type, Field::Owner] {
         if field.is_of(kind) {
-            let known = known_values(visit, kind, field).await?;
+            let mut known = known_values(visit, kind, field).await?;
+            known.truncate(MAX_CHOICES);
             filters.push(filter(t, &query, field, known));
         }
     }
@@ -163,6 +169,7 @@ async fn made(
             .iter()
             .map(|column| head(t, &project.key, &query, *column))
             .collect(),
+        span: columns.len() + 1 + usize::from(may_edit),
         groups: rows
             .groups
             .into_iter()

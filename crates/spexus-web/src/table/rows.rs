@@ -160,7 +160,7 @@ async fn values(visit: &Visit, kind: Option<Kind>, query: &TableQuery, field: Fi
 }
 
 /// The values a field can have.
-pub(super) async fn known_values(visit: &Visit, kind: Option<Kind>, field: Field) -> Answer<Vec<String>> {
+pub(crate) async fn known_values(visit: &Visit, kind: Option<Kind>, field: Field) -> Answer<Vec<String>> {
     let (service, caller) = (visit.service(), &visit.caller);
     Ok(match field {
         Field::Title => Vec::new(),
