@@ -411,7 +411,8 @@ async fn a_reader_sees_rows_and_no_way_to_change_them(world: &mut World) {
     let page = browser.see("/p/default/table").await;
     page.shows("data-ref=\"REQ-001\"")
         .lacks("checkbox\" form")
-        .lacks("edit=")
+        .lacks("data-edit")
+        .lacks("edit=REQ")
         .lacks("id=\"bulk\"");
     browser
         .see("/p/default/table?edit=REQ-001.title")
