@@ -9,7 +9,21 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 fn project(world: &World) {
     world.json(&["project", "create", "web"]);
     let create = |kind: &str, more: &[&str]| {
-        world.json(&[&["item", "create", kind, "--project", "web", "--title", "Sums MUST add up"], more].concat())
+        world.json(
+            &[
+                &[
+                    "item",
+                    "create",
+                    kind,
+                    "--project",
+                    "web",
+                    "--title",
+                    "Sums MUST add up",
+                ],
+                more,
+            ]
+            .concat(),
+        )
     };
     create("epic", &[]);
     create("user_story", &["--parent", "EP-001"]);
@@ -39,10 +53,17 @@ fn a_push_a_check_and_what_is_shown_agree() {
         project(&world);
         let check = ["trace", "check", "--level", "passed", "--project", "web"];
         let gaps = world.run(&[&check[..], &["--json"]].concat()).expect(1).json();
-        assert_eq!((&gaps["holds"], &gaps["gaps"][0]["state"]), (&json!(false), &json!("none")));
+        assert_eq!(
+            (&gaps["holds"], &gaps["gaps"][0]["state"]),
+            (&json!(false), &json!("none"))
+        );
         let junit = report(&world, "junit.xml", "");
         let pushed = push(&world, COMMIT, &["--scan", "tree", "--junit", &junit]);
-        assert_eq!((&pushed["marks"], &pushed["states"]["passed"]), (&json!(2), &json!(1)), "{pushed}");
+        assert_eq!(
+            (&pushed["marks"], &pushed["states"]["passed"]),
+            (&json!(2), &json!(1)),
+            "{pushed}"
+        );
         let whole = world.run(&[&check[..], &["--json"]].concat()).expect(0).json();
         assert_eq!((&whole["holds"], &whole["gaps"]), (&json!(true), &json!([])));
         let shown = world.json(&["trace", "show", "REQ-001", "--project", "web"]);
@@ -50,14 +71,26 @@ fn a_push_a_check_and_what_is_shown_agree() {
         assert_eq!(shown["tests"][0]["name"], "adder::tests::adds");
         assert_eq!(shown["spans"][0]["end_line"], 5);
         assert_eq!((&shown["flags"], &shown["sentences"]), (&json!([]), &json!([])));
-        assert!(shown["weakest"].as_str().unwrap().contains("--lcov TEST=FILE"), "{shown}");
+        assert!(
+            shown["weakest"].as_str().unwrap().contains("--lcov TEST=FILE"),
+            "{shown}"
+        );
         let again = push(&world, COMMIT, &["--scan", "tree", "--junit", &junit]);
-        assert_eq!((&again["already_known"], &again["id"]), (&json!(true), &pushed["id"]));
+        assert_eq!(
+            (&again["already_known"], &again["id"]),
+            (&json!(true), &pushed["id"])
+        );
         let lcov = world.file("adds.info", "SF:/elsewhere/src/lib.rs\nDA:4,1\nend_of_record\n");
         let bound = format!("tests::adds={lcov}");
         assert_eq!(push(&world, COMMIT, &["--lcov", &bound])["states"]["executed"], 1);
         world.run(&["audit", "verify"]).expect(0);
-        assert_eq!(world.json(&["changes", "--project", "web"])["data"].as_array().unwrap().len(), 5);
+        assert_eq!(
+            world.json(&["changes", "--project", "web"])["data"]
+                .as_array()
+                .unwrap()
+                .len(),
+            5
+        );
     }
 }
 
@@ -67,8 +100,17 @@ fn what_fails_is_told_in_every_form() {
     project(&world);
     let junit = report(&world, "junit.xml", "<failure message=\"1 is not 2\"/>");
     push(&world, COMMIT, &["--scan", "tree", "--junit", &junit]);
-    let form = |form: &str| world.run(&["trace", "check", "--project", "web", "--format", form]).expect(1).out;
-    assert!(form("text").contains("REQ-001 Sums MUST add up (ran, failed)"), "{}", form("text"));
+    let form = |form: &str| {
+        world
+            .run(&["trace", "check", "--project", "web", "--format", form])
+            .expect(1)
+            .out
+    };
+    assert!(
+        form("text").contains("REQ-001 Sums MUST add up (ran, failed)"),
+        "{}",
+        form("text")
+    );
     assert!(form("text").contains("The test adder::tests::adds failed at 0123456789ab."));
     let sarif: Value = serde_json::from_str(&form("sarif")).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "trace/ran");
@@ -86,14 +128,49 @@ fn a_push_that_cannot_be_is_refused_and_keeps_nothing() {
     let world = World::new();
     project(&world);
     let good = report(&world, "good.xml", "");
-    let bomb = world.file("bomb.xml", "<?xml version=\"1.0\"?>\n<!DOCTYPE x [<!ENTITY a \"b\">]>\n<testsuite/>");
-    let refused = |arguments: &[&str]| world.refused(1, &[&["trace", "push", "--project", "web", "--commit", COMMIT], arguments].concat());
+    let bomb = world.file(
+        "bomb.xml",
+        "<?xml version=\"1.0\"?>\n<!DOCTYPE x [<!ENTITY a \"b\">]>\n<testsuite/>",
+    );
+    let refused = |arguments: &[&str]| {
+        world.refused(
+            1,
+            &[
+                &["trace", "push", "--project", "web", "--commit", COMMIT],
+                arguments,
+            ]
+            .concat(),
+        )
+    };
     let error = refused(&["--junit", &good, "--junit", &bomb]);
-    assert!(error["message"].as_str().unwrap().contains("bomb.xml, line 2"), "{error}");
-    assert!(refused(&["--junit", "missing.xml"])["message"].as_str().unwrap().contains("missing.xml cannot be read"));
-    assert!(refused(&["--junit", "tree"])["message"].as_str().unwrap().contains("is a folder"));
-    assert!(refused(&["--scan", "nowhere"])["message"].as_str().unwrap().contains("is no folder"));
-    assert!(refused(&[])["message"].as_str().unwrap().contains("nothing to push"));
+    assert!(
+        error["message"].as_str().unwrap().contains("bomb.xml, line 2"),
+        "{error}"
+    );
+    assert!(
+        refused(&["--junit", "missing.xml"])["message"]
+            .as_str()
+            .unwrap()
+            .contains("missing.xml cannot be read")
+    );
+    assert!(
+        refused(&["--junit", "tree"])["message"]
+            .as_str()
+            .unwrap()
+            .contains("is a folder")
+    );
+    assert!(
+        refused(&["--scan", "nowhere"])["message"]
+            .as_str()
+            .unwrap()
+            .contains("is no folder")
+    );
+    assert!(
+        refused(&[])["message"]
+            .as_str()
+            .unwrap()
+            .contains("nothing to push")
+    );
     let shown = world.json(&["trace", "show", "REQ-001", "--project", "web"]);
     assert_eq!(shown["state"], "none");
 }
@@ -102,14 +179,41 @@ fn a_push_that_cannot_be_is_refused_and_keeps_nothing() {
 fn people_confirm_affirm_and_waive() {
     let world = World::new();
     project(&world);
-    let said = |verb: &str, more: &[&str]| world.json(&[&["trace", verb, "REQ-001", "--project", "web", "--why", "I read it."], more].concat());
+    let said = |verb: &str, more: &[&str]| {
+        world.json(
+            &[
+                &[
+                    "trace",
+                    verb,
+                    "REQ-001",
+                    "--project",
+                    "web",
+                    "--why",
+                    "I read it.",
+                ],
+                more,
+            ]
+            .concat(),
+        )
+    };
     assert_eq!(said("waive", &["--expires", "30d"])["flags"], json!(["waived"]));
     world.run(&["trace", "check", "--project", "web"]).expect(0);
     let junit = report(&world, "junit.xml", "");
     push(&world, COMMIT, &["--scan", "tree", "--junit", &junit]);
     assert_eq!(said("affirm", &[])["state"], "affirmed");
-    world.json(&["item", "update", "REQ-001", "--project", "web", "--description", "And more."]);
+    world.json(&[
+        "item",
+        "update",
+        "REQ-001",
+        "--project",
+        "web",
+        "--description",
+        "And more.",
+    ]);
     let edited = world.json(&["trace", "show", "REQ-001", "--project", "web"]);
-    assert_eq!((&edited["state"], &edited["flags"]), (&json!("claimed"), &json!(["stale", "suspect", "waived"])));
+    assert_eq!(
+        (&edited["state"], &edited["flags"]),
+        (&json!("claimed"), &json!(["stale", "suspect", "waived"]))
+    );
     assert_eq!(said("confirm", &[])["state"], "passed");
 }
