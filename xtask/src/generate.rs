@@ -4,6 +4,7 @@
 //! the files, `gen --check` fails when one would change, and CI runs the latter.
 
 mod catalogue;
+mod language;
 mod mcp;
 mod refusals;
 
@@ -25,6 +26,11 @@ const GENERATORS: &[Generator] = &[
         name: "catalogue",
         path: "docs/catalogue.md",
         make: catalogue::make,
+    },
+    Generator {
+        name: "language",
+        path: "docs/language/rules.md",
+        make: language::make,
     },
     Generator {
         name: "mcp",

@@ -27,6 +27,7 @@ pub mod group;
 pub mod history_retention;
 mod idempotent;
 pub mod item;
+pub mod language;
 pub mod link;
 pub mod mcp_session;
 pub mod member;

@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and the world around it that settings are read from.
 
 use crate::commands::{
-    app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item,
+    app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item, lint,
     project, prompt, report, search, token, trace, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Import(transfer::Import),
     /// Carries a project out: JSON lines, CSV or Markdown
     Export(transfer::Export),
+    /// Judges the language of requirement texts: files, standard input or a project
+    Lint(lint::Lint),
     /// Fills a project with believable items
     Demo(transfer::Demo),
     /// Writes a backup while the system runs

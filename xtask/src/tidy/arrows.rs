@@ -14,7 +14,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spexus-http", &["spexus-mcp"]),
     ("spexus-mcp", &["spexus-complete"]),
     ("spexus-complete", &["spexus-service", "mcp-server", "mcp-client"]),
-    ("spexus-service", &["spexus-store", "duvet", "test-reports"]),
+    (
+        "spexus-service",
+        &["spexus-store", "duvet", "test-reports", "spexus-lint", "exchange"],
+    ),
+    ("spexus-lint", &[]),
+    ("exchange", &[]),
     ("spexus-store", &["spexus-domain"]),
     ("spexus-domain", &["refusal"]),
     ("spexus-bridge", &["mcp-server", "mcp-client"]),

@@ -14,6 +14,7 @@ pub(crate) mod group;
 mod init;
 pub(crate) mod input;
 pub(crate) mod item;
+pub(crate) mod lint;
 pub(crate) mod member;
 pub(crate) mod project;
 pub(crate) mod prompt;
@@ -79,7 +80,8 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Trace(_)
         | Command::Import(_)
         | Command::Export(_)
-        | Command::Demo(_) => true,
+        | Command::Demo(_)
+        | Command::Lint(_) => true,
         _ => false,
     };
     match &cli.global.project {
@@ -112,6 +114,7 @@ impl CommandContext {
             Command::Import(wanted) => transfer::import(&self, &wanted).await,
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
+            Command::Lint(wanted) => lint::run(&self, &wanted).await,
             Command::App(command) => app::run(&self, command).await,
             Command::Trace(command) => trace::run(&self, &command).await,
             Command::Audit(command) => audit::run(&self, &command).await,
@@ -157,6 +160,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Import(_)
         | Command::Export(_)
         | Command::Demo(_)
+        | Command::Lint(_)
         | Command::App(_)
         | Command::Trace(_)
         | Command::Completions(_)

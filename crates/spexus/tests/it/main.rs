@@ -10,6 +10,7 @@ mod documentation;
 mod https;
 mod items;
 mod large_imports;
+mod lint;
 mod metadata;
 mod projects;
 mod sampling;
