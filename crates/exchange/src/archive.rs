@@ -52,6 +52,8 @@ pub fn is_archive(bytes: &[u8]) -> bool {
 }
 
 impl Archive {
+    //= specs/exchange.md#documents
+    //# A name in an archive that leads out of it MUST NOT be read, and an archive larger than its limits MUST be refused.
     /// Reads an archive; refused is what is no archive, or larger than the limits.
     pub fn read(bytes: Vec<u8>, limits: &ArchiveLimits) -> Result<Self, Diagnostic> {
         let broken = |error: zip::result::ZipError| {

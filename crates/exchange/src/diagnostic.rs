@@ -13,6 +13,8 @@ pub enum Severity {
     Error,
 }
 
+//= specs/exchange.md#documents
+//# What is odd about a document MUST be a diagnostic with line and column; what can be read MUST be read.
 /// One odd thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {

@@ -10,7 +10,11 @@
 
 pub mod archive;
 mod diagnostic;
+pub mod folder;
+pub mod merge;
 pub mod reqif;
+mod source;
 pub mod xml;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use source::{Level, Place, SourceItem, SourceLink};

@@ -5,6 +5,7 @@
 
 mod edit;
 mod fresh;
+mod items;
 mod project;
 mod rich_text;
 
@@ -107,6 +108,8 @@ impl Document {
         })
     }
 
+    //= specs/exchange.md#documents
+    //# A document that nobody changed MUST leave byte for byte as it came.
     /// The bytes as they came, or with changes made.
     pub fn write(&self, edits: xml::Edits) -> Vec<u8> {
         if edits.is_empty() {

@@ -366,6 +366,8 @@ impl Reader<'_, '_> {
         at
     }
 
+    //= specs/exchange.md#documents
+    //# A document type declaration MUST NOT be read, and entities of a document MUST NOT be expanded.
     fn markup(&mut self) -> Result<(), Fault> {
         let start = self.at;
         let rest = &self.bytes[start..];
@@ -603,6 +605,9 @@ mod tests {
 
     #[test]
     fn what_is_not_well_formed_has_a_place() {
+        //= specs/exchange.md#documents
+        //= type=test
+        //# A document type declaration MUST NOT be read, and entities of a document MUST NOT be expanded.
         refused("<a>\n <b></a>", "line 2, column 5: </a> closes <b>");
         refused(
             "<a x=1/>",

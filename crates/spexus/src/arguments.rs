@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item, lint,
-    project, prompt, report, search, token, trace, transfer, user, workflow,
+    project, prompt, report, search, sync, token, trace, transfer, user, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -96,12 +96,14 @@ pub(crate) enum Command {
     /// Follows requirements to sentences, code, tests and their results
     #[command(subcommand)]
     Trace(trace::Command),
-    /// Carries a project in: JSON lines, CSV or Markdown; all of it or nothing
+    /// Carries a project in: JSON lines, CSV, Markdown or ReqIF; all of it or nothing
     Import(transfer::Import),
-    /// Carries a project out: JSON lines, CSV or Markdown
+    /// Carries a project out: JSON lines, CSV, Markdown or ReqIF
     Export(transfer::Export),
     /// Judges the language of requirement texts: files, standard input or a project
     Lint(lint::Lint),
+    /// Lets a folder of OpenSpec, Kiro or spec-kit and a project follow each other
+    Sync(sync::Sync),
     /// Fills a project with believable items
     Demo(transfer::Demo),
     /// Writes a backup while the system runs

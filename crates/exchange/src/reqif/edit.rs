@@ -26,6 +26,8 @@ pub struct Unmade {
 }
 
 impl Reading<'_> {
+    //= specs/exchange.md#documents
+    //# A change of a value MUST change the element of that value and nothing else.
     /// Turns changes into edits of the text. A value that says so already is left as it is written.
     pub fn edits(&self, changes: &[Change]) -> (Edits, Vec<Unmade>) {
         let mut edits = Edits::default();

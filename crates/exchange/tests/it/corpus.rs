@@ -54,6 +54,9 @@ fn documents() -> Option<Vec<(String, Vec<u8>)>> {
 
 #[test]
 fn every_file_is_read_and_leaves_as_it_came() {
+    //= specs/exchange.md#documents
+    //= type=test
+    //# A document that nobody changed MUST leave byte for byte as it came.
     let Some(documents) = documents() else { return };
     let (mut read, mut objects, mut odd) = (0, 0, 0);
     let mut refused = Vec::new();
@@ -110,6 +113,9 @@ fn changes(reading: &Reading<'_>) -> Vec<Change> {
 
 #[test]
 fn one_edit_changes_one_element() {
+    //= specs/exchange.md#documents
+    //= type=test
+    //# A change of a value MUST change the element of that value and nothing else.
     let Some(documents) = documents() else { return };
     let mut edited = 0;
     for (name, bytes) in &documents {

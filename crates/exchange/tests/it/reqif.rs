@@ -113,6 +113,9 @@ fn a_value_that_was_not_there_is_added_and_a_wrong_one_told() {
 
 #[test]
 fn odd_things_are_told_with_their_place() {
+    //= specs/exchange.md#documents
+    //= type=test
+    //# What is odd about a document MUST be a diagnostic with line and column; what can be read MUST be read.
     let text = document()
         .replace(
             "<SPEC-OBJECT-REF>_REQ-003</SPEC-OBJECT-REF>\n        </TARGET>",
@@ -178,6 +181,9 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn an_archive_is_read_within_its_limits() {
+    //= specs/exchange.md#documents
+    //= type=test
+    //# A name in an archive that leads out of it MUST NOT be read, and an archive larger than its limits MUST be refused.
     let text = document();
     let bytes = archive(&[
         ("../../etc/x.reqif", b"<a/>"),

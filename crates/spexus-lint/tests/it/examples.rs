@@ -230,11 +230,11 @@ fn a_baseline_hides_what_was_there_and_shows_what_is_new() {
     let old = "The list shall load quickly.";
     let mut baseline = KnownFindings::default();
     baseline.add(old, &check(old, &options));
-    let read = KnownFindings::read(&baseline.write());
+    let mut read = KnownFindings::read(&baseline.write());
     assert_eq!(read, baseline);
 
     let moved = format!("A line before it.\n\n{old} The list shall close quickly.");
-    let left = read.clone().subtract(&moved, check(&moved, &options));
+    let left = read.subtract(&moved, check(&moved, &options));
     let left: Vec<_> = left
         .iter()
         .filter(|finding| finding.name == "vague-term")

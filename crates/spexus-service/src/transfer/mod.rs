@@ -2,7 +2,8 @@
 //!
 //! Three forms, for three needs. JSON lines ([`lines`]) lose nothing: what was exported, imported into an empty database
 //! and exported again is the same, byte for byte. CSV ([`sheet`]) is for spreadsheets, Markdown ([`document`]) for
-//! readers; what they import goes through the same rules as if someone had typed it (`rows.rs`).
+//! readers; what they import goes through the same rules as if someone had typed it (`rows.rs`). So does what other tools
+//! say ([`reqif`]), found again by the ids it has there (`sourced.rs`).
 //!
 //! Every import is all or nothing, with the line of everything that was refused. Up to 500 rows are one transaction; more
 //! are staged, so that others can write meanwhile, and shown at once (`large.rs`). Files are read and written page by page,
@@ -13,9 +14,12 @@ pub mod document;
 mod large;
 pub mod lines;
 mod people;
+pub mod reqif;
 mod rows;
 pub mod sheet;
+mod sourced;
 mod status_path;
+pub mod sync;
 
 use serde::Serialize;
 use spexus_domain::{Code, Fault, Refusal};
@@ -25,6 +29,7 @@ use std::sync::Arc;
 
 use rows::MAX_REFUSED;
 pub use rows::{RowAction, RowOutcome};
+pub use sourced::SOURCE_ID;
 
 /// Where an import is read from.
 pub type Input = Box<dyn BufRead + Send>;

@@ -9,9 +9,11 @@ use crate::Service;
 use crate::context::{Context, project_of};
 use crate::item;
 use crate::item::update::check_rev;
+use crate::link;
 use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::{Item, ItemPatch, Move, NewItem};
+use spexus_domain::link::NewLink;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_domain::workflow::Workflow;
@@ -38,6 +40,19 @@ pub(super) struct Row {
     pub(super) parent: Option<String>,
     /// What it shall be.
     pub(super) patch: ItemPatch,
+}
+
+/// A link between two rows, by the names they have in the file.
+#[derive(Clone, Debug)]
+pub(super) struct RowLink {
+    /// Where it stands.
+    pub(super) line: u64,
+    /// The name of the row it begins at.
+    pub(super) source: String,
+    /// The name of the row it ends at.
+    pub(super) target: String,
+    /// The name of its type.
+    pub(super) link_type: String,
 }
 
 /// What became of a row.
@@ -74,19 +89,20 @@ pub(super) async fn apply(
     caller: &Caller,
     project: Option<&str>,
     rows: Rows,
+    links: Vec<RowLink>,
     dry_run: bool,
     progress: Progress,
 ) -> Ruled<Imported> {
     caller.may(Operation::CreateItem)?;
     caller.may(Operation::UpdateItem)?;
     let (some, rest) = first(rows);
-    let size = some.len();
+    let size = some.len() + links.len();
     let rows = some.into_iter().chain(rest);
     let (owned, named) = (caller.clone(), project.map(str::to_owned));
     let work: ImportJob<Imported> = Box::new(move |service, notes| {
         Box::pin(async move {
             let applying = Applying::begin(service, &owned, named.as_deref(), notes).await?;
-            let (imported, notes) = applying.all(rows, &progress).await?;
+            let (imported, notes) = applying.all(rows, links, &progress).await?;
             Ok((Imported { dry_run, ..imported }, notes))
         })
     });
@@ -170,6 +186,7 @@ impl Applying {
     async fn all(
         mut self,
         rows: impl Iterator<Item = Ruled<Row>>,
+        links: Vec<RowLink>,
         progress: &Progress,
     ) -> Ruled<(Imported, Notes)> {
         let mut imported = Imported {
@@ -201,9 +218,35 @@ impl Applying {
                 self.doubled
             ));
         }
-        match all_refused(refused) {
-            Some(refusal) => Err(refusal),
-            None => Ok((imported, self.notes)),
+        if let Some(refusal) = all_refused(refused) {
+            return Err(refusal);
+        }
+        for link in links {
+            self.link(link, &mut imported).await?;
+        }
+        Ok((imported, self.notes))
+    }
+
+    /// Makes a link that is not there yet; one the rules do not allow is told and left out.
+    async fn link(&mut self, wanted: RowLink, imported: &mut Imported) -> Ruled<()> {
+        let input = NewLink {
+            source: self.local(wanted.source),
+            target: self.local(wanted.target),
+            link_type: wanted.link_type,
+        };
+        let (caller, project) = (&self.context.caller, &self.project.key);
+        match link::create(&self.service, caller, Some(project), input).await {
+            Ok(_) => {
+                imported.links += 1;
+                self.note_end(wanted.line).await
+            }
+            Err(failure) if is_failure(&failure) => Err(failure),
+            Err(refusal) if refusal.code == Code::EntityDuplicate => Ok(()),
+            Err(refusal) => {
+                let why = format!("line {}: a link was left out: {}", wanted.line, refusal.message);
+                imported.warnings.push(why);
+                Ok(())
+            }
         }
     }
 

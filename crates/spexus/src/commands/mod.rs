@@ -21,6 +21,7 @@ pub(crate) mod prompt;
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod sync;
 pub(crate) mod token;
 pub(crate) mod trace;
 pub(crate) mod transfer;
@@ -81,7 +82,8 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Import(_)
         | Command::Export(_)
         | Command::Demo(_)
-        | Command::Lint(_) => true,
+        | Command::Lint(_)
+        | Command::Sync(_) => true,
         _ => false,
     };
     match &cli.global.project {
@@ -115,6 +117,7 @@ impl CommandContext {
             Command::Export(wanted) => transfer::export(&self, &wanted).await,
             Command::Demo(wanted) => transfer::demo(&self, &wanted).await,
             Command::Lint(wanted) => lint::run(&self, &wanted).await,
+            Command::Sync(wanted) => sync::run(&self, &wanted).await,
             Command::App(command) => app::run(&self, command).await,
             Command::Trace(command) => trace::run(&self, &command).await,
             Command::Audit(command) => audit::run(&self, &command).await,
@@ -161,6 +164,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         | Command::Export(_)
         | Command::Demo(_)
         | Command::Lint(_)
+        | Command::Sync(_)
         | Command::App(_)
         | Command::Trace(_)
         | Command::Completions(_)

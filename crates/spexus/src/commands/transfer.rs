@@ -11,7 +11,7 @@ use serde_json::json;
 use spexus_service::transfer::lines::ImportOptions;
 use spexus_service::transfer::sheet::Layout;
 use spexus_service::transfer::{
-    Exported, Imported, Input, Progress, RowAction, RowOutcome, demo, document, lines, sheet,
+    Exported, Imported, Input, Progress, RowAction, RowOutcome, demo, document, lines, reqif, sheet,
 };
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek as _, SeekFrom, Write};
@@ -28,6 +28,8 @@ pub(crate) enum Format {
     Csv,
     /// For readers
     Markdown,
+    /// For other requirements tools: ReqIF, or an archive of it
+    Reqif,
 }
 
 /// A project that is carried in.
@@ -35,7 +37,7 @@ pub(crate) enum Format {
 pub(crate) struct Import {
     /// The file; - reads standard input
     file: String,
-    /// How it is written; told by the file's name when left out (.jsonl, .csv, .md)
+    /// How it is written; told by the file's name when left out (.jsonl, .csv, .md, .reqif, .reqifz)
     #[arg(long)]
     format: Option<Format>,
     /// Tries everything and tells what would come of it, but keeps nothing
@@ -52,6 +54,12 @@ pub(crate) struct Export {
     /// The file; - or nothing writes standard output
     #[arg(default_value = "-")]
     file: String,
+    /// The file, said by name
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    output: Option<String>,
+    /// Writes into this document, as it came from another tool, and changes only what changed (ReqIF)
+    #[arg(long, value_name = "FILE")]
+    onto: Option<String>,
     /// How to write it; told by the file's name when left out, else JSON lines
     #[arg(long)]
     format: Option<Format>,
@@ -105,14 +113,21 @@ pub(super) async fn import(context: &CommandContext, wanted: &Import) -> Outcome
         }
         Format::Csv => sheet::import(service, caller, project, input, dry, progress).await,
         Format::Markdown => document::import(service, caller, project, input, dry, progress).await,
+        Format::Reqif => reqif::import(service, caller, project, input, dry, progress).await,
     };
     bar.finish_and_clear();
     session.close().await;
     context.output.show(&imported?, summary)
 }
 
+impl Export {
+    fn target(&self) -> &str {
+        self.output.as_deref().unwrap_or(&self.file)
+    }
+}
+
 pub(super) async fn export(context: &CommandContext, wanted: &Export) -> Outcome {
-    let format = match (wanted.format, wanted.file.as_str()) {
+    let format = match (wanted.format, wanted.target()) {
         (None, "-") => Format::Jsonl,
         (given, file) => format(given, file)?,
     };
@@ -131,8 +146,15 @@ pub(super) async fn export(context: &CommandContext, wanted: &Export) -> Outcome
             "--format csv, or without it",
         ));
     }
-    if wanted.epic.is_some() && format == Format::Jsonl {
-        let problem = "JSON lines carry a whole project";
+    if wanted.onto.is_some() && format != Format::Reqif {
+        return Err(Failure::argument(
+            "onto",
+            "is for ReqIF only",
+            "--format reqif, or without it",
+        ));
+    }
+    if wanted.epic.is_some() && matches!(format, Format::Jsonl | Format::Reqif) {
+        let problem = "JSON lines and ReqIF carry a whole project";
         return Err(Failure::argument(
             "epic",
             problem,
@@ -182,7 +204,8 @@ async fn write_export(
     progress: &Progress,
 ) -> Outcome<Exported> {
     let (service, caller, project) = (&session.service, &session.caller, session.project());
-    let mut target = Target::open(&wanted.file)?;
+    let onto = wanted.onto.as_deref().map(open_input).transpose()?;
+    let mut target = Target::open(wanted.target())?;
     let out = target.writer();
     let exported = match format {
         Format::Jsonl => lines::export(service, caller, project, !wanted.no_history, out, progress).await?,
@@ -198,6 +221,7 @@ async fn write_export(
         Format::Markdown => {
             document::export(service, caller, project, wanted.epic.as_deref(), out, progress).await?
         }
+        Format::Reqif => reqif::export(service, caller, project, onto, out).await?,
     };
     target.keep()?;
     Ok(exported)
@@ -303,12 +327,13 @@ fn format(given: Option<Format>, file: &str) -> Outcome<Format> {
         (None, "jsonl" | "ndjson" | "json") => Ok(Format::Jsonl),
         (None, "csv") => Ok(Format::Csv),
         (None, "md" | "markdown") => Ok(Format::Markdown),
+        (None, "reqif" | "reqifz") => Ok(Format::Reqif),
         (None, _) => {
             let problem = format!("cannot be told from the name {file:?}");
             Err(Failure::argument(
                 "format",
                 problem,
-                "--format jsonl, csv or markdown",
+                "--format jsonl, csv, markdown or reqif",
             ))
         }
     }
@@ -375,7 +400,7 @@ fn report(output: Output, wanted: &Export, exported: &Exported) -> Outcome {
             exported.links_left_out
         );
     }
-    if wanted.file == "-" {
+    if wanted.target() == "-" {
         return Ok(());
     }
     output.show(exported, |exported| {
@@ -389,7 +414,7 @@ fn report(output: Output, wanted: &Export, exported: &Exported) -> Outcome {
                 0 => String::new(),
                 changes => format!(" and {changes} changes of its history"),
             },
-            wanted.file
+            wanted.target()
         )
     })
 }

@@ -23,6 +23,7 @@ pub async fn import(
         caller,
         project,
         Box::new(Parser::new(input)),
+        vec![],
         dry_run,
         progress,
     )

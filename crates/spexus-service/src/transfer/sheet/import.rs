@@ -23,7 +23,7 @@ pub async fn import(
     dry_run: bool,
     progress: Progress,
 ) -> Ruled<Imported> {
-    rows::apply(service, caller, project, read(input)?, dry_run, progress).await
+    rows::apply(service, caller, project, read(input)?, vec![], dry_run, progress).await
 }
 
 fn read(mut input: Input) -> Ruled<Rows> {
