@@ -3,7 +3,7 @@
 //! A file is read as a list of things, each with the place its title and its text stand at; what is between them is never
 //! looked at and so never lost. Writing is replacing a title or a text at its place.
 
-use crate::source::{Level, LineIndex, Place, SourceItem};
+use crate::source::{LineIndex, SourceItem, SourceLevel, SourceLocation};
 use crate::xml::Edits;
 
 /// Which format a file belongs to.
@@ -46,7 +46,7 @@ pub struct PlacedItem {
     /// The thing.
     pub item: SourceItem,
     /// Its place.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Reads a file. A file without the format's headings has a group and nothing in it.
@@ -153,7 +153,7 @@ impl Reader<'_> {
         };
         let at = first.map_or(0, |block| block.body.start);
         let id = self.group.clone();
-        self.push(id, Level::Group, None, title, place, at..at, at);
+        self.push(id, SourceLevel::Group, None, title, place, at..at, at);
     }
 
     fn openspec(&mut self, blocks: &[Block<'_>]) {
@@ -172,7 +172,7 @@ impl Reader<'_> {
             let end = blocks
                 .get(number + 1 + below)
                 .map_or(self.text.len(), |next| next.starts);
-            self.statement(block, name, block.body.start..end, Level::Statement);
+            self.statement(block, name, block.body.start..end, SourceLevel::Statement);
         }
     }
 
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 let parent = Some(self.group.clone());
                 self.push(
                     id.clone(),
-                    Level::Section,
+                    SourceLevel::Section,
                     parent,
                     title,
                     place,
@@ -216,7 +216,7 @@ impl Reader<'_> {
             let id = format!("{section}.{last}");
             self.push(
                 id,
-                Level::Criterion,
+                SourceLevel::Criterion,
                 Some(section.clone()),
                 "",
                 None,
@@ -245,7 +245,7 @@ impl Reader<'_> {
                 let body = trimmed(self.text, block.body.start..end);
                 self.push(
                     id,
-                    Level::Section,
+                    SourceLevel::Section,
                     Some(self.group.clone()),
                     block.title,
                     place,
@@ -265,7 +265,7 @@ impl Reader<'_> {
                 let id = format!("{}/{name}", self.group);
                 self.push(
                     id,
-                    Level::Statement,
+                    SourceLevel::Statement,
                     Some(parent),
                     &name,
                     None,
@@ -276,7 +276,7 @@ impl Reader<'_> {
         }
     }
 
-    fn statement(&mut self, block: &Block<'_>, name: &str, body: std::ops::Range<usize>, level: Level) {
+    fn statement(&mut self, block: &Block<'_>, name: &str, body: std::ops::Range<usize>, level: SourceLevel) {
         let parent = self.statements(block.starts);
         let title = name.trim();
         let title_at = block.title_at + block.title.len() - name.trim_start().len();
@@ -305,7 +305,7 @@ impl Reader<'_> {
             .map_or_else(String::new, |head| head.item.title.clone());
         self.push(
             id.clone(),
-            Level::Section,
+            SourceLevel::Section,
             Some(self.group.clone()),
             &title,
             None,
@@ -320,7 +320,7 @@ impl Reader<'_> {
     fn push(
         &mut self,
         id: String,
-        level: Level,
+        level: SourceLevel,
         parent: Option<String>,
         title: &str,
         title_place: Option<std::ops::Range<usize>>,
@@ -355,7 +355,7 @@ impl Reader<'_> {
                 fields: Vec::new(),
                 line: self.lines.line(at),
             },
-            place: Place {
+            place: SourceLocation {
                 file: self.path.to_owned(),
                 title: title_place,
                 text,

@@ -17,4 +17,4 @@ mod source;
 pub mod xml;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use source::{Level, Place, SourceItem, SourceLink};
+pub use source::{SourceItem, SourceLevel, SourceLink, SourceLocation};

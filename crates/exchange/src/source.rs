@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// How high something stands: a document, a chapter of it, or one of its statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum SourceLevel {
     /// A document or a feature.
     Group,
     /// A chapter or a story.
@@ -21,7 +21,7 @@ pub struct SourceItem {
     /// Names it in its source, from import to import.
     pub id: String,
     /// How high it stands.
-    pub level: Level,
+    pub level: SourceLevel,
     /// What it stands in; nothing for a group.
     pub parent: Option<String>,
     /// Its title; empty where it has none.
@@ -49,7 +49,7 @@ pub struct SourceLink {
 
 /// Where a text of a file stands, so that it can be written anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file, relative to its folder.
     pub file: String,
     /// Where the title stands.

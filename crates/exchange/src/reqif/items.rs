@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Reading;
 use super::project::{Meaning, SpecHierarchy, SpecObject};
-use crate::source::{Level, LineIndex, SourceItem, SourceLink};
+use crate::source::{LineIndex, SourceItem, SourceLevel, SourceLink};
 
 /// Names of the attribute that holds the title, most telling first: the recommended ones, then those of tools.
 const TITLES: &[&str] = &[
@@ -133,7 +133,7 @@ impl<'m> Walk<'m, '_> {
     fn group(&mut self, id: &str, title: &str, line: usize) {
         self.items.push(SourceItem {
             id: id.to_owned(),
-            level: Level::Group,
+            level: SourceLevel::Group,
             parent: None,
             title: title.to_owned(),
             text: String::new(),
@@ -156,7 +156,7 @@ impl<'m> Walk<'m, '_> {
                 let (title, text, fields) = self.said(object);
                 self.items.push(SourceItem {
                     id: object.identifier.clone(),
-                    level: Level::Section,
+                    level: SourceLevel::Section,
                     parent: Some(group.to_owned()),
                     title,
                     text,
@@ -183,7 +183,7 @@ impl<'m> Walk<'m, '_> {
         if !section.title.is_empty() {
             self.items.push(SourceItem {
                 id: parent.clone(),
-                level: Level::Section,
+                level: SourceLevel::Section,
                 parent: Some(group.to_owned()),
                 title: std::mem::take(&mut section.title),
                 text: String::new(),
@@ -194,7 +194,7 @@ impl<'m> Walk<'m, '_> {
         let (title, text, fields) = self.said(object);
         self.items.push(SourceItem {
             id: object.identifier.clone(),
-            level: Level::Statement,
+            level: SourceLevel::Statement,
             parent: Some(parent),
             title,
             text,

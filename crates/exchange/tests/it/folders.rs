@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use exchange::Level;
+use exchange::SourceLevel;
 use exchange::folder::{FolderFormat, edit, read};
 use exchange::xml::Edits;
 
@@ -52,9 +52,9 @@ fn real_folders_are_read_and_an_edit_touches_one_thing() {
         assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{path}: {ids:?}");
         for (number, placed) in items.iter().enumerate() {
             match placed.item.level {
-                Level::Statement => statements += 1,
-                Level::Criterion => criteria += 1,
-                Level::Group | Level::Section => continue,
+                SourceLevel::Statement => statements += 1,
+                SourceLevel::Criterion => criteria += 1,
+                SourceLevel::Group | SourceLevel::Section => continue,
             }
             let mut same = Edits::default();
             edit(
@@ -84,7 +84,7 @@ fn real_folders_are_read_and_an_edit_touches_one_thing() {
             );
             assert!(written.ends_with(&text[placed.place.text.end..]), "{path}");
             // A criterion of several paragraphs is no list entry any more; what stands before it is as it was.
-            let kept = if placed.item.level == Level::Criterion {
+            let kept = if placed.item.level == SourceLevel::Criterion {
                 number
             } else {
                 items.len()

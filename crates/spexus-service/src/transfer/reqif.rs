@@ -11,7 +11,7 @@ use exchange::{Diagnostic, Severity};
 use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
-use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid};
+use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, limits};
 use std::collections::HashMap;
 use std::io::{Read as _, Write};
 
@@ -146,13 +146,20 @@ fn write_document(bytes: &[u8], known: &HashMap<String, Item>) -> Ruled<Vec<u8>>
     let mut changes = Vec::new();
     for was in reading.items() {
         if let Some(item) = known.get(&was.id) {
+            // A title that had to be cut on its way in is not cut on its way out.
+            let cut: String = was.title.chars().take(limits::MAX_TITLE_CHARS).collect();
+            let title = if item.title == cut {
+                &was.title
+            } else {
+                &item.title
+            };
             let field = |name: &str| {
                 item.attributes
                     .get(name)
                     .and_then(Value::as_str)
                     .map(str::to_owned)
             };
-            changes.extend(reading.changes(&was, &item.title, &item.description, field));
+            changes.extend(reading.changes(&was, title, &item.description, field));
         }
     }
     let (edits, unmade) = reading.edits(&changes);

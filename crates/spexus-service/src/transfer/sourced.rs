@@ -6,7 +6,7 @@ use super::rows::{self, Row, RowLink};
 use crate::item::{self, ItemQuery};
 use crate::transfer::Progress;
 use crate::{Service, project, settings};
-use exchange::{Level, SourceItem, SourceLink};
+use exchange::{SourceItem, SourceLevel, SourceLink};
 use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{AttributeRule, AttributeType, Attributes};
@@ -155,12 +155,12 @@ fn row(
     }
 }
 
-fn kind_of(level: Level) -> Kind {
+fn kind_of(level: SourceLevel) -> Kind {
     match level {
-        Level::Group => Kind::Epic,
-        Level::Section => Kind::UserStory,
-        Level::Statement => Kind::Requirement,
-        Level::Criterion => Kind::AcceptanceCriterion,
+        SourceLevel::Group => Kind::Epic,
+        SourceLevel::Section => Kind::UserStory,
+        SourceLevel::Statement => Kind::Requirement,
+        SourceLevel::Criterion => Kind::AcceptanceCriterion,
     }
 }
 

@@ -11,7 +11,7 @@ use async_recursion::async_recursion as boxed;
 use exchange::folder::{FolderFormat, PlacedItem, edit, read};
 use exchange::merge::{Merged, fingerprint, merge};
 use exchange::xml::Edits;
-use exchange::{Level, SourceItem};
+use exchange::{SourceItem, SourceLevel};
 use serde::{Deserialize, Serialize};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
@@ -178,8 +178,8 @@ impl Plan<'_> {
             false => merge(base.map(|base| base.title.as_str()), &said.title, &item.title),
         };
         let body = match placed.item.level {
-            Level::Group => Merged::Same,
-            Level::Section if said.text.is_empty() && made_up => Merged::Same,
+            SourceLevel::Group => Merged::Same,
+            SourceLevel::Section if said.text.is_empty() && made_up => Merged::Same,
             _ => merge(base.map(|base| base.text.as_str()), &said.text, &item.description),
         };
         edit(
