@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub const MAX_FILES: usize = 10_000;
 
 /// A file of the folder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncFile {
     /// Its path within the folder, with `/` between folders.
     pub path: String,
