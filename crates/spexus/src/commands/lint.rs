@@ -122,6 +122,8 @@ fn tier(level: Level) -> Option<Tier> {
 
 type Judged = (Vec<Source>, Vec<Vec<Finding>>);
 
+//= specs/spexus-lint.md#files
+//# Files and standard input MUST be judged without a database.
 fn files(context: &CommandContext, wanted: &Lint, options: &Options) -> Outcome<Judged> {
     let alien = [
         ("project", context.global.project.is_some()),
