@@ -48,6 +48,6 @@ pub use rounds::InputRounds;
 pub use schema::{Schema, arguments};
 pub use signer::Signer;
 pub use terms::{META_VERSION, Terms, level_named, unsupported_version};
-pub use tool::{Arguments, TaskSupport, ToolAnnotations, ToolResult};
+pub use tool::{Arguments, TaskSupport, ToolAnnotations, ToolResult, renamed};
 pub use uri_template::UriTemplate;
 pub use version::{OfferedVersions, Version};

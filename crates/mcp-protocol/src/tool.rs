@@ -57,6 +57,19 @@ impl Arguments {
     }
 }
 
+/// Arguments under the names a tool knows them by: the first name of each pair stands for the second, where that is not
+/// given, too.
+pub fn renamed(mut given: Map<String, Value>, aliases: &[(&str, &str)]) -> Map<String, Value> {
+    for (alias, name) in aliases {
+        if !given.contains_key(*name)
+            && let Some(value) = given.remove(*alias)
+        {
+            given.insert((*name).to_owned(), value);
+        }
+    }
+    given
+}
+
 impl Deref for Arguments {
     type Target = Map<String, Value>;
 

@@ -38,3 +38,13 @@ pub const MAX_COMMENT_DEPTH: usize = 50;
 pub const MAX_WORKFLOW_STATUSES: usize = 50;
 /// Words of a query that are looked up; the rest is ignored.
 pub const MAX_QUERY_WORDS: usize = 20;
+/// The title in a line about an item.
+pub const MAX_LINE_TITLE_CHARS: usize = 100;
+/// Tokens of a working context, when nobody says.
+pub const DEFAULT_CONTEXT_TOKENS: usize = 4_000;
+/// The least a working context can be asked to have.
+pub const MIN_CONTEXT_TOKENS: usize = 600;
+/// The most a working context can be asked to have.
+pub const MAX_CONTEXT_TOKENS: usize = 12_000;
+/// Items that are read by one request.
+pub const MAX_ITEMS_AT_ONCE: usize = 50;

@@ -14,6 +14,7 @@ use spexus_domain::query::{Page, PageRequest};
 use spexus_service::account::login::{self, LoggedIn};
 use spexus_service::account::token::{self, CreatedToken};
 use spexus_service::account::user::{self, Profile, Tokens};
+use spexus_service::account::whoami::{WhoAmI, whoami};
 use spexus_service::envelope::ErrorEnvelope;
 use utoipa::{IntoParams, ToSchema};
 
@@ -71,6 +72,18 @@ pub(crate) async fn get_profile(
     Authenticated(caller): Authenticated,
 ) -> Answer<Json<User>> {
     Ok(Json(user::get(&app.service, &caller, "me").await?))
+}
+
+/// Tell who the request is made by, with which rights and in which projects.
+#[utoipa::path(
+    get, path = "/api/v1/auth/whoami", tag = "accounts",
+    responses((status = 200, body = WhoAmI), (status = "4XX", body = ErrorEnvelope))
+)]
+pub(crate) async fn who_am_i(
+    State(app): State<App>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<WhoAmI>> {
+    Ok(Json(whoami(&app.service, &caller).await?))
 }
 
 /// The old password and the new one.

@@ -42,6 +42,7 @@ pub(crate) fn router(app: App, pages: Router<App>) -> Router {
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(item::get_any_item))
+        .routes(routes!(item::get_context))
         .routes(routes!(item::get_hierarchy))
         .routes(routes!(item::get_path))
         .routes(routes!(item::list_steering))
@@ -93,6 +94,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(account::log_in))
         .routes(routes!(account::log_out))
         .routes(routes!(account::get_profile))
+        .routes(routes!(account::who_am_i))
         .routes(routes!(account::change_password))
         .routes(routes!(account::list_users, account::create_user))
         .routes(routes!(

@@ -37,6 +37,7 @@ struct Callable {
     call: Call,
     effect: Effect,
     input: Value,
+    aliases: Vec<(&'static str, &'static str)>,
     /// Compiled when it is first called.
     schema: OnceLock<Schema>,
 }
@@ -82,6 +83,7 @@ impl Executor {
             call: tool.call(),
             effect: tool.effect,
             input: tool.input.clone(),
+            aliases: tool.aliases(),
             schema: OnceLock::new(),
         };
         Self {
@@ -219,7 +221,8 @@ impl Executor {
         results: &Results,
     ) -> Ruled<Answer> {
         let callable = self.find(tool)?;
-        let mut arguments = Value::Object(results.resolve(arguments)?);
+        let arguments = mcp_protocol::renamed(results.resolve(arguments)?, &callable.aliases);
+        let mut arguments = Value::Object(arguments);
         callable
             .schema()?
             .admit(&mut arguments)

@@ -18,6 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 struct Need {
     toolset: Toolset,
+    lean: bool,
     right: Operation,
     effect: Effect,
 }
@@ -36,6 +37,7 @@ impl Gate {
     pub(crate) fn new(service: &Service, tools: &[Spec], app_tools: &AppTools, options: &McpOptions) -> Self {
         let need = |tool: &Spec| Need {
             toolset: tool.toolset,
+            lean: tool.lean,
             right: tool.right,
             effect: tool.effect,
         };
@@ -52,6 +54,7 @@ impl Gate {
     fn need(&self, tool: &str) -> Option<Need> {
         let guest = |only_reads: bool| Need {
             toolset: Toolset::Core,
+            lean: false,
             right: if only_reads {
                 Operation::Read
             } else {
@@ -241,7 +244,7 @@ impl Audience {
     }
 
     fn sees(&self, need: &Need) -> bool {
-        need.toolset.is_in(&self.toolsets)
+        need.toolset.is_in(need.lean, &self.toolsets)
             && !(need.effect.writes() && self.read_only)
             && self.may(need.right)
     }

@@ -118,9 +118,11 @@ impl Default for McpOptions {
     }
 }
 
-/// A group of tools. Every group brings the core along.
+/// A group of tools. Every group brings the core along, but for the lean one of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Toolset {
+    /// What an agent needs that implements and tests: at most 12 tools, and nothing else unless another group is chosen, too.
+    Agent,
     /// What everyday work needs: at most 25 tools.
     Core,
     /// For those who shape the whole tree: moving, deleting, steering documents, baselines.
@@ -133,11 +135,18 @@ pub enum Toolset {
 
 impl Toolset {
     /// All groups.
-    pub const ALL: [Toolset; 4] = [Toolset::Core, Toolset::Author, Toolset::Admin, Toolset::All];
+    pub const ALL: [Toolset; 5] = [
+        Toolset::Agent,
+        Toolset::Core,
+        Toolset::Author,
+        Toolset::Admin,
+        Toolset::All,
+    ];
 
     /// As it stands in settings and headers.
     pub const fn name(self) -> &'static str {
         match self {
+            Toolset::Agent => "agent",
             Toolset::Core => "core",
             Toolset::Author => "author",
             Toolset::Admin => "admin",
@@ -161,9 +170,12 @@ impl Toolset {
         Ok(sets)
     }
 
-    /// Whether a choice of groups includes a tool of this group.
-    pub(crate) fn is_in(self, chosen: &[Toolset]) -> bool {
-        self == Toolset::Core || chosen.iter().any(|set| *set == self || *set == Toolset::All)
+    /// Whether a choice of groups includes a tool of this group; `lean` ones are in the group of agents, too.
+    pub(crate) fn is_in(self, lean: bool, chosen: &[Toolset]) -> bool {
+        let of_core = || self == Toolset::Core && chosen.iter().any(|set| *set != Toolset::Agent);
+        (lean && chosen.contains(&Toolset::Agent))
+            || chosen.iter().any(|set| *set == self || *set == Toolset::All)
+            || of_core()
     }
 }
 
@@ -187,8 +199,12 @@ mod tests {
     fn groups_are_read_by_name_and_bring_the_core_along() {
         let chosen = Toolset::parse_list("toolset", "Admin, author,admin").unwrap();
         assert_eq!(chosen, [Toolset::Author, Toolset::Admin]);
-        assert!(Toolset::Core.is_in(&chosen) && Toolset::Admin.is_in(&chosen));
-        assert!(!Toolset::Admin.is_in(&[Toolset::Core]) && Toolset::Admin.is_in(&[Toolset::All]));
+        assert!(Toolset::Core.is_in(false, &chosen) && Toolset::Admin.is_in(false, &chosen));
+        assert!(
+            !Toolset::Admin.is_in(false, &[Toolset::Core]) && Toolset::Admin.is_in(false, &[Toolset::All])
+        );
+        let agent = [Toolset::Agent];
+        assert!(Toolset::Core.is_in(true, &agent) && !Toolset::Core.is_in(false, &agent));
         let miss = Toolset::parse_list("toolset", "auther").unwrap_err();
         assert!(miss.hint.contains("author"), "{}", miss.hint);
     }

@@ -251,7 +251,11 @@ fn concern(change: &Change, path: &[Item], left: Option<&Item>, gone: &mut Topic
     };
     let project = Some(item.project_id);
     let of = |item: &Item, part: &str| (topic::of_item(item.kind, item.id, part), project);
-    changed.extend([of(item, "history")]);
+    // A context tells of neighbours, too, so any change in the project may be one of it.
+    changed.extend([
+        of(item, "history"),
+        (topic::of_contexts(item.project_id), project),
+    ]);
     match change.entity {
         Entity::Link => changed.extend([of(item, "relationships")]),
         Entity::Comment => changed.extend([of(item, "comments")]),

@@ -8,10 +8,11 @@ use async_recursion::async_recursion as boxed;
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::{self, BatchInput, BatchResult, LocalNames, Operation, Outcome, Step};
-use spexus_domain::item::{Item, NewItem};
+use spexus_domain::item::{Item, ItemPatch, NewItem};
 use spexus_domain::permission::Operation as Right;
 use spexus_domain::{Ruled, Uuid};
 use spexus_store::Error;
+use std::collections::HashMap;
 
 /// Does all operations, or none; with `dry_run` none, but tells what would have come of them.
 #[boxed]
@@ -47,6 +48,7 @@ pub async fn run(
             caller,
             whole,
             names: LocalNames::default(),
+            made: HashMap::new(),
         };
         let results = running.all(steps).await?;
         let result = BatchResult { dry_run, results };
@@ -65,6 +67,8 @@ struct Running<'a> {
     /// Where everything happens, when the batch names a project.
     whole: Option<Context>,
     names: LocalNames,
+    /// The items this batch made or changed, with their revisions now: nobody else can have changed them meanwhile.
+    made: HashMap<Uuid, i64>,
 }
 
 impl Running<'_> {
@@ -80,8 +84,9 @@ impl Running<'_> {
     async fn step(&mut self, step: Step) -> Ruled<Outcome> {
         let op = step.operation.name();
         let project = self.project(step.project).await?;
-        let operation = step.operation.resolve(&self.names)?;
+        let operation = self.seen(step.operation.resolve(&self.names)?);
         let (id, label, rev) = Box::pin(self.perform(operation, project)).await?;
+        self.made.insert(id, rev);
         //= specs/spexus-service.md#projects
         //# A local name of a batch MUST mean the item it was given to, in whichever project that is.
         if let Some(name) = &step.name {
@@ -94,6 +99,18 @@ impl Running<'_> {
             label,
             rev,
         })
+    }
+
+    /// An operation that knows the revision of what this batch wrote itself.
+    fn seen(&self, operation: Operation) -> Operation {
+        match operation {
+            Operation::Update(id, patch) if patch.expect_rev.is_none() => {
+                let known = Uuid::try_parse(&id).ok().and_then(|id| self.made.get(&id));
+                let expect_rev = known.copied();
+                Operation::Update(id, ItemPatch { expect_rev, ..patch })
+            }
+            other => other,
+        }
     }
 
     /// The project of an operation: its own, or that of the batch; not both when they differ.

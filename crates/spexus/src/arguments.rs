@@ -63,6 +63,8 @@ pub(crate) enum Command {
     /// Manages personal access tokens
     #[command(subcommand)]
     Token(token::Command),
+    /// Tells who you are, with which rights and in which projects
+    Whoami,
     /// Manages projects
     #[command(subcommand)]
     Project(project::Command),

@@ -148,7 +148,7 @@ fn nearest<'a>(tools: &'a Snapshot<Registered>, name: &str) -> Option<&'a str> {
 /// The arguments as they were given, and whether they fit.
 fn arguments(registered: &Registered, fields: &Fields<'_>) -> (Arguments, Result<(), Refusal>) {
     let mut value = match decode_arguments(fields.raw("arguments")) {
-        Ok(given) => Value::Object(given),
+        Ok(given) => Value::Object(mcp_protocol::renamed(given, &registered.tool.aliases)),
         Err(refusal) => return (Arguments::default(), Err(refusal)),
     };
     let admitted = registered.input.admit(&mut value);

@@ -47,6 +47,8 @@ pub struct Tool {
     pub first_asks: Vec<(String, Ask)>,
     /// Whether the person is asked for required arguments the model left out, where the client can show a form.
     pub asks_for_missing: bool,
+    /// Other names of arguments: what is sent as the first is taken for the second, where that is not there.
+    pub aliases: Vec<(&'static str, &'static str)>,
     handler: Handler,
 }
 
@@ -119,6 +121,7 @@ impl Tool {
             breaker: None,
             first_asks: Vec::new(),
             asks_for_missing: false,
+            aliases: Vec::new(),
             handler,
         }
     }

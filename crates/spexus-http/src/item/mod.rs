@@ -2,6 +2,7 @@
 
 mod children;
 mod comments;
+mod context;
 mod create;
 mod delete;
 mod get;
@@ -13,6 +14,7 @@ mod update;
 
 pub(crate) use children::*;
 pub(crate) use comments::*;
+pub(crate) use context::*;
 pub(crate) use create::*;
 pub(crate) use delete::*;
 pub(crate) use get::*;

@@ -17,6 +17,7 @@ GET    /health/ready                                    200  -    -
 GET    /metrics                                         200  -    -
 POST   /api/v1/auth/login                               200  -    -    {"username": "root", "password": "long enough"}
 GET    /api/v1/auth/profile                             200  -    -
+GET    /api/v1/auth/whoami                              200  -    -
 GET    /api/v1/users                                    200  -    -
 GET    /api/v1/users/{user}                             200  403  -
 GET    /api/v1/tokens                                   200  -    -
@@ -47,6 +48,8 @@ GET    /api/v1/user-stories/{id}/acceptance-criteria    200  404  200
 GET    /api/v1/user-stories/{id}/requirements           200  404  200
 GET    /api/v1/epics/{id}/steering-documents            200  404  200
 GET    /api/v1/items/{id}                               200  404  200
+GET    /api/v1/items/{id}/context                       200  404  200
+GET    /api/v1/items/{id}/context?project={key}         200  403  200
 GET    /api/v1/hierarchy/{id}                           200  404  200
 GET    /api/v1/hierarchy/{id}/path                      200  404  200
 GET    /api/v1/comments/{comment}                       200  404  -

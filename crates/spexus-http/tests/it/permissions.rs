@@ -30,6 +30,7 @@ GET    /api/v1/user-stories/{id}/acceptance-criteria    reader        read    ye
 GET    /api/v1/user-stories/{id}/requirements           reader        read    yes
 GET    /api/v1/epics/{id}/steering-documents            reader        read    yes
 GET    /api/v1/items/{id}                               reader        read    yes
+GET    /api/v1/items/{id}/context                       reader        read    yes
 GET    /api/v1/hierarchy/{id}                           reader        read    yes
 GET    /api/v1/hierarchy/{id}/path                      reader        read    yes
 GET    /api/v1/comments/{id}                            reader        read    yes
@@ -54,6 +55,7 @@ GET    /api/v1/projects                                 anyone        read    ye
 GET    /api/v1/projects/{key}                           reader        read    own
 GET    /api/v1/users                                    anyone        read    yes
 GET    /api/v1/auth/profile                             anyone        read    yes
+GET    /api/v1/auth/whoami                              anyone        read    yes
 
 POST   /api/v1/{kind}/{id}/comments                     commenter     comment yes  {"content": "Why?"}
 PATCH  /api/v1/comments/{id}                            reviewer      comment yes  {"resolved": true}

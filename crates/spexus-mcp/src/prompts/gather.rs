@@ -6,6 +6,7 @@ use crate::resources::{address_of, sees_several};
 use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
+use spexus_domain::item_context::ContextRequest;
 use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Code, Kind, Ruled, text};
@@ -95,6 +96,28 @@ pub(super) async fn gather(
     Ok(Gathered {
         subject: format!("{} {:?}", subject.reference_id, subject.heading()),
         text,
+        uri: address_of(&subject, sees_several(service, caller).await?),
+        json: json!(subject).to_string(),
+    })
+}
+
+/// The working context of an item of any kind.
+pub(super) async fn working(
+    service: &Service,
+    caller: &Caller,
+    project: Option<&str>,
+    id: &str,
+    purpose: &str,
+) -> Ruled<Gathered> {
+    let request = ContextRequest {
+        purpose: Some(purpose.to_owned()).filter(|purpose| !purpose.is_empty()),
+        ..ContextRequest::default()
+    };
+    let subject = item::get(service, caller, project, None, id).await?;
+    let found = item::context(service, caller, None, &subject.id.to_string(), request).await?;
+    Ok(Gathered {
+        subject: format!("{} {:?}", subject.reference_id, subject.heading()),
+        text: found.words(),
         uri: address_of(&subject, sees_several(service, caller).await?),
         json: json!(subject).to_string(),
     })

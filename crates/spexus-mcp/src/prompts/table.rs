@@ -10,8 +10,8 @@ pub(crate) struct Row {
     pub(crate) arguments: &'static [Argument],
     /// The argument that names the item it is about.
     pub(crate) subject: &'static str,
-    /// What that item is.
-    pub(crate) kind: Kind,
+    /// What that item is; any, where it does not matter. Then the prompt brings the item's working context along.
+    pub(crate) kind: Option<Kind>,
     /// The task; `{subject}` and required arguments are filled in.
     pub(crate) task: &'static str,
     /// The form of the answer.
@@ -68,14 +68,28 @@ impl Row {
 
 // Fulfils 003 R8.5, 003 R8.6
 /// Every prompt of the product.
-pub(crate) const ROWS: [Row; 6] = [
+pub(crate) const ROWS: [Row; 7] = [
+    Row {
+        name: "work_on_item",
+        title: "Work on an item",
+        description: "Gives everything that is needed to implement, review or test one item, in one message.",
+        arguments: &[
+            required("id", "The item: REQ-001 or UUID"),
+            optional("purpose", "implement, review or test", "The purpose is to {}."),
+        ],
+        subject: "id",
+        kind: None,
+        task: "Work on {subject}. Read its criteria first: they say when it is done. Look at what it depends on, and at open comments before you decide what they ask about.",
+        form: "What you will do, in the order in which you will do it, each step with the criterion it serves (AC-…).\nThen do it.\nThen say which criterion is proven by which test, and which is not.",
+        scenario: "Hand a requirement to a coding agent without explaining the project to it.",
+    },
     Row {
         name: "analyze_requirement_quality",
         title: "Analyze a requirement",
         description: "Judges a requirement in its context: is it clear, single, testable, consistent with its neighbours and guided by the steering documents?",
         arguments: &[required("requirement_id", "The requirement: REQ-001 or UUID")],
         subject: "requirement_id",
-        kind: Kind::Requirement,
+        kind: Some(Kind::Requirement),
         task: "Review the quality of {subject}. Judge it against these questions: Is it one obligation, not several? Is every word clear, without vague quantities? Can a test decide whether it holds? Does it fit its story and its acceptance criterion? Does it contradict or repeat a sibling or a linked item? Does it follow the steering documents?",
         form: "A table with one row per question: question, verdict (good / weak / wrong), reason in one sentence.\nThen a proposed new wording, or \"keep as it is\".\nThen the update_requirement call that would apply it, with expect_rev.",
         scenario: "Before a requirement goes from Draft to Active, ask whether it can be tested at all.",
@@ -93,7 +107,7 @@ pub(crate) const ROWS: [Row; 6] = [
             ),
         ],
         subject: "user_story_id",
-        kind: Kind::UserStory,
+        kind: Some(Kind::UserStory),
         task: "Propose acceptance criteria for {subject} that its present ones do not cover. Look at the normal course, at limits, at errors and at rights.",
         form: "A numbered list; each criterion as \"WHEN … THEN the system SHALL …\", followed by the gap it closes.\nThen one apply_changes call that creates them all.",
         scenario: "A story was written in a hurry and has a single criterion; find what nobody thought of.",
@@ -104,7 +118,7 @@ pub(crate) const ROWS: [Row; 6] = [
         description: "Finds what a requirement depends on, blocks or conflicts with, beyond the links it has.",
         arguments: &[required("requirement_id", "The requirement: REQ-001 or UUID")],
         subject: "requirement_id",
-        kind: Kind::Requirement,
+        kind: Some(Kind::Requirement),
         task: "Find dependencies of {subject}: what must exist before it, what it makes possible, what it contradicts. Compare it with its siblings, its linked items and the rest of the epic shown below. Links it has already are listed; do not propose them again.",
         form: "A table: other item, relationship (depends_on, blocks, conflicts_with, refines, relates_to), reason, certainty (high / medium / low).\nThen the create_relationship calls for those of high certainty.",
         scenario: "Before planning, learn in which order the requirements of an epic can be built.",
@@ -119,7 +133,7 @@ pub(crate) const ROWS: [Row; 6] = [
             optional("role", "Who needs it", "It is needed by: {}."),
         ],
         subject: "epic_id",
-        kind: Kind::Epic,
+        kind: Some(Kind::Epic),
         task: "Write a user story for {subject} that meets this need: {need}. Say so instead when a story of the epic covers it already.",
         form: "Title in at most ten words.\nDescription: \"As a …, I want …, so that …\".\nTwo to five acceptance criteria.\nThen one apply_changes call that creates story and criteria.",
         scenario: "A customer said in one sentence what is missing; turn it into a story with criteria.",
@@ -137,7 +151,7 @@ pub(crate) const ROWS: [Row; 6] = [
             ),
         ],
         subject: "epic_id",
-        kind: Kind::Epic,
+        kind: Some(Kind::Epic),
         task: "Break {subject} down into user stories that can each be built and shown on their own. Keep the stories it has; propose what is missing. Put them in an order in which they can be built.",
         form: "A numbered list: title, \"As a …, I want …, so that …\", what it needs from earlier ones.\nThen one apply_changes call that creates them, with dry_run first.",
         scenario: "An epic is a title and two paragraphs; make a first plan of it.",
@@ -148,7 +162,7 @@ pub(crate) const ROWS: [Row; 6] = [
         description: "Derives test scenarios from a user story, its criteria and its requirements.",
         arguments: &[required("user_story_id", "The story: US-001 or UUID")],
         subject: "user_story_id",
-        kind: Kind::UserStory,
+        kind: Some(Kind::UserStory),
         task: "Derive test scenarios for {subject} that together prove every acceptance criterion and every requirement listed. Include limits, wrong input, missing rights and things that happen at the same time.",
         form: "For each scenario: name, \"Given … When … Then …\", the ids it proves (AC-…, REQ-…), and whether it should be automated.\nThen a list of criteria and requirements no scenario proves, with the reason.",
         scenario: "A story is being built; agree on what will be tested before the code is there.",

@@ -74,6 +74,7 @@ pub(super) struct ItemAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Itself,
+    Context,
     Hierarchy,
     Children(Kind),
     Relationships,
@@ -145,6 +146,7 @@ impl Part {
     pub(super) fn name(self) -> &'static str {
         match self {
             Part::Itself => "",
+            Part::Context => "context",
             Part::Hierarchy => "hierarchy",
             Part::Children(kind) => kind.rules().path,
             Part::Relationships => "relationships",
@@ -160,6 +162,7 @@ impl Part {
 
     fn parse(kind: Kind, name: &str) -> Option<Self> {
         let fixed = [
+            Part::Context,
             Part::Hierarchy,
             Part::Relationships,
             Part::Comments,

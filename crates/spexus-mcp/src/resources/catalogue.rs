@@ -119,6 +119,10 @@ pub(crate) fn forms() -> Vec<Form> {
             });
         };
         add("", "The item with its text, by reference id or UUID.");
+        add(
+            "context",
+            "Everything that is needed to work on it, in one answer.",
+        );
         if kind.children().next().is_some() {
             add("hierarchy", "The whole tree below it.");
         }

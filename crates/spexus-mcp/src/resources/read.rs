@@ -4,6 +4,7 @@ use super::address::{Address, ItemAddress, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
+use spexus_domain::item_context::ContextRequest;
 use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Refusal, Ruled};
@@ -64,6 +65,11 @@ async fn about(service: &Service, caller: &Caller, address: &ItemAddress) -> Rul
                 .await
                 .map_err(no_resource)?
         ),
+        Part::Context => {
+            let found = item::get(service, caller, project, of_kind, id).await;
+            let id = found.map_err(no_resource)?.id.to_string();
+            json!(item::context(service, caller, None, &id, ContextRequest::default()).await?)
+        }
         Part::Hierarchy => {
             // Of another kind means it does not stand here.
             let root = item::get(service, caller, project, of_kind, id)

@@ -1,7 +1,7 @@
 //! What news are told under. An address says how somebody calls a thing; two projects call different things alike. A
 //! topic names the thing itself: an item by its UUID, a list by its kind and project.
 
-use super::address::{Address, ItemAddress};
+use super::address::{Address, ItemAddress, Part};
 use super::{missing, read, scheme_of};
 use spexus_domain::account::Caller;
 use spexus_domain::{Kind, Ruled, Uuid};
@@ -25,7 +25,11 @@ pub(super) async fn of(service: &Service, caller: &Caller, uri: &str) -> Ruled<S
             ..
         }) => {
             let found = item::get(service, caller, project.as_deref(), Some(kind), &id).await;
-            of_item(kind, found.map_err(read::no_resource)?.id, part.name())
+            let found = found.map_err(read::no_resource)?;
+            match part {
+                Part::Context => of_contexts(found.project_id),
+                part => of_item(kind, found.id, part.name()),
+            }
         }
         // A trace moves with its item.
         Address::Trace(of) => {
@@ -89,6 +93,11 @@ pub(crate) fn of_list(kind: Kind, project: Uuid) -> String {
 /// Whatever a search in a project finds.
 pub(crate) fn of_search(project: Uuid) -> String {
     format!("requirements://search/of/{project}")
+}
+
+/// The working contexts of a project: each tells of many items.
+pub(crate) fn of_contexts(project: Uuid) -> String {
+    format!("requirements://context/of/{project}")
 }
 
 /// A stored prompt.

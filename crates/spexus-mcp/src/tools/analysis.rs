@@ -2,6 +2,7 @@
 
 use super::items::project;
 use super::spec::{Invocation, Spec, read};
+use crate::Toolset;
 use crate::render::Answer;
 use crate::schema::{answer, number, object, text};
 use mcp_protocol::Arguments;
@@ -40,6 +41,7 @@ fn analyze_hierarchy() -> Spec {
         description,
         run_analysis,
     )
+    .set(Toolset::Author)
     .takes(
         object([
             text("under", "any id"),

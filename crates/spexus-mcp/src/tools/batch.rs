@@ -7,10 +7,10 @@ use crate::render::{Answer, change};
 use crate::schema::{answer, field, flag, number, object, text};
 use mcp_protocol::Arguments;
 use serde_json::{Value, json};
-use spexus_domain::Ruled;
-use spexus_domain::batch::BatchInput;
+use spexus_domain::batch::{BatchInput, OPERATIONS};
 use spexus_domain::limits::MAX_BATCH_OPERATIONS;
 use spexus_domain::permission::Operation;
+use spexus_domain::{Kind, Ruled};
 use spexus_service::{batch, changes};
 
 /// The tools of batches and the feed.
@@ -19,10 +19,12 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 fn apply_changes() -> Spec {
-    let description = "Does many operations in one transaction, all or nothing. Each is {op: create|update|move|delete|restore|link|unlink|comment, …fields, project}; `ref` names what it makes, and later operations use it as \"@name\" wherever an id goes. Example: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,epic_id:@e,title:With a passkey}].";
-    let operations = json!({ "type": "array", "items": { "type": "object" }, "minItems": 1, "maxItems": MAX_BATCH_OPERATIONS });
+    let description = "Does many operations in one transaction, all or nothing. `ref` names what one makes; later ones use it as \"@name\" wherever an id goes: [{op:create,kind:epic,title:Login,ref:e},{op:create,kind:user_story,parent:@e,title:With a passkey}].";
+    let operations =
+        json!({ "type": "array", "items": operation(), "minItems": 1, "maxItems": MAX_BATCH_OPERATIONS });
     Spec::new("apply_changes", "Apply many changes", description, run_batch)
         .does(Effect::Remove, Operation::CreateItem)
+        .lean()
         .takes(
             object([
                 field("operations", operations).required(),
@@ -33,6 +35,42 @@ fn apply_changes() -> Spec {
             answer(&[("results", "array"), ("dry_run", "boolean")]),
         )
         .rest("All operations were carried out. list_relationships and list_comments give the ids of the others.")
+}
+
+/// What an operation may say. Which of it fits which operation is checked where it is understood.
+//= specs/spexus-mcp.md#tools
+//# The operations of `apply_changes` MUST be described by a schema with every field they take.
+fn operation() -> Value {
+    let text = json!({ "type": "string" });
+    let clearable = json!({ "type": ["string", "null"] });
+    let described = |about: &str| json!({ "type": "string", "description": about });
+    json!({
+        "type": "object",
+        "properties": {
+            "op": described(&OPERATIONS.join("|")),
+            "ref": text,
+            "kind": described(&Kind::ALL.map(Kind::name).join("|")),
+            "id": described("what to change; of unlink the link"),
+            "parent": text,
+            "title": text,
+            "description": text,
+            "status": text,
+            "priority": { "type": ["integer", "string"] },
+            "type": described("of a requirement or a link"),
+            "acceptance_criterion": clearable,
+            "assignee": clearable,
+            "attributes": { "type": "object" },
+            "expect_rev": { "type": "integer" },
+            "after": text,
+            "before": text,
+            "source": text,
+            "target": text,
+            "content": described("of a comment"),
+            "force": { "type": "boolean" },
+            "project": text,
+        },
+        "required": ["op"],
+    })
 }
 
 async fn run_batch(invocation: Invocation, arguments: Arguments) -> Ruled<Answer> {

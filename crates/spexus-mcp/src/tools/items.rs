@@ -351,7 +351,8 @@ pub(super) fn project() -> Field {
     text("project", "")
 }
 
-fn detail(default: &str) -> Field {
+/// How much of each item is wanted.
+pub(super) fn detail(default: &str) -> Field {
     choice("detail", &Detail::NAMES, &format!("default {default}"))
 }
 

@@ -1,6 +1,7 @@
 //! The tools: this file is their table of contents. A tool is a row; nothing registers itself elsewhere.
 
 mod admin;
+mod agent;
 mod analysis;
 mod baselines;
 mod batch;
@@ -23,9 +24,12 @@ pub(crate) use spec::{Call, Effect, Invocation, Run, Spec};
 //# The core MUST have at most 25 tools, and its list at most 24 KB.
 //= specs/spexus-mcp.md#tools
 //# Without a choice of toolsets every tool the source documents name MUST be listed to those who may use it; `all` MUST list every tool.
+//= specs/spexus-mcp.md#tools
+//# The toolset `agent` MUST have at most 12 tools, and no others unless another toolset is chosen with it.
 /// Every tool, in the order they are listed.
 pub(crate) fn all() -> Vec<Spec> {
     let families = [
+        agent::tools(),
         search::tools(),
         items::tools(),
         structure::tools(),

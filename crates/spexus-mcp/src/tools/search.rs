@@ -36,6 +36,7 @@ fn search_global() -> Spec {
         description,
         |invocation, arguments| run(invocation, arguments, None),
     )
+    .lean()
     .takes(object(fields), rows())
 }
 

@@ -49,6 +49,21 @@ impl Effect {
     }
 }
 
+/// What arguments are called that name what a tool is about.
+const NAMES_OF_IDS: [&str; 11] = [
+    "epic_id",
+    "user_story_id",
+    "acceptance_criteria_id",
+    "requirement_id",
+    "steering_document_id",
+    "epic",
+    "user_story",
+    "comment_id",
+    "relationship_id",
+    "prompt_id",
+    "token_id",
+];
+
 /// What a tool runs.
 pub(crate) type Run = dyn Fn(Invocation, Arguments) -> BoxFuture<'static, Result<Answer, Stop>> + Send + Sync;
 
@@ -62,6 +77,8 @@ pub(crate) struct Spec {
     pub(crate) title: &'static str,
     pub(crate) description: String,
     pub(crate) toolset: Toolset,
+    /// Whether agents that chose the lean group are shown it.
+    pub(crate) lean: bool,
     pub(crate) right: Operation,
     pub(crate) effect: Effect,
     pub(crate) input: Value,
@@ -100,6 +117,7 @@ impl Spec {
             title,
             description: description.into(),
             toolset: Toolset::Core,
+            lean: false,
             right: Operation::Read,
             effect: Effect::Read,
             input: Value::Null,
@@ -126,6 +144,30 @@ impl Spec {
     /// Puts it into another group than the core.
     pub(crate) fn set(self, toolset: Toolset) -> Self {
         Self { toolset, ..self }
+    }
+
+    /// Puts it into the lean group of agents, too.
+    pub(crate) fn lean(self) -> Self {
+        Self { lean: true, ..self }
+    }
+
+    /// What an argument may also be called: the item is `id` everywhere, whatever the tool calls it.
+    //= specs/spexus-mcp.md#tools
+    //# The item a tool is about MUST be accepted as `id`, whatever name the source documents give the argument.
+    pub(crate) fn aliases(&self) -> Vec<(&'static str, &'static str)> {
+        let properties = &self.input["properties"];
+        let required = self.input["required"].as_array();
+        let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+        let mut named = NAMES_OF_IDS.iter().filter(|name| is_required(name));
+        if self.effect == Effect::Add {
+            // What something is made in is not the item it is about.
+            return Vec::new();
+        }
+        match (properties.get("id"), named.next(), named.next()) {
+            (None, Some(only), None) => vec![("id", *only)],
+            (Some(_), ..) => vec![("item", "id"), ("item_id", "id")],
+            _ => Vec::new(),
+        }
     }
 
     /// Sets the schemas of what it takes and gives.
@@ -172,6 +214,7 @@ impl Spec {
     //# Every tool MUST have a title, a description, a flat input schema that refuses unknown arguments, and an output schema.
     /// The tool as the runtime wants it: audited, counted, and with an answer that is written once.
     pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
+        let aliases = self.aliases();
         let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
         let (uses, subject) = (uses.clone(), ask::subject_of(&self.input));
         let invocation = move |cx: Context, arguments: Arguments| {
@@ -195,6 +238,7 @@ impl Spec {
             .output(self.output)
             .annotated(self.effect.annotations());
         tool.title = Some(self.title.to_owned());
+        tool.aliases = aliases;
         //= specs/spexus-mcp.md#asking
         //# A tool that makes something MUST ask the person for the required arguments the model left out, where the client can ask.
         tool.asks_for_missing = self.effect == Effect::Add;

@@ -25,7 +25,7 @@ fn least(tool: &str) -> Least {
         | "explain_state"
         | "run_prompt" => Least::Role("reader"),
         "list_users" | "list_tokens" | "list_groups" | "list_projects" | "list_prompts" | "get_prompt"
-        | "get_active_prompt" | "revoke_token" | "list_vocabulary" => Least::Account,
+        | "get_active_prompt" | "revoke_token" | "list_vocabulary" | "whoami" => Least::Account,
         "add_comment" => Least::Role("commenter"),
         "confirm_relationship" => Least::Role("reviewer"),
         // They are about a comment of somebody else's here.

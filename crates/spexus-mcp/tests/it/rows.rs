@@ -117,7 +117,14 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
     match tool {
         "search_global" => (json!({ "query": "requirement" }), Project),
         "search_requirements" => (json!({ "query": "requirement" }), Project),
-        "get_item" => (json!({ "id": requirement }), Items),
+        "whoami" => (json!({}), Everybody),
+        "get_item" | "get_context" => (json!({ "id": requirement }), Items),
+        "get_items" => (json!({ "ids": [requirement, epic] }), Items),
+        "create_item" => (
+            json!({ "kind": "requirement", "parent": story, "title": "Made" }),
+            Items,
+        ),
+        "update_item" => (json!({ "id": requirement, "priority": 1 }), Items),
         "get_epic" => (json!({ "epic_id": epic }), Items),
         "get_user_story" => (json!({ "user_story_id": story }), Items),
         "get_acceptance_criteria" => (json!({ "acceptance_criteria_id": criterion }), Items),

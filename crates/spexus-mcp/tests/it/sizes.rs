@@ -35,6 +35,23 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
             json!({ "query": "wordy", "limit": 200 }),
             Pages,
         ),
+        ("whoami", json!({}), Whole),
+        (
+            "get_context",
+            json!({ "id": "REQ-001", "max_tokens": 800 }),
+            Whole,
+        ),
+        ("get_items", json!({ "ids": ["REQ-001", "REQ-002"] }), Cut),
+        (
+            "create_item",
+            json!({ "kind": "epic", "title": "New", "description": long }),
+            Whole,
+        ),
+        (
+            "update_item",
+            json!({ "id": "REQ-002", "description": long }),
+            Whole,
+        ),
         ("get_item", json!({ "id": "REQ-001" }), Cut),
         ("get_epic", json!({ "epic_id": "EP-001" }), Cut),
         ("list_epics", json!({ "detail": "full", "limit": 200 }), Pages),

@@ -5,6 +5,7 @@ pub mod login;
 pub mod password;
 pub mod token;
 pub mod user;
+pub mod whoami;
 
 use spexus_domain::account::{Caller, Role, Scope, User};
 use spexus_domain::member::Memberships;

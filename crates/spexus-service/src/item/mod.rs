@@ -1,6 +1,7 @@
 //! Items: making, reading, listing, changing, moving, deleting and bringing them back.
 
 mod apply;
+pub mod context;
 pub mod create;
 pub mod delete;
 pub mod history;
@@ -10,6 +11,7 @@ pub mod placement;
 pub mod read;
 pub mod update;
 
+pub use context::{context, several};
 pub use create::create;
 pub use delete::{delete, delete_agreed, preview, restore};
 pub use history::history;

@@ -27,6 +27,7 @@ pub async fn update(
     let job = service.change_in(caller, Operation::UpdateItem, place, move |tx, context| {
         Box::pin(async move {
             let before = context.item(&mut tx.conn, "id", &id, kind).await?;
+            check_seen(&context.caller, &before, patch.expect_rev)?;
             check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
             patch.check(before.kind)?;
             let item = patched(&mut tx.conn, &context, &before, patch).await?;
@@ -61,6 +62,24 @@ async fn store(tx: &mut Tx, before: Item, mut item: Item) -> Result<Item> {
     }
     tx.record(telling).await?;
     Ok(item)
+}
+
+/// Refuses the change of an agent that does not say which revision it read.
+//= specs/spexus-service.md#agents
+//# A change of an item by an agent MUST be refused where it does not name the revision it was made for.
+fn check_seen(caller: &Caller, item: &Item, expected: Option<i64>) -> Ruled<()> {
+    if !caller.is_agent || expected.is_some() {
+        return Ok(());
+    }
+    let problem = format!(
+        "is missing: an agent says which revision of {} it read",
+        item.reference_id
+    );
+    let allowed = "the `rev` of your last read";
+    Err(
+        Refusal::field(Code::MissingRequiredField, "expect_rev", problem, allowed)
+            .hint("Read it, for instance with get_context, and send its revision."),
+    )
 }
 
 /// Refuses a stale revision: one fault for each field, telling who changed it, when, and to what.

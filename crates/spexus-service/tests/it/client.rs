@@ -5,9 +5,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use spexus_domain::account::Caller;
+use spexus_domain::item_context::ContextRequest;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Ruled, Uuid};
-use spexus_service::account::{token, user};
+use spexus_service::account::{token, user, whoami};
 use spexus_service::{
     Service, baseline, batch, changes, comment, group, item, link, member, project, prompt, report, search,
     settings,
@@ -183,6 +184,21 @@ impl Client {
             )
             .await,
         )
+    }
+
+    // Agents
+
+    pub(crate) async fn context(&self, id: &str, request: ContextRequest) -> Ruled<Value> {
+        to_json(item::context(&self.service, &self.caller, self.named(), id, request).await)
+    }
+
+    pub(crate) async fn several(&self, ids: &[&str]) -> Ruled<Value> {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        to_json(item::several(&self.service, &self.caller, self.named(), &ids).await)
+    }
+
+    pub(crate) async fn whoami(&self) -> Ruled<Value> {
+        to_json(whoami::whoami(&self.service, &self.caller).await)
     }
 
     // Links and comments

@@ -7,6 +7,7 @@
 )]
 
 mod accounts;
+mod agents;
 mod apps;
 mod audit;
 mod batch;

@@ -26,6 +26,7 @@ pub(crate) mod token;
 pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod user;
+mod whoami;
 pub(crate) mod workflow;
 
 use crate::arguments::{Arguments, Cli, Command, Global};
@@ -141,6 +142,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
     match command {
         Command::User(command) => user::run(session, output, command).await,
         Command::Token(command) => token::run(session, output, command).await,
+        Command::Whoami => whoami::run(session, output).await,
         Command::Project(command) => project::run(session, output, command).await,
         Command::Group(command) => group::run(session, output, command).await,
         Command::Item(command) => item::run(session, output, command).await,

@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Create(write::Create),
     /// Shows one item
     Get(read::Get),
+    /// Shows everything that is needed to work on an item
+    Context(read::ContextOf),
     /// Lists items
     List(read::List),
     /// Changes the fields that are given
@@ -60,6 +62,7 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
     match command {
         Command::Create(wanted) => write::create(session, output, wanted).await,
         Command::Get(wanted) => read::get(session, output, &wanted).await,
+        Command::Context(wanted) => read::context(session, output, wanted).await,
         Command::List(wanted) => read::list(session, output, wanted).await,
         Command::Update(wanted) => write::update(session, output, wanted).await,
         Command::Move(wanted) => write::move_to(session, output, wanted).await,

@@ -7,6 +7,7 @@ use crate::output::{Output, table};
 use crate::session::Session;
 use clap::Args;
 use spexus_domain::Kind;
+use spexus_domain::item_context::{ContextRequest, ItemContext};
 use spexus_domain::query::PageRequest;
 use spexus_service::item;
 
@@ -15,6 +16,22 @@ use spexus_service::item;
 pub(crate) struct Get {
     /// A UUID or a reference id such as REQ-012
     id: String,
+}
+
+/// Everything that is needed to work on an item.
+#[derive(Debug, Args)]
+pub(crate) struct ContextOf {
+    /// A UUID or a reference id
+    id: String,
+    /// What it is for: implement, review or test
+    #[arg(long)]
+    purpose: Option<String>,
+    /// The tokens it may have, 600 to 12000; 4000 when left out
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    max_tokens: Option<i64>,
+    /// The hash of an earlier answer: where nothing changed since, only that is told
+    #[arg(long, value_name = "HASH")]
+    if_changed: Option<String>,
 }
 
 /// A list of items.
@@ -59,6 +76,17 @@ pub(super) async fn get(session: &Session, output: Output, wanted: &Get) -> Outc
     )
     .await?;
     output.show(&found, show::whole)
+}
+
+pub(super) async fn context(session: &Session, output: Output, wanted: ContextOf) -> Outcome {
+    let request = ContextRequest {
+        purpose: wanted.purpose,
+        max_tokens: wanted.max_tokens,
+        if_changed: wanted.if_changed,
+    };
+    let (service, caller, project) = (&session.service, &session.caller, session.project());
+    let found = item::context(service, caller, project, &wanted.id, request).await?;
+    output.show(&found, ItemContext::words)
 }
 
 pub(super) async fn list(session: &Session, output: Output, wanted: List) -> Outcome {
