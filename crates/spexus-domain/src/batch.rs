@@ -30,6 +30,9 @@ pub struct BatchInput {
     /// The project all operations happen in. Without it each operation is in the project it names itself, or in that of
     /// the items it speaks of; new items without either go to the caller's usual one.
     pub project: Option<String>,
+    /// What for; it is kept with every change of an item that does not say so itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
 }
 
 /// One operation, understood.

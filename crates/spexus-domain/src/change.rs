@@ -241,6 +241,9 @@ pub struct Change {
     pub action: Action,
     /// The revision that resulted.
     pub rev: i64,
+    /// What for, when it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
     /// What changed, field by field.
     pub fields: Vec<FieldChange>,
     /// The hash that seals this change and all before it in its ledger.

@@ -214,6 +214,9 @@ pub struct NewItem {
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     #[schema(value_type = Object)]
     pub attributes: Attributes,
+    /// What for; it is kept with the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
 }
 
 /// What can be changed about an item; a field left out stays as it is, `null` clears what can be empty.
@@ -261,6 +264,9 @@ pub struct ItemPatch {
     /// The revision this change was made against; a stale one is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_rev: Option<i64>,
+    /// What for; it is kept with the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
 }
 
 /// Where an item moves to.

@@ -192,6 +192,9 @@ pub struct ItemContext {
     /// The item; absent when nothing changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<Subject>,
+    /// Who works on it, until when, and what for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// What contains it, from the top down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Container>,
@@ -389,6 +392,7 @@ impl ItemContext {
             hash,
             unchanged: true,
             item: None,
+            held: None,
             within: Vec::new(),
             criteria: Vec::new(),
             links: Vec::new(),
@@ -516,6 +520,9 @@ impl ItemContext {
             text.push_str(&format!(", @{assignee}"));
         }
         text.push_str(")\n");
+        if let Some(held) = &self.held {
+            text.push_str(&format!("Held: {held}\n"));
+        }
         quote(&mut text, &item.description);
         for (name, value) in &item.attributes {
             text.push_str(&format!("{name}: {value}\n"));

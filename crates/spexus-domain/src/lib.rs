@@ -29,6 +29,7 @@ pub mod id;
 pub mod item;
 pub mod item_context;
 pub mod kind;
+pub mod lease;
 pub mod limits;
 pub mod link;
 pub mod member;

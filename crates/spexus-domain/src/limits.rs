@@ -46,5 +46,9 @@ pub const DEFAULT_CONTEXT_TOKENS: usize = 4_000;
 pub const MIN_CONTEXT_TOKENS: usize = 600;
 /// The most a working context can be asked to have.
 pub const MAX_CONTEXT_TOKENS: usize = 12_000;
+/// How long an item is held when nobody says.
+pub const DEFAULT_LEASE_MINUTES: i64 = 30;
+/// How long an item is held at most, unless it is claimed again.
+pub const MAX_LEASE_MINUTES: i64 = 240;
 /// Items that are read by one request.
 pub const MAX_ITEMS_AT_ONCE: usize = 50;

@@ -111,6 +111,7 @@ mod tests {
             label: "web/REQ-001 depends on default/REQ-154".into(),
             action: Action::Deleted,
             rev: 1,
+            intent: None,
             fields: vec![field("source", "web/REQ-001"), field("target", "default/REQ-154")],
             hash: String::new(),
         };

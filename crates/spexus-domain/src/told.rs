@@ -24,6 +24,9 @@ pub const POSITIONS: &str = ".positions";
 /// What an upgrade found that the history before it could not tell.
 pub const FOUND: &str = ".found";
 
+/// What somebody wanted who made the change. It is shown beside the fields, not among them.
+pub const INTENT: &str = ".intent";
+
 /// What dropped changes had made of items, comments and links.
 pub const KEPT: &str = ".kept";
 /// Rows of small tables that dropped changes told of, each with its table, its key and its digest.

@@ -44,6 +44,7 @@ mod server;
 mod settings;
 mod tls;
 mod trace;
+mod work;
 mod write_timeout;
 
 pub use openapi::openapi;

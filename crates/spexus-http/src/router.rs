@@ -5,7 +5,7 @@ use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
-    project, prompt, report, search, settings, trace,
+    project, prompt, report, search, settings, trace, work,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -43,6 +43,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(item::get_any_item))
         .routes(routes!(item::get_context))
+        .routes(routes!(work::next_work))
+        .routes(routes!(work::list_leases))
+        .routes(routes!(work::claim_item, work::release_item))
         .routes(routes!(item::get_hierarchy))
         .routes(routes!(item::get_path))
         .routes(routes!(item::list_steering))

@@ -242,6 +242,9 @@ pub(crate) fn change(change: &Change) -> Value {
     if change.entity != Entity::Item {
         value["entity"] = json!(change.entity);
     }
+    if let Some(intent) = &change.intent {
+        value["intent"] = json!(intent);
+    }
     if !change.client.is_empty() {
         value["client"] = json!(change.client);
     }

@@ -30,7 +30,7 @@ pub async fn run(
             .may(right(&step.operation))
             .map_err(|refusal| refusal.inside(&place(at)))?;
     }
-    let (dry_run, project) = (input.dry_run, input.project);
+    let (dry_run, project, intent) = (input.dry_run, input.project, input.intent);
     //= specs/spexus-service.md#writing-once
     //# A batch MUST be carried out whole or not at all.
     //= specs/spexus-service.md#writing-once
@@ -47,6 +47,7 @@ pub async fn run(
             service: &service,
             caller,
             whole,
+            intent,
             names: LocalNames::default(),
             made: HashMap::new(),
         };
@@ -66,6 +67,8 @@ struct Running<'a> {
     caller: &'a Caller,
     /// Where everything happens, when the batch names a project.
     whole: Option<Context>,
+    /// What everything is for that does not say so itself.
+    intent: Option<String>,
     names: LocalNames,
     /// The items this batch made or changed, with their revisions now: nobody else can have changed them meanwhile.
     made: HashMap<Uuid, i64>,
@@ -107,7 +110,23 @@ impl Running<'_> {
             Operation::Update(id, patch) if patch.expect_rev.is_none() => {
                 let known = Uuid::try_parse(&id).ok().and_then(|id| self.made.get(&id));
                 let expect_rev = known.copied();
-                Operation::Update(id, ItemPatch { expect_rev, ..patch })
+                self.meant(Operation::Update(id, ItemPatch { expect_rev, ..patch }))
+            }
+            other => self.meant(other),
+        }
+    }
+
+    /// An operation with what the batch is for.
+    fn meant(&self, operation: Operation) -> Operation {
+        let intent = |own: Option<String>| own.or_else(|| self.intent.clone());
+        match operation {
+            Operation::Create(kind, input) => {
+                let intent = intent(input.intent.clone());
+                Operation::Create(kind, NewItem { intent, ..input })
+            }
+            Operation::Update(id, patch) => {
+                let intent = intent(patch.intent.clone());
+                Operation::Update(id, ItemPatch { intent, ..patch })
             }
             other => other,
         }

@@ -28,6 +28,7 @@ pub mod history_retention;
 mod idempotent;
 pub mod item;
 pub mod language;
+pub mod lease;
 pub mod link;
 pub mod mcp_session;
 pub mod member;

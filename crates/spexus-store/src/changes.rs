@@ -5,9 +5,10 @@ use crate::directory::project_of;
 use crate::engine::{Conn, Param, Row, params};
 use crate::error::{Error, Result};
 use crate::listing::Conditions;
+use serde_json::Value;
 use spexus_domain::change::{Action, Change, Entity, field_changes, project_of};
 use spexus_domain::limits::MAX_PAGE_BYTES;
-use spexus_domain::{Uuid, nearest};
+use spexus_domain::{Uuid, nearest, told};
 
 /// The number of the last change that readers of the whole installation may go past.
 pub async fn head(conn: &mut Conn) -> Result<i64> {
@@ -173,9 +174,17 @@ fn change(row: &Row) -> Result<Change> {
         label: row.text("label")?,
         action: action(row)?,
         rev: row.int("rev")?,
+        intent: intent(row)?,
         fields: field_changes(row.object("before")?, row.object("after")?),
         hash: hex::encode(row.bytes("hash")?),
     })
+}
+
+fn intent(row: &Row) -> Result<Option<String>> {
+    match row.object("after")?.remove(told::INTENT) {
+        Some(Value::String(intent)) => Ok(Some(intent)),
+        _ => Ok(None),
+    }
 }
 
 pub(crate) fn action(row: &Row) -> Result<Action> {

@@ -74,6 +74,10 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
         Evidence::Not("what clients that are connected have not read yet; it goes with the session"),
     ),
     (
+        "lease",
+        Evidence::Not("who works on what for the next hours; what they changed is in the history"),
+    ),
+    (
         "idempotency",
         Evidence::Not("answers kept for a day for whoever asks twice; what was done is in the history"),
     ),

@@ -89,6 +89,7 @@ impl Fold {
             Some(Value::Object(anchors)) => anchors,
             _ => Map::new(),
         };
+        after.remove(told::INTENT);
         self.push_rest(row, action, &mut after)?;
         if action == Action::Deleted {
             // The row keeps what it was.

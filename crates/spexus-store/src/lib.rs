@@ -45,6 +45,7 @@ pub mod items;
 mod job;
 mod kept_state;
 mod lane;
+pub mod leases;
 pub mod ledger_head;
 pub mod ledger_origin;
 mod ledger_walk;

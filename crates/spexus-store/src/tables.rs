@@ -109,6 +109,11 @@ pub(crate) const TABLES: &[Table] = &[
                   created_at:i updated_at:i deleted_at:i",
     },
     Table {
+        name: "lease",
+        order: "project_id, item_id",
+        columns: "project_id:u item_id:u user_id:u token_id:u holder:t intent:t since:i until:i",
+    },
+    Table {
         name: "prompt",
         order: "id",
         columns: "id:u number:i name:t title:t description:t messages:t arguments:t active:i rev:i creator_id:u created_at:i updated_at:i",

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item, lint,
-    project, prompt, report, search, sync, token, trace, transfer, user, workflow,
+    project, prompt, report, search, sync, token, trace, transfer, user, work, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Works on epics, stories, criteria, requirements and steering documents
     #[command(subcommand)]
     Item(item::Command),
+    /// Tells what can be begun, and holds items so that several can work beside each other
+    #[command(subcommand)]
+    Work(work::Command),
     /// Shows requirement types and link types
     #[command(subcommand)]
     Type(workflow::TypeCommand),

@@ -91,6 +91,11 @@ POST   /api/v1/links                                    201  404  404  {"source"
 POST   /api/v1/links/{link}/confirm                     200  404  403
 POST   /api/v1/batch                                    200  404  403  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}, {"op": "unlink", "id": "{link}"}]}
 POST   /api/v1/batch                                    200  403  -    {"project": "{key}", "operations": [{"op": "create", "kind": "epic", "title": "x"}]}
+GET    /api/v1/work/next?project={key}                  200  403  -
+GET    /api/v1/work/next?under={id}                     200  404  200
+GET    /api/v1/work/leases?project={key}                200  403  -
+PUT    /api/v1/items/{id}/lease                         200  404  200  {"minutes": 5}
+DELETE /api/v1/items/{id}/lease                         200  404  200
 POST   /api/v1/baselines                                201  403  -    {"name": "v2", "project": "{key}"}
 POST   /api/v1/{kind}/{id}/trace/reviews                200  404  200  {"kind": "waived", "why": "later", "expires": "1d"}
 POST   /api/v1/trace/push                               201  403  -    {"commit": "abcdef1", "project": "{key}", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}

@@ -80,6 +80,10 @@ POST   /api/v1/user-stories/{id}/acceptance-criteria    author        write   ye
 POST   /api/v1/user-stories/{id}/requirements           author        write   yes  {"title": "x"}
 POST   /api/v1/epics/{id}/steering-documents/{document} author        write   yes
 DELETE /api/v1/epics/{id}/steering-documents/{document} author        write   yes
+GET    /api/v1/work/next                                reader        read    yes
+GET    /api/v1/work/leases                              reader        read    yes
+PUT    /api/v1/items/{id}/lease                         author        write   yes  {"minutes": 5}
+DELETE /api/v1/items/{id}/lease                         author        write   yes
 POST   /api/v1/links                                    author        write   yes  {"source": "REQ-001", "target": "REQ-002", "type": "blocks"}
 POST   /api/v1/links/{id}/confirm                       reviewer      write   yes
 DELETE /api/v1/links/{id}                               author        write   yes

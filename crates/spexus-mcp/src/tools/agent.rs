@@ -151,7 +151,7 @@ fn create_item() -> Spec {
         text("parent", "its container"),
     ];
     fields.extend(content());
-    fields.extend([text("idempotency_key", ""), project()]);
+    fields.extend([text("intent", "what for"), text("idempotency_key", ""), project()]);
     Spec::new("create_item", "Create an item", description, run_create)
         .does(Effect::Add, Operation::CreateItem)
         .set(Toolset::Agent)
@@ -182,7 +182,7 @@ fn update_item() -> Spec {
         number("expect_rev", "agents must"),
     ];
     fields.extend(content());
-    fields.push(project());
+    fields.extend([text("intent", "what for"), project()]);
     Spec::new("update_item", "Update an item", description, run_update)
         .does(Effect::Set, Operation::UpdateItem)
         .set(Toolset::Agent)

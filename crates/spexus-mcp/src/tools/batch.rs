@@ -29,6 +29,7 @@ fn apply_changes() -> Spec {
             object([
                 field("operations", operations).required(),
                 flag("dry_run", "try and report, keep nothing"),
+                text("intent", "what for; kept with the changes"),
                 text("idempotency_key", "the same key applies once"),
                 project_field(),
             ]),
@@ -61,6 +62,7 @@ fn operation() -> Value {
             "assignee": clearable,
             "attributes": { "type": "object" },
             "expect_rev": { "type": "integer" },
+            "intent": text,
             "after": text,
             "before": text,
             "source": text,

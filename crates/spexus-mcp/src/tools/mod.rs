@@ -16,6 +16,7 @@ mod search;
 mod spec;
 mod structure;
 mod vocabulary;
+mod work;
 
 pub(crate) use spec::{Call, Effect, Invocation, Run, Spec};
 
@@ -30,6 +31,7 @@ pub(crate) use spec::{Call, Effect, Invocation, Run, Spec};
 pub(crate) fn all() -> Vec<Spec> {
     let families = [
         agent::tools(),
+        work::tools(),
         search::tools(),
         items::tools(),
         structure::tools(),

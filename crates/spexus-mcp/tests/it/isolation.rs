@@ -103,7 +103,8 @@ pub(crate) fn value(argument: &str, on: &Target) -> String {
     match argument {
         "epic_id" => on.id("EP-001"),
         "user_story_id" => on.id("US-001"),
-        "requirement_id" => on.id("REQ-001"),
+        "requirement_id" | "id" => on.id("REQ-001"),
+        "purpose" => "review".to_owned(),
         "project" => on.project.clone().unwrap_or_else(|| "web".to_owned()),
         "need" | "role" | "focus" => "safety".to_owned(),
         "max_stories" => "3".to_owned(),

@@ -23,6 +23,7 @@ fn least(tool: &str) -> Least {
         | "analyze_hierarchy"
         | "diff_baselines"
         | "explain_state"
+        | "next_work"
         | "run_prompt" => Least::Role("reader"),
         "list_users" | "list_tokens" | "list_groups" | "list_projects" | "list_prompts" | "get_prompt"
         | "get_active_prompt" | "revoke_token" | "list_vocabulary" | "whoami" => Least::Account,
@@ -50,6 +51,8 @@ fn least(tool: &str) -> Least {
         | "verify_history" => Least::Administrator,
         "move_item"
         | "push_evidence"
+        | "claim_item"
+        | "release_item"
         | "delete_item"
         | "restore_item"
         | "apply_changes"

@@ -118,6 +118,8 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
         "search_global" => (json!({ "query": "requirement" }), Project),
         "search_requirements" => (json!({ "query": "requirement" }), Project),
         "whoami" => (json!({}), Everybody),
+        "next_work" => (json!({}), Project),
+        "claim_item" | "release_item" => (json!({ "id": requirement }), Items),
         "get_item" | "get_context" => (json!({ "id": requirement }), Items),
         "get_items" => (json!({ "ids": [requirement, epic] }), Items),
         "create_item" => (

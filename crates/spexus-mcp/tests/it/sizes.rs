@@ -43,11 +43,6 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
         ),
         ("get_items", json!({ "ids": ["REQ-001", "REQ-002"] }), Cut),
         (
-            "create_item",
-            json!({ "kind": "epic", "title": "New", "description": long }),
-            Whole,
-        ),
-        (
             "update_item",
             json!({ "id": "REQ-002", "description": long }),
             Whole,
@@ -255,6 +250,18 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
         ("put_workflow", world.workflow(), Cut),
         ("list_audit_events", json!({ "limit": 200 }), Pages),
         ("verify_history", json!({}), Whole),
+        (
+            "create_item",
+            json!({ "kind": "epic", "title": "New", "description": long }),
+            Whole,
+        ),
+        ("next_work", json!({ "kind": "requirement", "limit": 50 }), Cut),
+        (
+            "claim_item",
+            json!({ "id": "REQ-003", "intent": "Short." }),
+            Whole,
+        ),
+        ("release_item", json!({ "id": "REQ-003" }), Whole),
         ("delete_item", json!({ "id": "EP-001", "force": true }), Cut),
         ("restore_item", json!({ "id": "EP-001" }), Whole),
     ]

@@ -22,6 +22,9 @@ both![
     the_default_list_has_what_was_ordered_and_all_has_everything,
     the_list_fits_the_choice_and_the_token,
     read_only_is_read_only,
+    agents_have_a_lean_list_of_their_own,
+    an_item_is_called_id_by_every_tool,
+    operations_of_a_batch_are_described,
 ];
 
 // proves 002 Req-Tool-001
@@ -74,7 +77,10 @@ async fn the_list_fits_the_choice_and_the_token(world: &World) {
     let all = chosen("all").await.tools().await;
     assert!(author.contains(&"move_item".to_owned()) && !author.contains(&"put_workflow".to_owned()));
     assert!(admin.contains(&"put_workflow".to_owned()) && !admin.contains(&"move_item".to_owned()));
-    assert_eq!(chosen("Author, ADMIN").await.tools().await.len(), all.len());
+    assert_eq!(
+        chosen("Author, ADMIN, agent").await.tools().await.len(),
+        all.len()
+    );
     assert!(
         core.tools()
             .await
@@ -158,3 +164,145 @@ async fn what_the_server_is_told_beats_what_a_client_asks_for() {
         .await;
     assert_eq!(refused["code"], 1014);
 }
+
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# The toolset `agent` MUST have at most 12 tools, and no others unless another toolset is chosen with it.
+async fn agents_have_a_lean_list_of_their_own(world: &World) {
+    world.seed().await;
+    let chosen = |sets: &'static str| {
+        let headers = Box::leak(Box::new([("x-spexus-toolsets", sets)]));
+        Agent::with(world, &world.token, "2025-11-25", headers)
+    };
+    let lean = chosen("agent").await;
+    let list = lean.ask("tools/list", json!({})).await;
+    let (count, bytes) = (list["tools"].as_array().unwrap().len(), list.to_string().len());
+    // A token of these schemas is four bytes and a half; a step of CI counts them.
+    assert!(count <= 12 && bytes <= 14_000, "{count} tools, {bytes} bytes");
+    let names = lean.tools().await;
+    for name in [
+        "whoami",
+        "search_global",
+        "get_context",
+        "get_items",
+        "create_item",
+        "update_item",
+        "apply_changes",
+    ] {
+        assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
+    }
+    assert!(!names.contains(&"create_epic".to_owned()));
+    let both = chosen("agent,author").await.tools().await;
+    assert!(names.iter().all(|name| both.contains(name)) && both.contains(&"create_epic".to_owned()));
+    // What is not listed stays callable.
+    lean.call("get_epic", json!({ "epic_id": "EP-001" })).await;
+    let found = lean
+        .call("get_context", json!({ "id": "REQ-001", "purpose": "test" }))
+        .await;
+    assert_eq!(found["criteria"][0]["id"], "AC-001");
+    let made = json!({ "kind": "requirement", "parent": "US-001", "title": "More", "priority": "P1", "assignee": null });
+    let made = lean.call("create_item", made).await;
+    let id = made["item"]["reference_id"].clone();
+    let patch = json!({ "id": id, "expect_rev": 1, "priority": "high", "acceptance_criterion": "AC-001" });
+    assert_eq!(lean.call("update_item", patch).await["item"]["rev"], 2);
+    let found = lean
+        .call("get_items", json!({ "ids": [id, "EP-001"], "detail": "line" }))
+        .await;
+    assert_eq!(found["items"][0], "REQ-002 [Draft] P2: More");
+}
+
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# The item a tool is about MUST be accepted as `id`, whatever name the source documents give the argument.
+async fn an_item_is_called_id_by_every_tool(world: &World) {
+    world.seed().await;
+    let agent = Agent::connect(world).await;
+    for (tool, id) in [
+        ("get_epic", "EP-001"),
+        ("get_user_story", "US-001"),
+        ("get_acceptance_criteria", "AC-001"),
+        ("get_requirement", "REQ-001"),
+        ("epic_hierarchy", "EP-001"),
+        ("get_user_story_requirements", "US-001"),
+    ] {
+        agent.call(tool, json!({ "id": id })).await;
+    }
+    agent.call("get_item", json!({ "item": "EP-001" })).await;
+    let changed = agent
+        .call(
+            "update_requirement",
+            json!({ "id": "REQ-001", "expect_rev": 1, "priority": "P2" }),
+        )
+        .await;
+    assert_eq!(changed["item"]["priority"], 2);
+    // What something is made in is not the item.
+    let refused = agent
+        .refused(
+            "tools/call",
+            json!({ "name": "create_user_story", "arguments": { "id": "EP-001", "title": "No" } }),
+        )
+        .await;
+    assert!(refused.to_string().contains("epic_id"), "{refused}");
+    let operations = json!([{ "tool": "get_requirement", "arguments": { "id": "REQ-001" } }]);
+    agent
+        .ask("batch/execute", json!({ "operations": operations }))
+        .await;
+}
+
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# The operations of `apply_changes` MUST be described by a schema with every field they take.
+async fn operations_of_a_batch_are_described(world: &World) {
+    let agent = Agent::connect(world).await;
+    let list = agent.ask("tools/list", json!({})).await;
+    let tools = list["tools"].as_array().unwrap();
+    let batch = tools.iter().find(|tool| tool["name"] == "apply_changes").unwrap();
+    let fields = &batch["inputSchema"]["properties"]["operations"]["items"]["properties"];
+    for name in spexus_domain::batch::OPERATIONS {
+        assert!(
+            fields["op"]["description"].as_str().unwrap().contains(name),
+            "{name}"
+        );
+    }
+    // Every field that any operation refuses as unknown is named by those that are allowed.
+    for op in [
+        json!({ "op": "create", "kind": "epic" }),
+        json!({ "op": "update", "id": "EP-001" }),
+        json!({ "op": "move", "id": "EP-001" }),
+        json!({ "op": "link" }),
+        json!({ "op": "comment", "id": "EP-001" }),
+    ] {
+        let mut odd = op.clone();
+        odd["colour"] = json!("red");
+        let refused = agent.fails("apply_changes", json!({ "operations": [odd] })).await;
+        let faults = refused["fields"].as_array().unwrap();
+        let fault = faults
+            .iter()
+            .find(|one| one["field"] == "operations[0].colour")
+            .unwrap();
+        let allowed = fault["allowed"].as_str().unwrap().trim_start_matches("one of ");
+        let missing: Vec<&str> = allowed
+            .split(", ")
+            .filter(|name| fields.get(*name).is_none() && !OTHER_NAMES.contains(name))
+            .collect();
+        assert!(missing.is_empty(), "{op}: {missing:?}");
+    }
+}
+
+/// Fields that the source documents call otherwise, and what is rarely said.
+const OTHER_NAMES: [&str; 14] = [
+    "parent_id",
+    "epic_id",
+    "user_story_id",
+    "type_id",
+    "acceptance_criterion_id",
+    "acceptance_criteria_id",
+    "assignee_id",
+    "source_id",
+    "source_requirement_id",
+    "target_id",
+    "target_requirement_id",
+    "link_type",
+    "relationship_type",
+    "anchor",
+];

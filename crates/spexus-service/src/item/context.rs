@@ -17,7 +17,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, limits, text};
 use spexus_store::links::{End, LinkFilter};
-use spexus_store::{Conn, Result, changes, comments, items, links, listing, tree};
+use spexus_store::{Conn, Result, changes, comments, items, leases, links, listing, tree};
 use std::collections::HashMap;
 
 /// Rows of each part that are looked at; more are told by their number.
@@ -52,7 +52,14 @@ pub async fn context(
     if wish.known.as_ref().is_some_and(|(known, _)| *known == hash) {
         return Ok(ItemContext::unchanged(hash));
     }
-    let mut whole = ItemContext { hash, ..gathered };
+    let now = service.store.now();
+    let lease = leases::of_item(&mut conn, item.id, now).await?;
+    let mut whole = ItemContext {
+        hash,
+        // It says nothing of the item, and changes with every heartbeat.
+        held: lease.map(|lease| lease.line()),
+        ..gathered
+    };
     whole.changes = changed(&mut conn, &item, &wish).await?;
     Ok(whole.fitted(wish.purpose, wish.max_tokens))
 }

@@ -1,7 +1,7 @@
 //! Making an item.
 
 use super::apply::{assignee, criterion, pointer, requirement_type, workflow};
-use super::record;
+use super::record_for;
 use crate::Service;
 use crate::context::Context;
 use crate::idempotent::{Key, recall, remember};
@@ -10,6 +10,7 @@ use serde_json::json;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
 use spexus_domain::item::{Item, NewItem, Person, Priority};
+use spexus_domain::lease::intent;
 use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_domain::{AnyId, Kind, Reference, Ruled, Uuid, attribute};
@@ -78,6 +79,7 @@ async fn make(tx: &mut Tx, context: &Context, kind: Kind, input: NewItem) -> Res
         None => None,
     };
     attribute::check(&project.attributes, kind, &input.attributes)?;
+    let intent = intent(input.intent.as_deref())?;
     let (number, position) =
         items::next_number_and_position(&mut tx.conn, project.id, kind, parent_id).await?;
     let title = input.title.trim().to_owned();
@@ -116,7 +118,7 @@ async fn make(tx: &mut Tx, context: &Context, kind: Kind, input: NewItem) -> Res
         deleted_at: None,
     };
     items::insert(tx, &item).await?;
-    record(tx, Action::Created, None, &item).await?;
+    record_for(tx, Action::Created, None, &item, &intent).await?;
     Ok(item)
 }
 

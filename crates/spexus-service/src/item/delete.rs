@@ -3,7 +3,7 @@
 use super::{change, record};
 use crate::Service;
 use crate::context::Context;
-use crate::link;
+use crate::{lease, link};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Action, NewChange};
@@ -146,6 +146,7 @@ pub async fn restore(
 /// ever in memory whole.
 async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) -> Result<DeletionPreview> {
     tx.takes_many_steps();
+    lease::check(tx, &context.caller, item).await?;
     let preview = consequences(&mut tx.conn, &context.caller, item).await?;
     //= specs/spexus-service.md#rules
     //# An item that others depend on MUST be deleted only with `force`, after a preview that tells what falls with it.
@@ -159,6 +160,9 @@ async fn delete_all(tx: &mut Tx, context: &Context, item: &Item, force: bool) ->
     ids.reverse();
     for some in ids.chunks(ITEMS_AT_ONCE) {
         let falling = items::by_ids(&mut tx.conn, some).await?;
+        for one in &falling {
+            lease::check(tx, &context.caller, one).await?;
+        }
         items::soft_delete(tx, &falling, deletion_id).await?;
         let changes = falling.iter().map(|item| fallen_with(gone(item), deletion_id));
         record_all(tx, changes.collect()).await?;

@@ -23,23 +23,41 @@ pub use update::update;
 
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::item::Item;
+use spexus_domain::told;
 use spexus_store::{Result, Tx};
 
 /// Writes a change of an item into the history; only what differs.
 //= specs/spexus-service.md#history
 //# Every change MUST be told in the history with who made it and what each field was before and after.
 pub(crate) async fn record(tx: &mut Tx, action: Action, before: Option<&Item>, after: &Item) -> Result<()> {
-    let told = change(action, before, after);
-    let told = match action {
-        Action::Created => told.made(
+    record_for(tx, action, before, after, "").await
+}
+
+/// The same with what it is for, where somebody said so.
+async fn record_for(
+    tx: &mut Tx,
+    action: Action,
+    before: Option<&Item>,
+    after: &Item,
+    intent: &str,
+) -> Result<()> {
+    let change = change(action, before, after);
+    let change = match intent {
+        "" => change,
+        //= specs/spexus-service.md#leases
+        //# What an agent says it wants MUST be kept with its changes, sealed like them, and told in the history.
+        intent => change.telling(told::INTENT, intent),
+    };
+    let change = match action {
+        Action::Created => change.made(
             after.creator.id,
             after.created_at,
             after.updated_at,
             (tx.actor().user_id, tx.now()),
         ),
-        _ => told,
+        _ => change,
     };
-    tx.record(told).await.map(drop)
+    tx.record(change).await.map(drop)
 }
 
 /// A change of an item as the history tells it.

@@ -3,8 +3,8 @@
 use super::apply::pointer;
 use super::record;
 use super::update::check_rev;
-use crate::Service;
 use crate::context::Context;
+use crate::{Service, lease};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::Action;
@@ -34,6 +34,7 @@ pub async fn move_to(
 }
 
 async fn place(tx: &mut Tx, context: &Context, before: Item, to: Move) -> Result<Item> {
+    lease::check(tx, &context.caller, &before).await?;
     check_rev(&mut tx.conn, &before, to.expect_rev).await?;
     let mut item = before.clone();
     if let Some(wanted) = &to.parent {

@@ -2,13 +2,14 @@
 
 use super::apply::{assignee, criterion, requirement_type, workflow};
 use super::change;
-use crate::Service;
 use crate::context::Context;
+use crate::{Service, lease};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::attribute::{self, Attributes};
 use spexus_domain::change::{Action, Change, FieldChange};
 use spexus_domain::item::{Item, ItemPatch};
+use spexus_domain::lease::intent;
 use spexus_domain::permission::Operation;
 use spexus_domain::{Code, Fault, Kind, Refusal, Ruled, text, told};
 use spexus_store::{Conn, Error, Result, Tx, changes, comments, items, projects};
@@ -27,18 +28,21 @@ pub async fn update(
     let job = service.change_in(caller, Operation::UpdateItem, place, move |tx, context| {
         Box::pin(async move {
             let before = context.item(&mut tx.conn, "id", &id, kind).await?;
+            let held_for = lease::check(tx, &context.caller, &before).await?;
             check_seen(&context.caller, &before, patch.expect_rev)?;
             check_rev(&mut tx.conn, &before, patch.expect_rev).await?;
             patch.check(before.kind)?;
+            let intent = Some(intent(patch.intent.as_deref())?).filter(|intent| !intent.is_empty());
+            let intent = intent.or(held_for);
             let item = patched(&mut tx.conn, &context, &before, patch).await?;
-            store(tx, before, item).await
+            store(tx, before, item, intent).await
         })
     });
     job.await
 }
 
 /// Keeps what an item became, with its history.
-async fn store(tx: &mut Tx, before: Item, mut item: Item) -> Result<Item> {
+async fn store(tx: &mut Tx, before: Item, mut item: Item, intent: Option<String>) -> Result<Item> {
     //= specs/spexus-service.md#history
     //# A write that changes nothing SHOULD make no new revision.
     if item == before {
@@ -59,6 +63,9 @@ async fn store(tx: &mut Tx, before: Item, mut item: Item) -> Result<Item> {
         if !anchors.is_empty() {
             telling = telling.telling(told::ANCHORS, anchors);
         }
+    }
+    if let Some(intent) = intent {
+        telling = telling.telling(told::INTENT, intent);
     }
     tx.record(telling).await?;
     Ok(item)

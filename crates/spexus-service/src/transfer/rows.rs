@@ -451,6 +451,7 @@ impl Applying {
             acceptance_criterion: patch.acceptance_criterion.flatten(),
             assignee: patch.assignee.flatten(),
             attributes,
+            intent: None,
         };
         let mut item = self.create(kind, input).await?;
         if reference.is_none() && self.is_doubled(&item).await? {
@@ -459,6 +460,7 @@ impl Applying {
         for status in steps.into_iter().skip(1) {
             let step = ItemPatch {
                 status: Some(status),
+                expect_rev: Some(item.rev),
                 ..ItemPatch::default()
             };
             item = self.update(&item.id.to_string(), step).await?;

@@ -9,6 +9,7 @@ use spexus_domain::item_context::ContextRequest;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Ruled, Uuid};
 use spexus_service::account::{token, user, whoami};
+use spexus_service::lease::{self, WorkQuery};
 use spexus_service::{
     Service, baseline, batch, changes, comment, group, item, link, member, project, prompt, report, search,
     settings,
@@ -199,6 +200,25 @@ impl Client {
 
     pub(crate) async fn whoami(&self) -> Ruled<Value> {
         to_json(whoami::whoami(&self.service, &self.caller).await)
+    }
+
+    pub(crate) async fn next_work(&self, query: WorkQuery) -> Ruled<Value> {
+        let project = query.project.or_else(|| self.project.clone());
+        let query = WorkQuery { project, ..query };
+        to_json(lease::next_work(&self.service, &self.caller, query).await)
+    }
+
+    pub(crate) async fn claim(&self, id: &str, minutes: i64, intent: &str) -> Ruled<Value> {
+        let input = from_json(json!({ "minutes": minutes, "intent": intent }));
+        to_json(lease::claim(&self.service, &self.caller, self.named(), id, input).await)
+    }
+
+    pub(crate) async fn release(&self, id: &str, to: Option<&str>) -> Ruled<Value> {
+        to_json(lease::release(&self.service, &self.caller, self.named(), id, to).await)
+    }
+
+    pub(crate) async fn leases(&self) -> Ruled<Value> {
+        to_json(lease::list(&self.service, &self.caller, self.named()).await)
     }
 
     // Links and comments

@@ -20,6 +20,7 @@ mod faults;
 mod history;
 mod history_retention;
 mod items;
+mod leases;
 mod links;
 mod lists;
 mod lockout;

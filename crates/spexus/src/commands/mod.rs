@@ -27,6 +27,7 @@ pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod user;
 mod whoami;
+pub(crate) mod work;
 pub(crate) mod workflow;
 
 use crate::arguments::{Arguments, Cli, Command, Global};
@@ -77,6 +78,7 @@ fn check_project(cli: &Cli) -> Outcome {
         Command::Search(_)
         | Command::Batch(_)
         | Command::Changes(_)
+        | Command::Work(_)
         | Command::Baseline(_)
         | Command::Report(_)
         | Command::Trace(_)
@@ -146,6 +148,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Project(command) => project::run(session, output, command).await,
         Command::Group(command) => group::run(session, output, command).await,
         Command::Item(command) => item::run(session, output, command).await,
+        Command::Work(command) => work::run(session, output, command).await,
         Command::Type(command) => workflow::types(session, output, &command).await,
         Command::Workflow(command) => workflow::run(session, output, &command).await,
         Command::Prompt(command) => prompt::run(session, output, command).await,

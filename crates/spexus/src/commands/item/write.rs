@@ -48,6 +48,9 @@ pub(crate) struct Create {
     /// Makes the item once, however often the command is run with this key
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// What for; it is kept with the change
+    #[arg(long)]
+    intent: Option<String>,
 }
 
 /// A changed item.
@@ -82,6 +85,9 @@ pub(crate) struct Update {
     /// The revision this change is made against; a stale one is refused
     #[arg(long, value_name = "REV")]
     expect_rev: Option<i64>,
+    /// What for; it is kept with the change
+    #[arg(long)]
+    intent: Option<String>,
 }
 
 /// A moved item.
@@ -139,6 +145,7 @@ pub(super) async fn create(session: &Session, output: Output, wanted: Create) ->
         acceptance_criterion: wanted.criterion,
         assignee: wanted.assignee,
         attributes: attributes(&wanted.attributes)?.unwrap_or_default(),
+        intent: wanted.intent,
     };
     let key = wanted.idempotency_key.as_deref();
     let made = item::create(&session.service, &session.caller, kind, input, key)
@@ -162,6 +169,7 @@ pub(super) async fn update(session: &Session, output: Output, wanted: Update) ->
         assignee: clearable(wanted.assignee),
         attributes: attributes(&wanted.attributes)?,
         expect_rev: wanted.expect_rev,
+        intent: wanted.intent,
     };
     let changed = item::update(
         &session.service,
