@@ -3,6 +3,7 @@
 
 use crate::account::Caller;
 use crate::item::Item;
+use crate::page_key::PageKey;
 use crate::text::{self, excerpt};
 use crate::workflow::Workflow;
 use crate::{Code, Kind, Reference, Refusal, Ruled, Timestamp, limits};
@@ -39,6 +40,12 @@ pub struct Lease {
     pub since: Timestamp,
     /// Until when, unless it is claimed again before.
     pub until: Timestamp,
+}
+
+impl PageKey for Lease {
+    fn page_key(&self) -> String {
+        format!("{:020} {}", self.until.0, self.item_id)
+    }
 }
 
 /// A claim as it is sent.

@@ -38,6 +38,7 @@ pub mod network;
 pub mod page_key;
 pub mod password;
 pub mod permission;
+pub mod plan;
 pub mod project;
 pub mod prompt;
 pub mod query;

@@ -32,6 +32,7 @@ mod middleware;
 mod openapi;
 mod options;
 pub mod pages;
+mod plan;
 mod project;
 mod prompt;
 mod query;

@@ -5,7 +5,7 @@ use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
-    project, prompt, report, search, settings, trace, work,
+    plan, project, prompt, report, search, settings, trace, work,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -60,6 +60,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         ))
         .routes(routes!(search::search))
         .routes(routes!(batch::run_batch))
+        .routes(routes!(plan::import_plan))
         .routes(routes!(changes::list_changes))
         .routes(routes!(changes::list_all_changes))
         .routes(routes!(changes::stream_changes))

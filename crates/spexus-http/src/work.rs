@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::auth::Authenticated;
 use crate::extract::{Id, Input, Params};
-use crate::item::InProject;
+use crate::item::{InProject, PageBelow};
 use crate::respond::{Answer, Json};
 use axum::extract::State;
 use serde::Deserialize;
@@ -49,16 +49,17 @@ pub(crate) async fn next_work(
 
 /// List who works on what.
 #[utoipa::path(
-    get, path = "/api/v1/work/leases", tag = "work", params(InProject),
+    get, path = "/api/v1/work/leases", tag = "work", params(PageBelow),
     responses((status = 200, body = Page<Lease>), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn list_leases(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
-    Params(params): Params<InProject>,
+    Params(params): Params<PageBelow>,
 ) -> Answer<Json<Page<Lease>>> {
+    let page = params.page()?;
     let found = lease::list(&app.service, &caller, params.project.as_deref()).await?;
-    Ok(Json(Page::whole(found)))
+    Ok(Json(Page::whole(found).part(&page)))
 }
 
 /// Hold an item for a while, or longer.

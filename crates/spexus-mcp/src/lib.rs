@@ -29,6 +29,7 @@ mod resources;
 mod roots;
 mod schema;
 mod sessions;
+pub mod skills;
 mod system_prompt;
 mod text_completion;
 mod tools;
@@ -50,6 +51,7 @@ use http::Extensions;
 use instructions::{ActivePrompt, Guides, Stock};
 use mcp_server::{Context, Info, Instructions, Limits, Offers, Server, Settings};
 use resource_source::ProductResources;
+use serde_json::{Map, json};
 use spexus_domain::{Ruled, account::Caller};
 use spexus_service::Service;
 use std::sync::Arc;
@@ -119,6 +121,7 @@ impl Mcp {
         ask::methods(service, &sampler).for_each(|method| server.add_method(method));
         folders.serve(&server)?;
         text_completion::serve(&server, service, &options)?;
+        skills::serve(&server, service)?;
         let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
             _watcher: Arc::new(watcher),
@@ -200,6 +203,7 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             ..Limits::default()
         },
         experimental: experimental(),
+        extensions: Map::from_iter([(skills::EXTENSION.to_owned(), json!({}))]),
         ..Settings::default()
     }
 }

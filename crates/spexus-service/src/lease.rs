@@ -218,7 +218,11 @@ impl Found<'_> {
                 Some(other)
                     if other.deleted_at.is_none() && holds_back(other, self.workflows.get(&other.kind)) =>
                 {
-                    reasons.push(format!("it waits for {}", line(other)));
+                    let elsewhere = match other.project_id == item.project_id {
+                        true => String::new(),
+                        false => format!("{}/", other.project),
+                    };
+                    reasons.push(format!("it waits for {elsewhere}{}", line(other)));
                 }
                 _ => settled += 1,
             }

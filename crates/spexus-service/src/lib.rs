@@ -34,6 +34,7 @@ pub mod mcp_session;
 pub mod member;
 pub mod network;
 mod people;
+pub mod plan;
 pub mod project;
 pub mod prompt;
 pub mod report;

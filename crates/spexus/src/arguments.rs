@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item, lint,
-    project, prompt, report, search, sync, token, trace, transfer, user, work, workflow,
+    plan, project, prompt, report, search, sync, token, trace, transfer, user, work, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Search(search::Search),
     /// Does many operations, all or nothing
     Batch(batch::Batch),
+    /// Makes a tree of a specification in Markdown, all of it or nothing
+    Plan(plan::Plan),
     /// Shows what happened since a cursor
     Changes(changes::Changes),
     /// Names positions in the history and compares them

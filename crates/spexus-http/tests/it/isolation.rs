@@ -91,6 +91,8 @@ POST   /api/v1/links                                    201  404  404  {"source"
 POST   /api/v1/links/{link}/confirm                     200  404  403
 POST   /api/v1/batch                                    200  404  403  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}, {"op": "unlink", "id": "{link}"}]}
 POST   /api/v1/batch                                    200  403  -    {"project": "{key}", "operations": [{"op": "create", "kind": "epic", "title": "x"}]}
+POST   /api/v1/plans                                    200  403  -    {"project": "{key}", "markdown": " # Gates"}
+POST   /api/v1/plans                                    200  404  -    {"under": "{end}", "markdown": " # Gates"}
 GET    /api/v1/work/next?project={key}                  200  403  -
 GET    /api/v1/work/next?under={id}                     200  404  200
 GET    /api/v1/work/leases?project={key}                200  403  -

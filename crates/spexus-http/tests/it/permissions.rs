@@ -88,6 +88,7 @@ POST   /api/v1/links                                    author        write   ye
 POST   /api/v1/links/{id}/confirm                       reviewer      write   yes
 DELETE /api/v1/links/{id}                               author        write   yes
 POST   /api/v1/batch                                    author        write   yes  {"operations": [{"op": "comment", "item": "EP-001", "content": "x"}]}
+POST   /api/v1/plans                                    author        write   yes  {"markdown": " # Gates"}
 POST   /api/v1/baselines                                author        write   yes  {"name": "v2"}
 POST   /api/v1/{kind}/{id}/trace/reviews                reviewer      write   yes  {"kind": "waived", "why": "later", "expires": "1d"}
 POST   /api/v1/trace/push                               author        evidence yes {"commit": "abcdef1", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}

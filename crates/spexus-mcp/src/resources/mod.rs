@@ -112,8 +112,8 @@ impl ResourceSource for Items {
 
     fn subscribe<'a>(&'a self, cx: &'a Context, uri: &'a str) -> BoxFuture<'a, Result<Option<String>, Stop>> {
         async move {
-            // What the address of an app stands for is for the app to say.
-            if uri.starts_with("app://") {
+            // What the address of an app stands for is for the app to say, and skills change with the program only.
+            if uri.starts_with("app://") || uri.starts_with("skill://") {
                 return Ok(None);
             }
             Ok(Some(topic::of(&self.0, &audit::caller(cx)?, uri).await?))

@@ -10,6 +10,7 @@ mod evidence;
 mod items;
 mod links;
 mod members;
+mod plans;
 mod prompts;
 mod run_prompt;
 mod search;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Vec<Spec> {
     let families = [
         agent::tools(),
         work::tools(),
+        plans::tools(),
         search::tools(),
         items::tools(),
         structure::tools(),

@@ -61,6 +61,7 @@ pub(crate) fn filled(template: &str, on: &Target) -> (String, bool) {
         "requirement" => "REQ-001",
         "acceptance-criteria" => "AC-001",
         "steering-document" => "STD-001",
+        "skill" => return (template.to_owned(), false),
         "prompt" => return (template.replace("{id}", "PROMPT-001"), false),
         "epics" => return (query("epics://list?status=&priority=".to_owned()), true),
         "user-stories" => {

@@ -52,6 +52,7 @@ fn least(tool: &str) -> Least {
         "move_item"
         | "push_evidence"
         | "claim_item"
+        | "import_plan"
         | "release_item"
         | "delete_item"
         | "restore_item"

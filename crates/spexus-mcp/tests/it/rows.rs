@@ -119,6 +119,7 @@ pub(crate) fn row(tool: &str, on: &Target) -> (Value, Scope) {
         "search_requirements" => (json!({ "query": "requirement" }), Project),
         "whoami" => (json!({}), Everybody),
         "next_work" => (json!({}), Project),
+        "import_plan" => (json!({ "under": epic, "markdown": "# Gates" }), Items),
         "claim_item" | "release_item" => (json!({ "id": requirement }), Items),
         "get_item" | "get_context" => (json!({ "id": requirement }), Items),
         "get_items" => (json!({ "ids": [requirement, epic] }), Items),

@@ -262,6 +262,11 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
             Whole,
         ),
         ("release_item", json!({ "id": "REQ-003" }), Whole),
+        (
+            "import_plan",
+            json!({ "under": "US-001", "markdown": format!("# Gates\n{}", "- It MUST open by a key that fits\n".repeat(MANY)) }),
+            Cut,
+        ),
         ("delete_item", json!({ "id": "EP-001", "force": true }), Cut),
         ("restore_item", json!({ "id": "EP-001" }), Whole),
     ]

@@ -11,6 +11,7 @@ both![
     several_items_are_read_at_once,
     a_caller_is_told_who_it_is,
     an_agent_does_not_write_blindly,
+    a_plan_becomes_a_tree,
 ];
 
 fn wanted(purpose: &str, max_tokens: i64, hash: Option<&Value>) -> ContextRequest {
@@ -329,4 +330,76 @@ async fn an_agent_does_not_write_blindly(world: &World) {
         .update("REQ-001", json!({"priority": 4}))
         .await
         .unwrap();
+}
+
+//= specs/spexus-service.md#plans
+//= type=test
+//# A plan MUST be imported whole or not at all, and the answer MUST tell which item stands in which line; a trial MUST tell the same
+//# and keep nothing.
+async fn a_plan_becomes_a_tree(world: &World) {
+    let plan = "# Gates\nWhy.\n\n## Open by key\n### Logs\n- WHEN the key fits THEN the gate SHALL open\n\n## Close\n- The gate MUST close.\n";
+    let trial = world
+        .admin
+        .plan(json!({"markdown": plan, "dry_run": true}), None)
+        .await
+        .unwrap();
+    world.admin.get("EP-001").await.refused(1046);
+    let made = world
+        .admin
+        .plan(json!({"markdown": plan, "intent": "First plan"}), Some("p1"))
+        .await
+        .unwrap();
+    assert_eq!(made["items"], trial["items"]);
+    let lines: Vec<String> = made["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["line"], one["id"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "1 EP-001",
+            "4 US-001",
+            "5 REQ-001",
+            "6 AC-001",
+            "8 US-002",
+            "9 REQ-002"
+        ]
+    );
+    let requirement = world.admin.get("REQ-001").await.unwrap();
+    assert_eq!(
+        (&requirement["parent"], &requirement["acceptance_criterion"]),
+        (&json!("US-001"), &json!("AC-001"))
+    );
+    assert_eq!(world.admin.get("EP-001").await.unwrap()["description"], "Why.");
+    assert_eq!(
+        world.admin.history("REQ-002").await.unwrap()["data"][0]["intent"],
+        "First plan"
+    );
+    let again = world
+        .admin
+        .plan(json!({"markdown": plan, "intent": "First plan"}), Some("p1"))
+        .await
+        .unwrap();
+    assert_eq!(again, made);
+    // Into what is there; nothing of it where a line makes no sense.
+    let more =
+        json!({"markdown": "## Ring\n- IF nobody answers THEN the bell SHALL stop\n", "under": "EP-001"});
+    let more = world.admin.plan(more, None).await.unwrap();
+    assert_eq!(more["items"][1]["id"], "AC-002");
+    assert_eq!(world.admin.get("US-003").await.unwrap()["parent"], "EP-001");
+    let head = world.chain_head().await;
+    let odd = world
+        .admin
+        .plan(json!({"markdown": "# A\n- It MUST hold\n"}), None)
+        .await
+        .refused(1021);
+    assert!(odd.faults[0].problem.starts_with("line 2"), "{odd:?}");
+    world
+        .admin
+        .plan(json!({"markdown": plan, "under": "AC-001"}), None)
+        .await
+        .refused(1021);
+    assert_eq!(world.chain_head().await, head);
 }

@@ -11,8 +11,8 @@ use spexus_domain::{Kind, Ruled, Uuid};
 use spexus_service::account::{token, user, whoami};
 use spexus_service::lease::{self, WorkQuery};
 use spexus_service::{
-    Service, baseline, batch, changes, comment, group, item, link, member, project, prompt, report, search,
-    settings,
+    Service, baseline, batch, changes, comment, group, item, link, member, plan, project, prompt, report,
+    search, settings,
 };
 
 /// Somebody who does things, in the project they name or in none.
@@ -200,6 +200,11 @@ impl Client {
 
     pub(crate) async fn whoami(&self) -> Ruled<Value> {
         to_json(whoami::whoami(&self.service, &self.caller).await)
+    }
+
+    pub(crate) async fn plan(&self, input: Value, key: Option<&str>) -> Ruled<Value> {
+        let input = from_json(self.placed(input));
+        to_json(plan::import(&self.service, &self.caller, input, key).await)
     }
 
     pub(crate) async fn next_work(&self, query: WorkQuery) -> Ruled<Value> {

@@ -2,12 +2,13 @@
 
 use crate::world::{Place, World, actor_of, both, create_in, make, pointer, refused};
 use spexus_domain::account::{Scope, Token, User};
+use spexus_domain::lease::Lease;
 use spexus_domain::member::{Group, ProjectRole};
-use spexus_domain::{Code, Kind, Uuid};
+use spexus_domain::{Code, Kind, Timestamp, Uuid};
 use spexus_store::copy::{CopiedTable, copy, fingerprint};
 use spexus_store::{
-    Error, Location, Store, Tx, accounts, audit, backup, baselines, chain, groups, idempotency, mcp_sessions,
-    members, settings, tokens,
+    Error, Location, Store, Tx, accounts, audit, backup, baselines, chain, groups, idempotency, leases,
+    mcp_sessions, members, settings, tokens,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -53,12 +54,25 @@ async fn furnish_richly(world: &World) {
         .edit(&requirement, |item| item.description = "changed".into())
         .await;
     let (user, project) = (world.user.clone(), world.project.id);
+    let held = Lease {
+        item: epic.reference_id.clone(),
+        item_id: epic.id,
+        project: epic.project.clone(),
+        project_id: project,
+        user_id: user.id,
+        token_id: None,
+        holder: user.username.clone(),
+        intent: "To look at it".into(),
+        since: Timestamp(1),
+        until: Timestamp(i64::MAX),
+    };
     world
         .store
         .write(world.actor(), move |tx| {
             Box::pin(async move {
                 let id = tx.new_id();
                 baselines::insert(tx, id, project, "release", "").await?;
+                leases::put(tx, &held).await?;
                 settings::put_secret(tx, "key", [7; 32]).await?;
                 let session = accounts::Session {
                     id: tx.new_id(),

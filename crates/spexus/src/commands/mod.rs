@@ -16,6 +16,7 @@ pub(crate) mod input;
 pub(crate) mod item;
 pub(crate) mod lint;
 pub(crate) mod member;
+pub(crate) mod plan;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod report;
@@ -79,6 +80,7 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Batch(_)
         | Command::Changes(_)
         | Command::Work(_)
+        | Command::Plan(_)
         | Command::Baseline(_)
         | Command::Report(_)
         | Command::Trace(_)
@@ -154,6 +156,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Prompt(command) => prompt::run(session, output, command).await,
         Command::Search(wanted) => search::run(session, output, wanted).await,
         Command::Batch(wanted) => batch::run(session, output, &wanted).await,
+        Command::Plan(wanted) => plan::run(session, output, wanted).await,
         Command::Changes(wanted) => changes::run(session, output, &wanted).await,
         Command::Baseline(command) => baseline::run(session, output, command).await,
         Command::Report(command) => report::run(session, output, &command).await,

@@ -324,7 +324,7 @@ pub(crate) const TABLE: &[Setting] = &[
     Setting {
         name: "mcp.toolsets",
         doc: "Which tools agents are shown when they do not say: the header x-spexus-toolsets chooses others.",
-        allowed: "core, author, admin or all; several separated by commas",
+        allowed: "agent, core, author, admin or all; several separated by commas",
         secret: false,
         put: |settings, text| match Toolset::parse_list("mcp.toolsets", text) {
             Ok(toolsets) => {

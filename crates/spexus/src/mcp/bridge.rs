@@ -68,7 +68,11 @@ fn headers(choice: &Choice) -> Outcome<Vec<(http::HeaderName, http::HeaderValue)
     let mut headers = Vec::new();
     if let Some(sets) = &choice.toolsets {
         let value = http::HeaderValue::from_str(sets).map_err(|_| {
-            Failure::argument("toolsets", "has letters no name has", "core, author, admin, all")
+            Failure::argument(
+                "toolsets",
+                "has letters no name has",
+                "agent, core, author, admin, all",
+            )
         })?;
         headers.push((http::HeaderName::from_static("x-spexus-toolsets"), value));
     }

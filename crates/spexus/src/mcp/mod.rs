@@ -31,7 +31,7 @@ pub(crate) struct Mcp {
 /// What the host is shown.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Choice {
-    /// Which tools the host is shown: core, author, admin, all
+    /// Which tools the host is shown: agent, core, author, admin, all
     #[arg(long, value_name = "NAMES")]
     toolsets: Option<String>,
     /// Lets the host change nothing

@@ -177,7 +177,7 @@ fn every_host_gets_its_own_file_and_shape() {
         let text = read(world.path(file));
         let server = serde_json::from_str::<Value>(&text).unwrap()[key]["requirements"].clone();
         assert_eq!(server["command"], program, "{host}");
-        assert_eq!(server["args"], json!(["mcp"]), "{host}");
+        assert_eq!(server["args"], json!(["mcp", "--toolsets", "agent"]), "{host}");
         assert_eq!(
             server["env"],
             json!({ "BACKEND_API_URL": "http://127.0.0.1:9" }),
@@ -196,6 +196,20 @@ fn every_host_gets_its_own_file_and_shape() {
             "{host}: twice is once"
         );
     }
+    //= specs/spexus-bridge.md#connecting-a-host
+    //= type=test
+    //# `spexus mcp install` MUST write the skills of the product into the folder from which the host reads skills, where it has one, and
+    //# MUST leave a file alone that somebody else wrote there.
+    let skill = world.path(".claude/skills/review-change/SKILL.md");
+    assert!(read(&skill).starts_with("---\nname: review-change\n"));
+    std::fs::write(&skill, "mine").unwrap();
+    installed(&world, "claude-code", &[], &[]);
+    assert_eq!(read(&skill), "mine");
+    //= specs/spexus-bridge.md#connecting-a-host
+    //= type=test
+    //# `spexus mcp install` MUST choose the toolset of agents unless another one is named.
+    installed(&world, "cursor", &[], &["--toolsets", "core"]);
+    assert!(read(world.path(".cursor/mcp.json")).contains("\"core\""));
     installed(&world, "codex", &[], &[]);
     let codex = read(world.path(".codex/config.toml"));
     assert!(

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod administration;
+mod agents;
 mod checkpoints;
 mod configuration;
 mod connect;

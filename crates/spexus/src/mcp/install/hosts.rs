@@ -96,6 +96,20 @@ pub(super) fn config_file(world: &World, host: Host, scope: Scope) -> Outcome<Co
     Ok(ConfigFile { path, form })
 }
 
+/// Where a host reads skills from, when it does.
+pub(super) fn skills_folder(world: &World, host: Host, scope: Scope) -> Outcome<Option<PathBuf>> {
+    let folder = match host {
+        Host::ClaudeCode => ".claude/skills",
+        Host::Codex => ".codex/skills",
+        Host::Gemini => ".gemini/skills",
+        Host::ClaudeDesktop | Host::Cursor | Host::Vscode => return Ok(None),
+    };
+    Ok(Some(match scope {
+        Scope::User => world.home.join(folder),
+        Scope::Project => std::env::current_dir()?.join(folder),
+    }))
+}
+
 /// The folder in which desktop programs keep their settings.
 fn settings_folder(world: &World) -> PathBuf {
     if cfg!(target_os = "macos") {

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use hosts::{Form, Host};
 use serde_json::json;
 use spexus_domain::{Code, Refusal};
+use spexus_mcp::{Toolset, skills};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,6 +31,12 @@ pub(crate) struct Install {
     /// What the host calls the server
     #[arg(long, value_name = "NAME", default_value = "requirements")]
     name: String,
+    /// Which tools the host shows its model: agent, core, author, admin or all; several separated by commas
+    #[arg(long, value_name = "NAMES", default_value = "agent")]
+    toolsets: String,
+    /// Writes no skills, where the host reads them from a folder
+    #[arg(long)]
+    no_skills: bool,
 }
 
 /// For whom a server is installed.
@@ -59,6 +66,7 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
         let problem = format!("{:?} is no name", wanted.name);
         return Err(Failure::argument("name", problem, "letters, digits, - and _"));
     }
+    Toolset::parse_list("toolsets", &wanted.toolsets)?;
     let config_file = hosts::config_file(world, wanted.host, wanted.scope)?;
     let entry = entry(world, wanted, global)?;
     // A link is followed, so that the file it leads to is changed and the link stays.
@@ -82,8 +90,12 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
         backup = back_up(&path, before.as_deref())?;
         write_private(&path, &after)?;
     }
+    let skills = match wanted.no_skills {
+        true => Vec::new(),
+        false => skills(world, wanted)?,
+    };
     let done = json!({
-        "host": wanted.host.name(), "file": path, "changed": changed, "dry_run": wanted.dry_run, "backup": backup,
+        "skills": skills, "host": wanted.host.name(), "file": path, "changed": changed, "dry_run": wanted.dry_run, "backup": backup,
         "text": wanted.dry_run.then(|| hide_token(&after, &entry)),
     });
     output.show(&done, |_| {
@@ -93,8 +105,49 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
             changed,
             backup.as_deref(),
             &hide_token(&after, &entry),
-        )
+        ) + &told(&skills, wanted.dry_run)
     })
+}
+
+/// Writes the skills where the host reads them; tells the files that are new or other than before.
+//= specs/spexus-bridge.md#connecting-a-host
+//# `spexus mcp install` MUST write the skills of the product into the folder from which the host reads skills, where it has one, and
+//# MUST leave a file alone that somebody else wrote there.
+fn skills(world: &World, wanted: &Install) -> Outcome<Vec<PathBuf>> {
+    let Some(folder) = hosts::skills_folder(world, wanted.host, wanted.scope)? else {
+        return Ok(Vec::new());
+    };
+    let mut written = Vec::new();
+    for skill in skills::ALL {
+        let path = folder.join(skill.name).join("SKILL.md");
+        let text = format!("{}\n{MARK}\n", skill.text.trim_end());
+        match std::fs::read_to_string(&path) {
+            Ok(before) if before == text || !before.contains(MARK) => continue,
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(broken(&path, &format!("cannot be read: {error}"))),
+        }
+        if !wanted.dry_run {
+            write_private(&path, &text)?;
+        }
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// By this a later `install` knows that a file is its own.
+const MARK: &str = "<!-- written by spexus mcp install; remove this line to keep your changes -->";
+
+fn told(skills: &[PathBuf], dry_run: bool) -> String {
+    let Some(first) = skills.first().and_then(|path| path.parent()?.parent()) else {
+        return String::new();
+    };
+    let would = if dry_run { "would be" } else { "were" };
+    format!(
+        "\n{} skills {would} written to {}.",
+        skills.len(),
+        first.display()
+    )
 }
 
 fn summary(wanted: &Install, path: &Path, changed: bool, backup: Option<&Path>, after: &str) -> String {
@@ -140,6 +193,9 @@ fn entry(world: &World, wanted: &Install, global: &Global) -> Outcome<Entry> {
             env.push(("LOG_LEVEL", level.to_owned()));
         }
     }
+    //= specs/spexus-bridge.md#connecting-a-host
+    //# `spexus mcp install` MUST choose the toolset of agents unless another one is named.
+    args.extend(["--toolsets".to_owned(), wanted.toolsets.clone()]);
     Ok(Entry {
         name: wanted.name.clone(),
         command,
