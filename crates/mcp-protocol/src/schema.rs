@@ -117,7 +117,10 @@ impl Schema {
         let name = || field.rsplit(['.', ']']).next().unwrap_or_default();
         let (problem, allowed) = match why {
             Why::Missing => ("is missing".to_owned(), self.wanted_at(pointer, name())),
-            Why::Unknown => ("is not known here".to_owned(), self.known_at(pointer)),
+            Why::Unknown => {
+                let known = self.known_at(pointer);
+                (unknown(name(), &known), list(&known))
+            }
             Why::Breaks(keyword, problem) => (shortened(problem), self.allowed_by(pointer, keyword)),
         };
         let field = if field.is_empty() {
@@ -154,20 +157,13 @@ impl Schema {
     }
 
     /// The names that are known where one is not.
-    fn known_at(&self, pointer: &str) -> String {
+    fn known_at(&self, pointer: &str) -> Vec<&str> {
         let known = self
             .source
             .pointer(pointer)
             .and_then(|schema| schema.get("properties"));
-        let names: Vec<&str> = known
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(|known| known.keys().map(String::as_str))
-            .collect();
-        match names[..] {
-            [] => String::new(),
-            _ => format!("one of: {}", names.join(", ")),
-        }
+        let known = known.and_then(Value::as_object).into_iter();
+        known.flat_map(|known| known.keys().map(String::as_str)).collect()
     }
 
     fn straighten(&self, value: &mut Value, schema: &Value) {
@@ -267,6 +263,57 @@ fn depth(value: &Value) -> usize {
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         _ => 0,
+    }
+}
+
+//= specs/mcp-server.md#tools
+//# An argument that no tool knows MUST be refused with those that are known and the nearest of them.
+/// What is said of a name that is not known: the nearest one that is.
+fn unknown(name: &str, known: &[&str]) -> String {
+    let near = known
+        .iter()
+        .map(|one| (distance(name, one), *one))
+        .filter(|(distance, one)| *distance <= 2.min(one.len() / 2) || is_part(name, one))
+        .min();
+    match near {
+        Some((_, near)) => format!("is not known here; did you mean {near:?}?"),
+        None => "is not known here".to_owned(),
+    }
+}
+
+/// Whether one name is the other with something before or behind it: `id` and `item_id`.
+fn is_part(name: &str, other: &str) -> bool {
+    let behind = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'))
+            || long.strip_prefix(short).is_some_and(|rest| rest.starts_with('_'))
+    };
+    behind(name, other) || behind(other, name)
+}
+
+/// How many letters differ.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, one) in left.chars().take(MAX_NAME_CHARS).enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for (to, other) in right.iter().enumerate() {
+            let kept = before + usize::from(one != *other);
+            before = row[to + 1];
+            row[to + 1] = kept.min(before + 1).min(row[to] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+/// Longer names are not compared to their end.
+const MAX_NAME_CHARS: usize = 64;
+
+/// Names as they are told.
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        _ => format!("one of: {}", names.join(", ")),
     }
 }
 

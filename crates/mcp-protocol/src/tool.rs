@@ -96,6 +96,9 @@ pub struct ToolResult {
     /// The text says less than the structured result: clients of revisions without one need it as text.
     #[serde(skip)]
     is_brief: bool,
+    /// The texts hold the structured result, too.
+    #[serde(skip)]
+    is_mirrored: bool,
 }
 
 impl ToolResult {
@@ -135,8 +138,21 @@ impl ToolResult {
         }
     }
 
+    /// A structured result with a short text and the same result as text beside it: many hosts show their models texts only.
+    pub fn mirrored(text: impl Into<String>, value: Value) -> Self {
+        Self {
+            content: vec![Content::text(text), Content::text(value.to_string())],
+            structured_content: Some(value),
+            is_mirrored: true,
+            ..Self::default()
+        }
+    }
+
     /// The result as a revision without structured results can carry it.
     pub(crate) fn in_words(&mut self) {
+        if self.is_mirrored {
+            self.structured_content = None;
+        }
         if let Some(value) = self.structured_content.take_if(|_| self.is_brief) {
             self.content.push(Content::text(value.to_string()));
         }

@@ -25,6 +25,8 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// Whether nothing can be changed, whatever the token may do and the client asks for.
     pub read_only: bool,
+    /// Whether structured results are given as text, too, unless the client asks for structured content alone.
+    pub mirrors_content: bool,
     /// Folders of this machine whose files agents may read.
     pub roots: Vec<PathBuf>,
     /// Folders under which administrators may add such folders while the server runs.
@@ -95,6 +97,7 @@ impl Default for McpOptions {
             version_mismatch: VersionMismatch::Reject,
             toolsets: vec![Toolset::Core],
             read_only: false,
+            mirrors_content: true,
             roots: Vec::new(),
             roots_allow: Vec::new(),
             completion: CompletionOptions::default(),

@@ -11,6 +11,8 @@ use spexus_domain::{Code, Refusal, Ruled, hint, text};
 pub(crate) const TOOLSETS_HEADER: &str = "x-spexus-toolsets";
 /// The header by which a request gives up writing.
 pub(crate) const READ_ONLY_HEADER: &str = "x-spexus-read-only";
+/// The header by which a request asks for structured content alone.
+pub(crate) const CONTENT_HEADER: &str = "x-spexus-content";
 
 /// Who asks, and which part of the product is shown. Every tool, resource, prompt and completion asks the service as this caller,
 /// and what is told of changes is filtered by what the caller sees.
@@ -22,6 +24,7 @@ pub struct Visit {
     caller: Caller,
     toolsets: Vec<Toolset>,
     read_only: bool,
+    mirrors: bool,
 }
 
 impl Visit {
@@ -31,6 +34,7 @@ impl Visit {
             caller,
             toolsets: options.toolsets.clone(),
             read_only: options.read_only,
+            mirrors: options.mirrors_content,
         }
     }
 
@@ -44,6 +48,12 @@ impl Visit {
             None | Some("false" | "0") => {}
             Some("true" | "1") => visit.read_only = true,
             Some(other) => return Err(odd(READ_ONLY_HEADER, other, "true or false")),
+        }
+        match header(headers, CONTENT_HEADER)? {
+            None => {}
+            Some("text") => visit.mirrors = true,
+            Some("structured") => visit.mirrors = false,
+            Some(other) => return Err(odd(CONTENT_HEADER, other, "text or structured")),
         }
         Ok(visit)
     }
@@ -76,6 +86,11 @@ impl Visit {
 
     pub(crate) fn toolsets(&self) -> &[Toolset] {
         &self.toolsets
+    }
+
+    /// Whether structured results are given as text, too.
+    pub(crate) fn mirrors(&self) -> bool {
+        self.mirrors
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

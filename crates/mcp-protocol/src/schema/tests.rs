@@ -498,3 +498,29 @@ fn what_is_wrong_many_times_is_said_a_few_times() {
     let many: Value = (0..10_000).collect();
     assert_eq!(schema.check(&many).unwrap_err().faults.len(), MAX_FAULTS);
 }
+
+//= specs/mcp-server.md#tools
+//= type=test
+//# An argument that no tool knows MUST be refused with those that are known and the nearest of them.
+#[test]
+fn a_name_that_is_not_known_is_told_the_nearest() {
+    let properties = json!({ "title": {}, "epic_id": {}, "expect_rev": {} });
+    let schema = Schema::compile(json!({ "properties": properties, "additionalProperties": false })).unwrap();
+    for (name, near) in [
+        ("titel", "title"),
+        ("id", "epic_id"),
+        ("rev", "expect_rev"),
+        ("expect_revision", ""),
+        ("colour", ""),
+        (&"é".repeat(100_000), ""),
+    ] {
+        let refusal = schema.check(&json!({ name: 1 })).unwrap_err();
+        let fault = &refusal.faults[0];
+        let said = match near {
+            "" => "is not known here".to_owned(),
+            near => format!("is not known here; did you mean {near:?}?"),
+        };
+        assert_eq!(fault.problem, said);
+        assert_eq!(fault.allowed, "one of: epic_id, expect_rev, title");
+    }
+}

@@ -64,6 +64,10 @@ fn tools(text: &mut String, schemas: &BTreeMap<String, Value>, calls: &BTreeMap<
     for (set, words) in [
         (Toolset::Core, "listed unless another toolset is chosen"),
         (
+            Toolset::Agent,
+            "listed with the toolset `agent` or `all`, beside `get_context`, `search_global` and `apply_changes`",
+        ),
+        (
             Toolset::Author,
             "listed beside the core with the toolset `author` or `all`",
         ),
@@ -121,7 +125,7 @@ fn prompts(text: &mut String) {
             let need = if required { "required" } else { "optional" };
             let _ = writeln!(text, "- `{name}` ({need}): {meaning}");
             let example = match name {
-                "requirement_id" => "REQ-001",
+                "requirement_id" | "id" => "REQ-001",
                 "user_story_id" => "US-001",
                 "epic_id" => "EP-001",
                 "need" => "sign in without a phone",

@@ -48,6 +48,22 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
             "search_requirements",
             json!({ "query": "encrypted", "status": "Draft" }),
         ),
+        ("whoami", json!({})),
+        ("next_work", json!({ "under": "EP-001" })),
+        (
+            "claim_item",
+            json!({ "id": "REQ-001", "minutes": 45, "intent": "Implement passkeys on phones" }),
+        ),
+        ("get_context", json!({ "id": "REQ-001", "purpose": "implement" })),
+        ("release_item", json!({ "id": "REQ-001" })),
+        (
+            "get_items",
+            json!({ "ids": ["REQ-001", "AC-001"], "detail": "line" }),
+        ),
+        (
+            "import_plan",
+            json!({ "markdown": "# Sign out\n## From every device\n- WHEN somebody signs out THEN every session SHALL end\n", "dry_run": true }),
+        ),
         ("get_item", json!({ "id": "REQ-001" })),
         ("create_epic", json!({ "title": "Payments", "priority": "high" })),
         (
@@ -73,6 +89,14 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
         (
             "update_user_story",
             json!({ "user_story_id": "US-002", "priority": 1 }),
+        ),
+        (
+            "create_item",
+            json!({ "kind": "requirement", "parent": "US-001", "title": "Keys MUST be revocable", "priority": "P2" }),
+        ),
+        (
+            "update_item",
+            json!({ "id": "REQ-001", "expect_rev": 1, "priority": "high", "intent": "Phones come first" }),
         ),
         (
             "update_acceptance_criteria",

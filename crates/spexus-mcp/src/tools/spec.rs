@@ -5,6 +5,7 @@ mod fit;
 use crate::ask::{self, Asker};
 use crate::complete::Uses;
 use crate::render::{Answer, visible};
+use crate::visit::Visit;
 use crate::{Toolset, audit};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -221,6 +222,7 @@ impl Spec {
             let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
                 let caller = audit::caller(&cx)?;
+                let mirrors = Visit::of(&cx)?.mirrors();
                 uses.note(caller.user_id, arguments.0.values().filter_map(Value::as_str));
                 let watch = audit::AuditEntry::start(&service, &caller, "tools/call", name);
                 let invocation = Invocation {
@@ -230,7 +232,7 @@ impl Spec {
                 };
                 let answered = ask::until_found(&*run, subject, invocation, arguments).await;
                 watch.pause(answered.as_ref().map(drop));
-                Ok::<_, Stop>(result(answered?))
+                Ok::<_, Stop>(result(answered?, mirrors))
             }
         };
         let mut tool = Tool::new(self.name, self.description, invocation)
@@ -247,10 +249,13 @@ impl Spec {
 }
 
 //= specs/spexus-mcp.md#answers
-//# The payload of an answer MUST be sent once: as structured content beside a short text, or as text to clients that know nothing else.
-fn result(mut answer: Answer) -> ToolResult {
+//# The payload of an answer MUST be sent as structured content and as text beside a short sentence; a client that asks for structured content alone MUST be spared the text, and one that knows nothing else MUST be sent the text alone.
+fn result(mut answer: Answer, mirrors: bool) -> ToolResult {
     visible(&mut answer.value);
-    ToolResult::brief(answer.text, answer.value)
+    match mirrors {
+        true => ToolResult::mirrored(answer.text, answer.value),
+        false => ToolResult::brief(answer.text, answer.value),
+    }
 }
 
 /// Takes one text out of the arguments.

@@ -409,7 +409,7 @@ async fn deleting_shows_first_what_falls_and_can_be_undone(world: &World) {
 
 //= specs/spexus-mcp.md#answers
 //= type=test
-//# The payload of an answer MUST be sent once: as structured content beside a short text, or as text to clients that know nothing else.
+//# The payload of an answer MUST be sent as structured content and as text beside a short sentence; a client that asks for structured content alone MUST be spared the text, and one that knows nothing else MUST be sent the text alone.
 //= specs/mcp-server.md#tools
 //= type=test
 //# A structured result with a short text MUST be sent as text where the revision knows no structured results.
@@ -417,8 +417,14 @@ async fn an_answer_is_written_once(world: &World) {
     world.seed().await;
     let call = json!({ "name": "get_item", "arguments": { "id": "AC-001" } });
     let newer = Agent::connect(world).await.ask("tools/call", call.clone()).await;
-    assert!(!newer["content"].to_string().contains("rev\\\""), "{newer}");
-    assert_eq!(newer["structuredContent"]["item"]["rev"], 1);
+    let text: Value = serde_json::from_str(newer["content"][1]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, newer["structuredContent"]);
+    assert_eq!(text["item"]["rev"], 1);
+    let alone = [("x-spexus-content", "structured")];
+    let alone = Agent::with(world, &world.token, "2025-11-25", &alone).await;
+    let alone = alone.ask("tools/call", call.clone()).await;
+    assert_eq!(alone["content"].as_array().unwrap().len(), 1, "{alone}");
+    assert_eq!(alone["structuredContent"]["item"]["rev"], 1);
     let older = Agent::with(world, &world.token, "2025-03-26", &[])
         .await
         .ask("tools/call", call)

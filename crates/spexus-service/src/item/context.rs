@@ -68,7 +68,6 @@ pub async fn context(
 fn hash_of(item: &Item, purpose: Purpose, gathered: &ItemContext) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(purpose.name().as_bytes());
-    hasher.update(item.id.as_bytes());
     hasher.update(serde_json::to_string(gathered).unwrap_or_default().as_bytes());
     let digits = hasher.finalize().to_hex();
     format!("{}-{}", item.rev, &digits[..HASH_DIGITS])

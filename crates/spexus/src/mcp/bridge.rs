@@ -76,6 +76,12 @@ fn headers(choice: &Choice) -> Outcome<Vec<(http::HeaderName, http::HeaderValue)
         })?;
         headers.push((http::HeaderName::from_static("x-spexus-toolsets"), value));
     }
+    if choice.content == "structured" {
+        headers.push((
+            http::HeaderName::from_static("x-spexus-content"),
+            http::HeaderValue::from_static("structured"),
+        ));
+    }
     if choice.read_only {
         headers.push((
             http::HeaderName::from_static("x-spexus-read-only"),

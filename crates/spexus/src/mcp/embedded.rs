@@ -53,6 +53,7 @@ fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
     // The one session of a host is its connection.
     options.sessions = Sessions::Memory;
     options.read_only |= choice.read_only;
+    options.mirrors_content = choice.content != "structured";
     if let Some(sets) = &choice.toolsets {
         options.toolsets = Toolset::parse_list("toolsets", sets)?;
     }

@@ -37,6 +37,9 @@ pub(crate) struct Choice {
     /// Lets the host change nothing
     #[arg(long)]
     read_only: bool,
+    /// What answers hold: text, which is structured content and the same as text, or structured alone
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "structured"])]
+    content: String,
     /// With --database, what the host may do at most: read, comment, write, admin
     #[arg(long, value_name = "SCOPE", default_value = "write")]
     scope: String,

@@ -45,7 +45,7 @@ async fn the_documentation_is_complete() {
         );
     }
     let headings = REFERENCE.lines().filter(|line| line.starts_with("### ")).count();
-    assert_eq!(headings, tools.len() + 6, "nothing else is told of");
+    assert_eq!(headings, tools.len() + 7, "nothing else is told of");
     let templates = agent.ask("resources/templates/list", json!({})).await;
     for template in templates["resourceTemplates"].as_array().unwrap() {
         let uri = template["uriTemplate"].as_str().unwrap();
@@ -58,6 +58,7 @@ async fn the_documentation_is_complete() {
         "identify_dependencies",
         "suggest_acceptance_criteria",
         "suggest_test_scenarios",
+        "work_on_item",
     ] {
         assert!(
             section(&format!("### {prompt}")).contains("*When:*"),
