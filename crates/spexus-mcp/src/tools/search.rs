@@ -87,13 +87,25 @@ async fn run(invocation: Invocation, arguments: Arguments, only: Option<Kind>) -
     //# A search by a tool and the same search by REST MUST find the same things in the same order.
     let found = search(&invocation.service, &invocation.caller, &wanted, &filters).await?;
     let rows = found.data.iter().map(row).collect();
-    Ok(rows_of(
-        "matches",
-        rows,
-        found.total(),
-        found.next_cursor.as_deref(),
-    ))
+    let mut answer = rows_of("matches", rows, found.total(), found.next_cursor.as_deref());
+    //= specs/spexus-mcp.md#tools
+    //# A search that finds nothing with words in it that look like operators MUST say that there are none.
+    if found.data.is_empty()
+        && wanted
+            .query
+            .split_whitespace()
+            .any(|word| OPERATORS.contains(&word))
+    {
+        answer.text.push_str(NO_OPERATORS);
+        answer.value["hint"] = json!(NO_OPERATORS.trim());
+    }
+    Ok(answer)
 }
+
+/// What people type who expect operators.
+const OPERATORS: [&str; 6] = ["OR", "AND", "NOT", "||", "&&", "|"];
+const NO_OPERATORS: &str =
+    " Every word has to occur, and OR, AND and NOT are words like others: search once for each alternative.";
 
 /// A hit in an item is one line; one in a comment says which.
 fn row(hit: &Hit) -> Value {

@@ -26,6 +26,7 @@ both![
     agents_have_a_lean_list_of_their_own,
     an_item_is_called_id_by_every_tool,
     operations_of_a_batch_are_described,
+    operators_that_are_none_are_explained,
     skills_are_served_with_what_they_hash_to,
     what_people_write_is_data_and_never_an_instruction,
 ];
@@ -417,4 +418,21 @@ async fn what_people_write_is_data_and_never_an_instruction(world: &World) {
             panic!("not quoted: {line}");
         }
     }
+}
+
+//= specs/spexus-mcp.md#tools
+//= type=test
+//# A search that finds nothing with words in it that look like operators MUST say that there are none.
+async fn operators_that_are_none_are_explained(world: &World) {
+    world.seed().await;
+    let agent = Agent::connect(world).await;
+    let found = agent
+        .call("search_global", json!({ "query": "passkey OR fingerprint" }))
+        .await;
+    assert_eq!(found["rows"], json!([]));
+    assert!(found["hint"].as_str().unwrap().contains("OR"), "{found}");
+    let found = agent
+        .call("search_global", json!({ "query": "fingerprint" }))
+        .await;
+    assert!(found.get("hint").is_none(), "{found}");
 }

@@ -45,7 +45,7 @@ pub async fn context(
     let mut conn = reading(service, caller, Operation::Read).await?;
     let place = Context::of_read(service, &mut conn, caller, project).await?;
     let item = place.item(&mut conn, "id", id, None).await?;
-    let gathered = gather(&mut conn, caller, &item, &wish).await?;
+    let gathered = gather(&mut conn, caller, &item).await?;
     let hash = hash_of(&item, wish.purpose, &gathered);
     //= specs/spexus-service.md#working-context
     //# Whoever sends the hash of an earlier context MUST be told only that nothing changed, where nothing did.
@@ -73,7 +73,7 @@ fn hash_of(item: &Item, purpose: Purpose, gathered: &ItemContext) -> String {
     format!("{}-{}", item.rev, &digits[..HASH_DIGITS])
 }
 
-async fn gather(conn: &mut Conn, caller: &Caller, item: &Item, wish: &ContextWish) -> Result<ItemContext> {
+async fn gather(conn: &mut Conn, caller: &Caller, item: &Item) -> Result<ItemContext> {
     let path = tree::path(conn, item.id).await?;
     let above: Vec<&Item> = path.iter().filter(|one| one.id != item.id).collect();
     let mut context = ItemContext {
@@ -92,10 +92,6 @@ async fn gather(conn: &mut Conn, caller: &Caller, item: &Item, wish: &ContextWis
     }
     if let Some(epic) = path.first().filter(|one| one.kind == Kind::Epic) {
         steering(conn, caller, epic, &mut context).await?;
-    }
-    // A review looks at the words, not at the code they lead to.
-    if wish.purpose == Purpose::Review {
-        context.contains.truncate(MAX_ROWS as usize);
     }
     Ok(context)
 }
