@@ -62,7 +62,7 @@ pub struct NewLease {
 
 /// What came of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Claim {
+pub struct ClaimedLease {
     /// The lease.
     pub lease: Lease,
     /// The revision of the item now.

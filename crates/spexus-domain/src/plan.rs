@@ -55,7 +55,7 @@ pub struct PlannedItem {
 
 /// A piece of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct PlanNode {
     /// The line it begins in, counting from 1.
     pub line: usize,
     /// What it is.
@@ -74,7 +74,7 @@ pub struct Node {
 //= specs/spexus-service.md#plans
 //# Headings, stories and lines that oblige something MUST become epics, user stories, acceptance criteria and requirements; what
 //# makes no sense MUST be refused with its line, all of it at once.
-pub fn parse(markdown: &str, under: Option<Kind>) -> Ruled<Vec<Node>> {
+pub fn parse(markdown: &str, under: Option<Kind>) -> Ruled<Vec<PlanNode>> {
     let mut reader = Reader::new(under);
     for (at, line) in markdown.lines().enumerate() {
         reader.line(at + 1, line);
@@ -94,7 +94,7 @@ enum Section {
 }
 
 struct Reader {
-    nodes: Vec<Node>,
+    nodes: Vec<PlanNode>,
     faults: Faults,
     under: Option<Kind>,
     /// The level of the first heading.
@@ -108,6 +108,8 @@ struct Reader {
     /// Whether the line before was of a list, so that what is indented goes on with it.
     in_list: bool,
     in_code: bool,
+    /// Whether something stands below nothing.
+    is_misplaced: bool,
 }
 
 impl Reader {
@@ -124,6 +126,7 @@ impl Reader {
             open: None,
             in_list: false,
             in_code: false,
+            is_misplaced: false,
         }
     }
 
@@ -229,6 +232,7 @@ impl Reader {
                 problem,
                 format!("a heading for the {wanted}, or `under`"),
             );
+            self.is_misplaced = true;
             return None;
         }
         let is_long = words.chars().count() > limits::MAX_TITLE_CHARS;
@@ -237,7 +241,7 @@ impl Reader {
             _ if is_long => (excerpt(words, limits::MAX_TITLE_CHARS), words.to_owned()),
             _ => (words.to_owned(), String::new()),
         };
-        self.nodes.push(Node {
+        self.nodes.push(PlanNode {
             line,
             kind,
             title,
@@ -261,7 +265,7 @@ impl Reader {
         text.push_str(line);
     }
 
-    fn finish(mut self) -> Ruled<Vec<Node>> {
+    fn finish(mut self) -> Ruled<Vec<PlanNode>> {
         for node in &mut self.nodes {
             node.text.truncate(node.text.trim_end().len());
             if node.text.chars().count() > limits::MAX_DESCRIPTION_CHARS {
@@ -273,7 +277,7 @@ impl Reader {
                 );
             }
         }
-        if self.nodes.is_empty() {
+        if self.nodes.is_empty() && !self.is_misplaced {
             self.faults.add(
                 "markdown",
                 "there is no heading and no obligation in it",
@@ -400,7 +404,7 @@ mod tests {
     /// `line kind title | text ^parent =serves` of every node.
     fn check(markdown: &str, under: Option<Kind>, expect: &[&str]) {
         let nodes = parse(markdown, under).unwrap();
-        let shown = |node: &Node| {
+        let shown = |node: &PlanNode| {
             let parent = node
                 .parent
                 .map_or(String::new(), |at| format!(" ^{}", nodes[at].line));

@@ -7,10 +7,10 @@ use crate::item::{InProject, PageBelow};
 use crate::respond::{Answer, Json};
 use axum::extract::State;
 use serde::Deserialize;
-use spexus_domain::lease::{Claim, Lease, NewLease};
+use spexus_domain::lease::{ClaimedLease, Lease, NewLease};
 use spexus_domain::query::Page;
 use spexus_service::envelope::ErrorEnvelope;
-use spexus_service::lease::{self, Work, WorkQuery};
+use spexus_service::lease::{self, OfferedWork, WorkQuery};
 use utoipa::IntoParams;
 
 /// Which work is looked for.
@@ -31,13 +31,13 @@ pub(crate) struct WorkParams {
 /// Tell what can be begun now, and what waits for what.
 #[utoipa::path(
     get, path = "/api/v1/work/next", tag = "work", params(WorkParams),
-    responses((status = 200, body = Work), (status = "4XX", body = ErrorEnvelope))
+    responses((status = 200, body = OfferedWork), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn next_work(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
     Params(params): Params<WorkParams>,
-) -> Answer<Json<Work>> {
+) -> Answer<Json<OfferedWork>> {
     let query = WorkQuery {
         project: params.project,
         kind: params.kind,
@@ -66,7 +66,7 @@ pub(crate) async fn list_leases(
 #[utoipa::path(
     put, path = "/api/v1/items/{id}/lease", tag = "work", request_body = NewLease,
     params(("id" = String, Path, description = "Any id."), InProject),
-    responses((status = 200, body = Claim), (status = "4XX", body = ErrorEnvelope))
+    responses((status = 200, body = ClaimedLease), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn claim_item(
     State(app): State<App>,
@@ -74,7 +74,7 @@ pub(crate) async fn claim_item(
     Id(id): Id,
     Params(params): Params<InProject>,
     Input(input): Input<NewLease>,
-) -> Answer<Json<Claim>> {
+) -> Answer<Json<ClaimedLease>> {
     let project = params.project.as_deref();
     Ok(Json(
         lease::claim(&app.service, &caller, project, &id, input).await?,

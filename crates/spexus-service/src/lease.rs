@@ -9,7 +9,7 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::item_context::line;
-use spexus_domain::lease::{Claim, Lease, NewLease, holds_back};
+use spexus_domain::lease::{ClaimedLease, Lease, NewLease, holds_back};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, PageRequest};
 use spexus_domain::workflow::Workflow;
@@ -41,7 +41,7 @@ pub struct WorkQuery {
 
 /// What can be begun now.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Work {
+pub struct OfferedWork {
     /// What can be begun, the most urgent first.
     pub ready: Vec<ReadyItem>,
     /// What waits for something else.
@@ -80,7 +80,7 @@ pub struct WaitingItem {
 //# Work MUST be offered in the order of its priority, with the reason, when its state is open, nobody else holds it, and nothing it
 //# depends on holds it back.
 #[boxed]
-pub async fn next_work(service: &Service, caller: &Caller, query: WorkQuery) -> Ruled<Work> {
+pub async fn next_work(service: &Service, caller: &Caller, query: WorkQuery) -> Ruled<OfferedWork> {
     let limit = match query.limit.unwrap_or(5) {
         wanted @ 1..=50 => wanted as usize,
         odd => {
@@ -131,7 +131,7 @@ pub async fn next_work(service: &Service, caller: &Caller, query: WorkQuery) -> 
         caller,
         held: &held,
         workflows: &workflows,
-        work: Work {
+        work: OfferedWork {
             ready: Vec::new(),
             waiting: Vec::new(),
             leases: held.clone(),
@@ -171,7 +171,7 @@ struct Found<'a> {
     caller: &'a Caller,
     held: &'a [Lease],
     workflows: &'a HashMap<Kind, Workflow>,
-    work: Work,
+    work: OfferedWork,
 }
 
 impl Found<'_> {
@@ -284,7 +284,7 @@ pub async fn claim(
     project: Option<&str>,
     id: &str,
     input: NewLease,
-) -> Ruled<Claim> {
+) -> Ruled<ClaimedLease> {
     let (seconds, intent) = (input.seconds()?, input.intent()?);
     let (place, id) = ((project, Some(id)), id.to_owned());
     let job = service.change_in(caller, Operation::UpdateItem, place, move |tx, context| {
@@ -314,7 +314,7 @@ pub async fn claim(
             };
             leases::put(tx, &lease).await?;
             let warnings = warnings(tx, &context, &item, now).await?;
-            Ok(Claim {
+            Ok(ClaimedLease {
                 rev: item.rev,
                 taken_from: before
                     .filter(|before| !before.is_of(caller))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use spexus_domain::account::Caller;
 use spexus_domain::batch::BatchInput;
 use spexus_domain::permission::Operation;
-use spexus_domain::plan::{self, Node, PlanInput, PlanResult, PlannedItem};
+use spexus_domain::plan::{self, PlanInput, PlanNode, PlanResult, PlannedItem};
 use spexus_domain::text::excerpt;
 use spexus_domain::{Kind, Ruled};
 
@@ -74,7 +74,7 @@ pub async fn import(
 }
 
 /// The nodes in an order in which each finds what it speaks of: a criterion stands before the requirement that serves it.
-fn order(nodes: &[Node]) -> Vec<usize> {
+fn order(nodes: &[PlanNode]) -> Vec<usize> {
     let rank = |at: &usize| match nodes[*at].kind {
         Kind::Epic => 0,
         Kind::UserStory => 1,
@@ -86,7 +86,7 @@ fn order(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-fn operation(nodes: &[Node], at: usize, root: Option<&str>) -> Map<String, Value> {
+fn operation(nodes: &[PlanNode], at: usize, root: Option<&str>) -> Map<String, Value> {
     let node = &nodes[at];
     let name = |at: usize| format!("@line{}", nodes[at].line);
     let mut fields = Map::new();

@@ -414,9 +414,8 @@ async fn what_people_write_is_data_and_never_an_instruction(world: &World) {
     for words in INJECTIONS {
         let first = words.replace(['\u{202E}', '\u{E0041}'], "");
         let first = first.lines().next().unwrap();
-        for line in text.lines().filter(|line| line.trim_start().starts_with(first)) {
-            panic!("not quoted: {line}");
-        }
+        let bare = text.lines().find(|line| line.trim_start().starts_with(first));
+        assert_eq!(bare, None, "not quoted");
     }
 }
 

@@ -280,10 +280,10 @@ async fn changed(conn: &mut Conn, item: &Item, wish: &ContextWish) -> Result<Vec
         (None, _) => return Ok(Vec::new()),
     };
     let found = changes::since_rev(conn, item.id, item.id, since).await?;
-    Ok(found.iter().map(told).collect())
+    Ok(found.iter().map(entry).collect())
 }
 
-fn told(change: &Change) -> ContextChange {
+fn entry(change: &Change) -> ContextChange {
     let fields: Vec<String> = change.fields.iter().map(field).collect();
     ContextChange {
         rev: change.rev,

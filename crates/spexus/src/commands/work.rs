@@ -4,9 +4,9 @@ use crate::failure::Outcome;
 use crate::output::{Output, table};
 use crate::session::Session;
 use clap::{Args, Subcommand};
-use spexus_domain::lease::{Claim, Lease, NewLease};
+use spexus_domain::lease::{ClaimedLease, Lease, NewLease};
 use spexus_domain::query::Page;
-use spexus_service::lease::{self, Work, WorkQuery};
+use spexus_service::lease::{self, OfferedWork, WorkQuery};
 
 /// What can be done about work.
 #[derive(Debug, Subcommand)]
@@ -94,7 +94,7 @@ pub(super) async fn run(session: &Session, output: Output, command: Command) -> 
     }
 }
 
-fn next(work: &Work) -> String {
+fn next(work: &OfferedWork) -> String {
     let mut text = String::new();
     for one in &work.ready {
         text.push_str(&format!("{}\n  ready: {}\n", one.line, one.because));
@@ -108,7 +108,7 @@ fn next(work: &Work) -> String {
     text
 }
 
-fn claimed(claim: &Claim) -> String {
+fn claimed(claim: &ClaimedLease) -> String {
     let lease = &claim.lease;
     let mut text = format!(
         "{} is yours until {} (revision {}).\n",

@@ -105,7 +105,7 @@ pub(super) fn run(world: &World, wanted: &Install, global: &Global, output: Outp
             changed,
             backup.as_deref(),
             &hide_token(&after, &entry),
-        ) + &told(&skills, wanted.dry_run)
+        ) + &skills_summary(&skills, wanted.dry_run)
     })
 }
 
@@ -138,7 +138,7 @@ fn skills(world: &World, wanted: &Install) -> Outcome<Vec<PathBuf>> {
 /// By this a later `install` knows that a file is its own.
 const MARK: &str = "<!-- written by spexus mcp install; remove this line to keep your changes -->";
 
-fn told(skills: &[PathBuf], dry_run: bool) -> String {
+fn skills_summary(skills: &[PathBuf], dry_run: bool) -> String {
     let Some(first) = skills.first().and_then(|path| path.parent()?.parent()) else {
         return String::new();
     };
