@@ -72,7 +72,7 @@ pub(crate) async fn docs_page(_: Anonymous, headers: HeaderMap) -> Html<String> 
 const SHOWN_HOST: &str = "127.0.0.1:8080";
 
 /// The address the page was asked for under, when it is a plain one.
-fn host(headers: &HeaderMap) -> &str {
+pub(crate) fn host(headers: &HeaderMap) -> &str {
     let given = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let plain = |host: &&str| {
         let known = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);

@@ -2,8 +2,9 @@
 //! Pages are routes over [`App`]; they are mounted beside REST, behind the same middleware.
 
 use crate::auth::{self, Secret};
-use crate::extract;
+use crate::{extract, openapi};
 use axum::body::{Body, Bytes};
+use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use spexus_domain::account::Caller;
@@ -30,6 +31,33 @@ pub fn check_same_origin(parts: &Parts) -> Ruled<()> {
 /// Whether a request shows a session or a token, good or bad.
 pub fn shows_secret(parts: &Parts) -> bool {
     Secret::of(&parts.headers).is_some()
+}
+
+/// The address and program a request comes from.
+pub struct From(pub spexus_service::Origin);
+
+impl<S: Send + Sync> FromRequestParts<S> for From {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(auth::origin(parts)))
+    }
+}
+
+/// The address this server is reached by, as the browser has it.
+pub struct OwnAddress(pub String);
+
+impl FromRequestParts<App> for OwnAddress {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        let scheme = if app.options.secure_cookies {
+            "https"
+        } else {
+            "http"
+        };
+        Ok(Self(format!("{scheme}://{}", openapi::host(&parts.headers))))
+    }
 }
 
 /// Signs somebody in and gives the cookie of the session. The caller has asked [`check_same_origin`]: nobody is signed in as

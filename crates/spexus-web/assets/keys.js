@@ -34,6 +34,18 @@ const OWN = {
 };
 
 addEventListener("keydown", (event) => {
+  // Saving and leaving work from within a field.
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const button = event.target.closest("form")?.querySelector("button:not([type=button])");
+    if (button) { event.preventDefault(); button.click(); }
+    return;
+  }
+  if (event.key === "Escape" && !event.defaultPrevented) {
+    const open = document.querySelector("details.menu[open]");
+    if (open) { open.open = false; return open.querySelector("summary").focus(); }
+    if (typing(event.target)) return event.target.blur();
+    return document.querySelector("[data-key=Escape]")?.click();
+  }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.documentElement.dataset.keys === "off") return;
   if (typing(event.target)) return;
   if (event.key === "Enter" && event.target.closest("a, button, summary")) return;

@@ -3,6 +3,7 @@ import "./navigate.js";
 import "./live.js";
 import "./keys.js";
 import "./palette.js";
+import "./draft.js";
 
 const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "long" });
 // What only some pages need is loaded when one of them is shown.

@@ -16,10 +16,15 @@ function morphAttributes(from, to) {
   for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
 }
 
-/** Makes `from` like `to`. */
-export function morph(from, to) {
+/** Whether somebody types in a form that is for one revision: that must not change under it. */
+const isBegun = (node) => node.nodeName === "FORM" && node.querySelector("input[type=hidden][name=rev]") !== null
+  && [...node.elements].some((field) => /^(INPUT|TEXTAREA|SELECT)$/.test(field.nodeName) && field.type !== "hidden" && isTouched(field));
+
+/** Makes `from` like `to`. Gently, a form in which somebody types stays whole. */
+export function morph(from, to, gently = false) {
   if (from.isEqualNode(to)) return;
   if (from.nodeType !== 1) { if (from.nodeValue !== to.nodeValue) from.nodeValue = to.nodeValue; return; }
+  if (gently && isBegun(from)) return;
   // What somebody is at work in stays until it is sent.
   if (from.hasAttribute("data-keep")) return;
   if (["INPUT", "TEXTAREA", "SELECT"].includes(from.nodeName) && isTouched(from)) {
@@ -36,10 +41,10 @@ export function morph(from, to) {
   if (open) from.open = true;
   if (from.nodeName === "INPUT") from.value = to.defaultValue;
   if (from.nodeName === "TEXTAREA") { from.defaultValue = to.defaultValue; from.value = to.defaultValue; return; }
-  morphChildren(from, to);
+  morphChildren(from, to, gently);
 }
 
-function morphChildren(from, to) {
+function morphChildren(from, to, gently) {
   const keyed = new Map();
   for (const child of from.childNodes) { const key = keyOf(child); if (key) keyed.set(key, child); }
   let at = from.firstChild;
@@ -49,10 +54,10 @@ function morphChildren(from, to) {
     if (known && known.nodeName === wanted.nodeName) {
       if (known === at) at = at.nextSibling; else from.insertBefore(known, at);
       keyed.delete(key);
-      morph(known, wanted);
+      morph(known, wanted, gently);
     } else if (!key && at && alike(at, wanted)) {
       const next = at.nextSibling;
-      morph(at, wanted);
+      morph(at, wanted, gently);
       at = next;
     } else {
       from.insertBefore(document.importNode(wanted, true), at);

@@ -13,7 +13,7 @@ export const parse = (text) => new DOMParser().parseFromString(policy.createHTML
 let running = null;
 
 /** Shows a page that was fetched, in place of the one that is there. */
-function show(next) {
+function show(next, gently = false) {
   document.title = next.title;
   for (const name of [...document.body.attributes].map((a) => a.name)) if (!next.body.hasAttribute(name)) document.body.removeAttribute(name);
   for (const { name, value } of next.body.attributes) document.body.setAttribute(name, value);
@@ -22,7 +22,7 @@ function show(next) {
     value === null ? document.documentElement.removeAttribute(name) : document.documentElement.setAttribute(name, value);
   }
   const focused = document.activeElement?.closest?.("[data-ref]")?.dataset.ref;
-  morph(document.body, next.body);
+  morph(document.body, next.body, gently);
   if (document.activeElement === document.body && focused) document.querySelector(`[data-ref="${CSS.escape(focused)}"] a`)?.focus();
   document.dispatchEvent(new CustomEvent("page"));
 }
@@ -67,7 +67,7 @@ function arrive(hash) {
 /** Asks for the page that is shown again and takes over what is new. */
 export async function refresh() {
   const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (response.ok && !response.redirected) show(parse(await response.text()));
+  if (response.ok && !response.redirected) show(parse(await response.text()), true);
   return response.ok;
 }
 
@@ -83,10 +83,18 @@ async function send(form, submitter) {
   try {
     const found = await ask(action.href, { method: "POST", body: data });
     if (!found) return location.reload();
+    // A field that has the focus is left alone, and what was sent is no longer being typed.
+    if (found.good && form.contains(document.activeElement)) document.activeElement.blur();
+    if (found.good) document.dispatchEvent(new CustomEvent("taken", { detail: form }));
     for (const field of form.elements) { if ("defaultValue" in field && found.good) field.defaultValue = field.value; }
     history[found.url === location.href ? "replaceState" : "pushState"]({ ours: true }, "", found.good ? found.url : location.href);
     show(found.page);
-    document.querySelector("[aria-invalid], [role=alert]")?.focus?.();
+    const wrong = found.good ? null : document.querySelector("main [role=alert], main [aria-invalid]");
+    if (wrong) {
+      if (!wrong.matches("input, textarea, select")) wrong.tabIndex = -1;
+      wrong.focus();
+      wrong.scrollIntoView({ block: "center" });
+    }
   } catch (error) {
     if (error.name === "AbortError") return;
     // Nothing was lost: what was typed is still in the form.

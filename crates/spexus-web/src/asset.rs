@@ -22,6 +22,7 @@ const FILES: &[(&str, &str)] = &[
     // A module stands behind those it names.
     ("morph.js", include_str!("../assets/morph.js")),
     ("navigate.js", include_str!("../assets/navigate.js")),
+    ("draft.js", include_str!("../assets/draft.js")),
     ("keys.js", include_str!("../assets/keys.js")),
     ("live.js", include_str!("../assets/live.js")),
     ("table.js", include_str!("../assets/table.js")),
@@ -43,10 +44,10 @@ struct Asset {
 
 static ASSETS: LazyLock<Vec<(&'static str, Asset)>> = LazyLock::new(|| {
     let mut assets: Vec<(&'static str, Asset)> = Vec::new();
-    // Modules name each other; those that name others are written after them.
+    // Modules name each other: those that are named have their addresses first.
     let mut files: Vec<_> = FILES.to_vec();
-    files.sort_by_key(|(name, _)| *name == "main.js");
-    for (name, text) in files {
+    while let Some(at) = files.iter().position(|file| is_ready(file.1, &files)) {
+        let (name, text) = files.remove(at);
         let mut text = text.to_owned();
         for (known, asset) in &assets {
             text = text.replace(&format!("\"./{known}\""), &format!("\"{}\"", asset.address));
@@ -62,6 +63,13 @@ static ASSETS: LazyLock<Vec<(&'static str, Asset)>> = LazyLock::new(|| {
     }
     assets
 });
+
+/// Whether a file names none that has no address yet.
+fn is_ready(text: &str, waiting: &[(&str, &str)]) -> bool {
+    !waiting
+        .iter()
+        .any(|(name, _)| text.contains(&format!("\"./{name}\"")))
+}
 
 static BY_ADDRESS: LazyLock<HashMap<&'static str, &'static Asset>> = LazyLock::new(|| {
     ASSETS
@@ -97,5 +105,18 @@ fn kind(ending: &str) -> &'static str {
         "svg" => "image/svg+xml",
         "js" => "text/javascript; charset=utf-8",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_an_address_and_names_only_what_is_there() {
+        assert_eq!(ASSETS.len(), FILES.len());
+        for (name, asset) in ASSETS.iter() {
+            assert!(!asset.text.contains("\"./"), "{name}");
+        }
     }
 }

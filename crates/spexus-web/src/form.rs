@@ -85,6 +85,22 @@ impl Faults {
         Self(refusal.faults.clone(), refusal.message.clone())
     }
 
+    /// What is wrong with a field, and what is allowed.
+    //= specs/spexus-web.md#documents
+    //# A form that does not fit MUST be shown again with the entered texts, each fault at its field with what is allowed.
+    pub(crate) fn at(&self, field: &str) -> Option<String> {
+        let fault = self.0.iter().find(|fault| fault.field == field)?;
+        Some(match fault.allowed.is_empty() {
+            true => fault.problem.clone(),
+            false => format!("{}; {}", fault.problem, fault.allowed),
+        })
+    }
+
+    /// Whether anything is wrong.
+    pub(crate) fn any(&self) -> bool {
+        !self.0.is_empty() || !self.1.is_empty()
+    }
+
     /// What is wrong with the whole, or with fields that the form does not show.
     pub(crate) fn beside(&self, shown: &[&str]) -> Option<String> {
         let hidden = self

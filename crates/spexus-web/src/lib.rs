@@ -10,9 +10,15 @@
 //!
 //! Sign-in, limits and the middleware are those of `spexus-http`; the crate knows no SQL, no environment and no clock.
 
+//= specs/spexus-web.md#documents
+//# Every page MUST be readable, and simple edits possible, without a script.
+mod admin;
 mod answer;
 mod asset;
+mod baselines;
 mod board;
+mod connect;
+mod document;
 mod form;
 mod graph;
 mod home;
@@ -24,6 +30,7 @@ mod preferences;
 mod project;
 mod router;
 mod search;
+mod settings;
 mod shell;
 mod sign_in;
 mod table;

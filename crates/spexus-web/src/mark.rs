@@ -44,9 +44,9 @@ pub(crate) fn icon(name: &str) -> Markup {
     ))
 }
 
-/// Glyph and word of a status.
-pub(crate) fn status(name: &str) -> Markup {
-    let (look, glyph) = match name {
+/// The look and the glyph of a status: of the shipped ones their own, of all others that of work under way.
+pub(crate) fn status_look(name: &str) -> (&'static str, &'static str) {
+    match name {
         "Backlog" => ("backlog", "s-backlog"),
         "Draft" => ("draft", "s-draft"),
         "Active" => ("active", "s-active"),
@@ -54,7 +54,12 @@ pub(crate) fn status(name: &str) -> Markup {
         "Cancelled" => ("cancelled", "s-cancelled"),
         "Obsolete" => ("obsolete", "s-obsolete"),
         _ => ("progress", "s-progress"),
-    };
+    }
+}
+
+/// Glyph and word of a status.
+pub(crate) fn status(name: &str) -> Markup {
+    let (look, glyph) = status_look(name);
     Markup(format!(
         "<span class=\"st\" data-st=\"{look}\">{}{}</span>",
         icon(glyph),

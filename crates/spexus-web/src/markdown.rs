@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// What a text may be made of.
-const ELEMENTS: [&str; 26] = [
+const ELEMENTS: [&str; 25] = [
     "a",
     "blockquote",
     "br",
@@ -21,7 +21,6 @@ const ELEMENTS: [&str; 26] = [
     "h5",
     "h6",
     "hr",
-    "input",
     "li",
     "ol",
     "p",
@@ -43,7 +42,6 @@ static SANITIZER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .tags(ELEMENTS.into_iter().chain(["ul"]).collect())
         .add_tag_attributes("a", &["href", "title"])
         .add_tag_attributes("ol", &["start"])
-        .add_tag_attributes("input", &["type", "checked", "disabled"])
         .url_schemes(HashSet::from(["http", "https", "mailto"]))
         .link_rel(Some("noopener noreferrer nofollow"));
     builder
@@ -78,6 +76,8 @@ fn plain(event: Event<'_>) -> Event<'_> {
         // A picture would be loaded from elsewhere; its words stay.
         Event::Start(Tag::Image { .. }) => Event::Text(CowStr::Borrowed("🖼 ")),
         Event::End(TagEnd::Image) => Event::Text(CowStr::Borrowed("")),
+        // A box that nobody can tick is a sign.
+        Event::TaskListMarker(done) => Event::Text(CowStr::Borrowed(if done { "☑ " } else { "☐ " })),
         other => other,
     }
 }
@@ -98,7 +98,7 @@ mod tests {
             shown.contains("href=\"https://example.org\"") && shown.contains("nofollow"),
             "{shown}"
         );
-        assert!(shown.contains("checked"), "{shown}");
+        assert!(shown.contains('☑'), "{shown}");
     }
 
     //= specs/spexus-web.md#safety

@@ -1,7 +1,8 @@
 //! The table of contents: every page and every form stands here and nowhere else.
 
 use crate::{
-    answer, asset, board, graph, home, item, matrix, preferences, project, search, sign_in, table, tree,
+    admin, answer, asset, baselines, board, connect, document, graph, home, item, matrix, preferences,
+    project, search, settings, sign_in, table, tree,
 };
 use axum::Router;
 use axum::routing::{get, post};
@@ -34,7 +35,68 @@ pub fn pages() -> Router<App> {
             get(matrix::cell::page).post(matrix::cell::change),
         )
         .route("/p/{key}/graph", get(graph::page::page))
+        .route("/settings", get(settings::show))
+        .route("/settings/password", post(settings::change_password))
+        .route("/settings/tokens", post(settings::make_token))
+        .route("/settings/tokens/{id}/revoke", post(settings::revoke_token))
+        .route("/connect", get(connect::form).post(connect::make))
+        .route("/admin", get(admin::page))
+        .route("/admin/users", get(admin::users::list).post(admin::users::create))
+        .route("/admin/users/{name}", post(admin::users::update))
+        .route(
+            "/admin/projects",
+            get(admin::projects::list).post(admin::projects::create),
+        )
+        .route("/admin/workflows", get(admin::workflows::list))
+        .route("/admin/workflows/{kind}", post(admin::workflows::save))
+        .route(
+            "/admin/types",
+            get(admin::workflows::types).post(admin::workflows::put_type),
+        )
+        .route("/admin/audit", get(admin::audit::page))
+        .route(
+            "/p/{key}/members",
+            get(admin::projects::members).post(admin::projects::put_member),
+        )
+        .route("/p/{key}/members/remove", post(admin::projects::remove_member))
+        .route("/p/{key}/baselines", get(baselines::list).post(baselines::create))
+        .route("/p/{key}/baselines/compare", get(baselines::compare))
+        .route("/p/{key}/example", post(project::fill_example))
+        .route("/p/{key}/document", get(document::page))
+        .route("/p/{key}/document/export", get(document::export::file))
+        .route("/p/{key}/new", get(item::create::form).post(item::create::create))
         .route("/p/{key}/{reference}", get(item::show::page))
+        .route(
+            "/p/{key}/{reference}/edit",
+            get(item::edit::form).post(item::edit::save),
+        )
+        .route("/p/{key}/{reference}/history", get(item::history::page))
+        .route(
+            "/p/{key}/{reference}/delete",
+            get(item::delete::preview).post(item::delete::delete),
+        )
+        .route(
+            "/p/{key}/{reference}/links",
+            get(item::links::form).post(item::links::create),
+        )
+        .route(
+            "/p/{key}/{reference}/links/{id}/confirm",
+            post(item::links::confirm),
+        )
+        .route("/p/{key}/{reference}/links/{id}/end", post(item::links::end))
+        .route("/p/{key}/{reference}/comments", post(item::comments::create))
+        .route(
+            "/p/{key}/{reference}/comments/{id}/edit",
+            post(item::comments::edit),
+        )
+        .route(
+            "/p/{key}/{reference}/comments/{id}/settle",
+            post(item::comments::settle),
+        )
+        .route(
+            "/p/{key}/{reference}/comments/{id}/remove",
+            post(item::comments::remove),
+        )
         .layer(axum::middleware::from_fn(answer::around))
         .route("/assets/{name}", get(asset::file))
         .layer(CompressionLayer::new())

@@ -93,6 +93,7 @@ pub(crate) struct ProjectNav {
     pub(crate) name: String,
     /// From where on the page hears of changes.
     pub(crate) since: String,
+    pub(crate) can_create: bool,
 }
 
 /// A row of the navigation of a project.

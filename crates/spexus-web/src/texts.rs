@@ -79,7 +79,6 @@ texts! {
     requirement_type: "Type", "Тип";
     owner: "Owner", "Ответственный";
     revision: "Revision", "Ревизия";
-    changed: "Changed", "Изменено";
     made: "Made", "Создано";
     nobody: "Nobody", "Никто";
     kind: "Kind", "Вид";
@@ -87,6 +86,9 @@ texts! {
     high: "High", "Высокий";
     medium: "Medium", "Средний";
     low: "Low", "Низкий";
+
+    title: "Title", "Название";
+    text: "Text", "Текст";
 
     // Time
     today: "today {}", "сегодня {}";
@@ -98,7 +100,6 @@ texts! {
     no_project: "There is no project you are a member of.", "Нет проектов, в которых вы участвуете.";
 
     // Table
-    title: "Title", "Название";
     creator: "Made by", "Автор";
     links: "Links", "Связи";
     all_items: "All items", "Всё";
@@ -224,6 +225,228 @@ texts! {
     steps_out: "{} from it", "{} от него";
     graph_cut: "There is more than 200 items around; take fewer steps or one type of link.", "Вокруг больше 200 элементов; возьмите меньше шагов или один тип связи.";
     graph_begin: "Name the item to begin with; an item's page leads here too.", "Назовите элемент, с которого начать; сюда ведёт и страница элемента.";
+
+    // Item
+    edit: "Edit", "Изменить";
+    edit_item: "Edit {}", "Изменить {}";
+    new_item: "New: {}", "Создать: {}";
+    create: "Create", "Создать";
+    delete: "Delete", "Удалить";
+    save_as: "Save as revision {}", "Сохранить как ревизию {}";
+    move_on: "Change the status", "Сменить статус";
+    not_from: "not from {}", "не из {}";
+    no_text: "There is no text yet.", "Текста пока нет.";
+    part_of: "Part of", "Часть";
+    optional: "can be left out", "можно опустить";
+    choose: "Choose", "Выберите";
+    none: "None", "Нет";
+    yes: "Yes", "Да";
+    no: "No", "Нет";
+    add_attribute: "Add an attribute", "Добавить атрибут";
+    attribute_name: "Its name", "Имя атрибута";
+    attribute_value: "Its value", "Значение";
+    more: "{} more", "Ещё {}";
+    shown_of: "{} of {} are shown here.", "Показано {} из {}.";
+    where_it_stands: "Where it stands", "Где это находится";
+    show_in_document: "Show in the document", "Показать в документе";
+    show_graph: "Show as graph", "Показать графом";
+
+    // Links
+    relation: "Relation", "Отношение";
+    state: "State", "Состояние";
+    link_item: "Link {}", "Связать {}";
+    how_linked: "What {} is to the other", "Чем {} приходится другому";
+    what_to: "What to", "С чем";
+    words_or_reference: "Words, or a reference such as REQ-012", "Слова или номер, например REQ-012";
+    found: "Found", "Найдено";
+    hidden_links: "{} more lead to projects you cannot see.", "Ещё {} ведут в проекты, которых вы не видите.";
+
+    // Comments
+    comments: "Comments", "Комментарии";
+    open_threads: "{} open", "открыто {}";
+    settled: "settled", "решено";
+    settle: "Settle", "Решено";
+    reopen: "Open again", "Открыть снова";
+    answer: "Answer", "Ответить";
+    write_comment: "Write a comment", "Написать комментарий";
+    about_words: "About certain words of the text", "О конкретных словах текста";
+    exact_words: "The words, exactly as they stand", "Слова точно как в тексте";
+    words_gone: "these words are gone", "этих слов больше нет";
+
+    // History
+    history: "History", "История изменений";
+    history_of: "History of {}", "История {}";
+    whole_history: "The whole history", "Вся история";
+    back_to: "Back to {}", "Назад к {}";
+    older: "Older", "Раньше";
+    as_revision: "revision {}", "ревизия {}";
+    made_it: "made it", "создание";
+    moved_it: "moved it", "перемещение";
+    changed_fields: "changed: {}", "изменения: {}";
+    deleted_it: "deleted it", "удаление";
+    restored_it: "brought it back", "восстановление";
+    confirmed_link: "confirmed the link: {}", "связь подтверждена: {}";
+    ended_link: "ended the link: {}", "связь убрана: {}";
+    commented: "commented", "комментарий";
+    edited_comment: "changed a comment", "комментарий изменён";
+    removed_comment: "removed a comment", "комментарий удалён";
+    touched: "changed {}", "изменение: {}";
+
+    // Deleting
+    delete_item: "Delete {}?", "Удалить {}?";
+    delete_all: "Delete {} items", "Удалить, всего {}";
+    items_fall: "items fall", "элементов будет удалено";
+    links_end: "links end", "связей исчезнет";
+    comments_go: "comments go with them", "комментариев уйдёт с ними";
+    falls_with_it: "Falls with it", "Будет удалено вместе";
+    lose_criterion: "These requirements lose their criterion:", "Эти требования потеряют критерий:";
+    nothing_erased: "Nothing is erased: what is deleted stays in the history and can be brought back together.", "Ничто не стирается: удалённое остаётся в истории и возвращается целиком.";
+
+    // A save that came too late
+    conflict: "Someone saved while you were writing", "Пока вы писали, кто-то сохранил";
+    you_began: "You began with revision {}.", "Вы начали с ревизии {}.";
+    saved_meanwhile: "saved revision {}", "— сохранена ревизия {}";
+    nothing_lost: "Nothing of yours is lost and nothing of theirs is overwritten.", "Ваше не потеряно, чужое не перезаписано.";
+    all_merged: "Nothing clashes: both changes are merged. Read them before you save.", "Противоречий нет: изменения объединены. Прочтите перед сохранением.";
+    some_clash: "Fields that changed: {}. Fields that need you: {}.", "Изменено полей: {}. Требуют решения: {}.";
+    before: "Before", "Было";
+    theirs: "Theirs", "У них";
+    mine: "Mine", "У меня";
+    revision_of: "revision {}", "ревизия {}";
+    not_saved: "not saved yet", "ещё не сохранено";
+    only_theirs: "Only they changed it", "Изменили только они";
+    only_mine: "Only you changed it", "Изменили только вы";
+    both_changed: "Both changed it", "Изменили оба";
+    take_theirs: "Take theirs", "Взять их";
+    take_mine: "Take mine", "Взять моё";
+    theirs_kept: "Merged: theirs is kept", "Объединено: взято их";
+    mine_kept: "Merged: yours is kept", "Объединено: взято ваше";
+    write_once: "or write it once, for both", "или напишите один раз для обоих";
+    use_this: "Use this text", "Взять этот текст";
+    read_before: "Read it before you save.", "Прочтите перед сохранением.";
+    keep_theirs: "Keep theirs, drop mine", "Оставить их, моё убрать";
+
+    // Document
+    outline: "Outline", "Содержание";
+    export: "Export", "Экспорт";
+    next_part: "Next part", "Следующая часть";
+
+    // Words that are verbs here
+    link_it: "Link", "Связать";
+    comment_it: "Comment", "Комментировать";
+    linked_to: "linked: {}", "связь: {}";
+    empty_here: "There is nothing here yet.", "Здесь пока ничего нет.";
+
+    // Home and the overview of a project
+    assigned_to_you: "Assigned to you", "Поручено вам";
+    nothing_assigned: "Nothing is assigned to you.", "Вам ничего не поручено.";
+    recently_changed: "Recently changed", "Недавно изменено";
+    changed: "Changed", "Изменено";
+    new_project: "New project", "Новый проект";
+    how_far: "How far it has come", "Как далеко мы";
+    in_all: "In all", "Всего";
+    by_status: "By status", "По статусам";
+    gaps: "Gaps", "Пробелы";
+    no_gaps: "No gaps were found.", "Пробелов не найдено.";
+    epics_without_stories: "epics without stories", "эпиков без историй";
+    stories_without_criteria: "stories without criteria", "историй без критериев";
+    stories_without_requirements: "stories without requirements", "историй без требований";
+    criteria_without_requirements: "criteria no requirement serves", "критериев без требований";
+    requirements_without_criterion: "requirements without a criterion", "требований без критерия";
+    requirements_without_links: "requirements without links", "требований без связей";
+    suspect_links: "suspect links", "связей под сомнением";
+    cycles: "links that lead in a circle", "связей по кругу";
+    nothing_yet: "Nothing here yet. Epics hold user stories, stories hold acceptance criteria and requirements. Start in whichever way suits you; nothing is final.", "Здесь пока пусто. Эпики содержат истории, истории — критерии приёмки и требования. Начните как удобно, всё можно изменить.";
+    first_epic: "Write the first epic", "Написать первый эпик";
+    look_example: "Look at an example", "Посмотреть пример";
+    example_is: "120 believable items with links, comments and people. They stay in this project until you delete them.", "120 правдоподобных элементов со связями, комментариями и людьми. Они останутся в проекте, пока вы их не удалите.";
+    load_example: "Load the example", "Загрузить пример";
+    let_agent: "Let an agent write", "Поручить агенту";
+    agent_reads: "Connect your AI host and ask it to read a text of yours into epics and requirements. You see every change.", "Подключите ИИ-агента и попросите разобрать ваш текст на эпики и требования. Вы увидите каждое изменение.";
+
+    // Settings and connecting an agent
+    settings: "Settings", "Настройки";
+    look: "Language and theme", "Язык и тема";
+    theme: "Theme", "Тема";
+    theme_system: "As the system", "Как в системе";
+    theme_light: "Light", "Светлая";
+    theme_dark: "Dark", "Тёмная";
+    agent: "Agent", "Агент";
+    tokens: "Tokens", "Токены";
+    tokens_are: "A token is a password for a program. It works with your rights or fewer, and can be revoked.", "Токен — пароль для программы. Он даёт ваши права или меньше, и его можно отозвать.";
+    token_once: "Here is the token. It is shown now and never again.", "Вот токен. Он показан сейчас и больше никогда.";
+    copy: "Copy", "Копировать";
+    name: "Name", "Имя";
+    scope: "May", "Права";
+    project: "Project", "Проект";
+    every_project: "Every project I can see", "Все видимые мне проекты";
+    last_used: "Last used", "Последнее использование";
+    ends: "Ends", "Действует до";
+    never: "never", "никогда";
+    revoke: "Revoke", "Отозвать";
+    new_token: "New token", "Новый токен";
+    works_for: "Works for so many days", "Срок, дней";
+    make_token: "Make the token", "Создать токен";
+    current_password: "Password now", "Нынешний пароль";
+    new_password: "New password", "Новый пароль";
+    change_password: "Change the password", "Сменить пароль";
+    sessions_end: "All sessions end and you sign in again; tokens go on.", "Все сеансы закончатся, нужно войти снова; токены действуют.";
+    agent_gets: "An agent gets its own token and no more rights than you have.", "Агент получает свой токен и не больше прав, чем у вас.";
+    where_runs: "Where does the agent run?", "Где работает агент?";
+    agent_name: "Name of the agent", "Имя агента";
+    shown_at_changes: "The token is called so; it can be revoked by this name.", "Так называется токен; под этим именем его можно отозвать.";
+    what_may: "What may it do?", "Что ему можно?";
+    may_read: "Read", "Читать";
+    may_write: "Read and write, never administer", "Читать и писать, но не управлять";
+    shown_once: "It is shown once, on this page.", "Он показывается один раз, на этой странице.";
+    your_agents: "Your agents", "Ваши агенты";
+
+    // Baselines
+    baseline_is: "A baseline is a name for the state of the project at one moment of its history, sealed by the hash of everything before it.", "Базовая версия — имя состояния проекта в один момент его истории, запечатанного хешем всего, что было до него.";
+    compare: "Compare", "Сравнить";
+    with: "with", "с";
+    present: "the present", "настоящим";
+    change_number: "Change", "Изменение";
+    seal: "Seal", "Печать";
+    new_baseline: "New baseline", "Новая базовая версия";
+    stands_for: "What it stands for", "Что она означает";
+    make_baseline: "Name the present", "Назвать настоящее";
+    items_differ: "{} items differ", "Отличаются: {}";
+    no_difference: "Nothing differs.", "Отличий нет.";
+    added: "added", "добавлено";
+    removed: "removed", "удалено";
+    changed_word: "changed", "изменено";
+
+    // Administration
+    users: "Users", "Пользователи";
+    workflows: "Workflows", "Процессы";
+    types: "Types", "Типы";
+    audit_trail: "Audit trail", "Журнал аудита";
+    health: "Health", "Состояние сервера";
+    database: "Database", "База данных";
+    answers: "answers", "отвечает";
+    is_silent: "does not answer", "не отвечает";
+    changes_told: "Changes in the history", "Изменений в истории";
+    role: "Role", "Роль";
+    service_account_of: "service account of", "служебная запись:";
+    disable: "Disable", "Отключить";
+    enable: "Enable", "Включить";
+    new_user: "New user", "Новый пользователь";
+    key: "Key", "Ключ";
+    everybody_is: "Whoever has an account is", "Каждый с учётной записью";
+    members: "Members", "Участники";
+    since: "Since", "С";
+    remove: "Remove", "Убрать";
+    add_member: "Add somebody, or change a role", "Добавить или сменить роль";
+    workflow_is: "A status changes only along the ticked steps: from the row to the column.", "Статус меняется только по отмеченным шагам: из строки в столбец.";
+    from_to: "From, to", "Из, в";
+    add_status: "Add a status", "Добавить статус";
+    requirement_types: "Types of requirements", "Типы требований";
+    link_types: "Types of links", "Типы связей";
+    add: "Add", "Добавить";
+    inverse: "From the other end", "С другого конца";
+    what_happened: "What happened", "Что произошло";
+    address: "Address", "Адрес";
 }
 
 /// A text with values in place of its `{}`, in order.

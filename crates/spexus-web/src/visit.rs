@@ -7,6 +7,7 @@ use crate::texts::Texts;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use spexus_domain::account::Caller;
+use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_domain::{Ruled, Timestamp};
 use spexus_http::pages::{self, App};
@@ -56,6 +57,19 @@ impl Visit {
         project::get(self.service(), &self.caller, key).await
     }
 
+    /// Whether the caller may do something in a project: what is not allowed is not shown.
+    //= specs/spexus-web.md#safety
+    //# A page, a form or a button that the caller may not use MUST NOT be shown, and MUST be refused when it is asked for all the
+    //# same.
+    pub(crate) fn may(&self, operation: Operation, project: &Project) -> bool {
+        self.ask(operation, project).is_ok()
+    }
+
+    /// Refuses a page for what the caller may not do in a project.
+    pub(crate) fn ask(&self, operation: Operation, project: &Project) -> Ruled<()> {
+        self.caller.may_in(operation, project.id)
+    }
+
     /// The frame of a page that belongs to no project.
     pub(crate) fn shell(&self, title: impl Into<String>) -> Shell {
         let title = title.into();
@@ -79,6 +93,7 @@ impl Visit {
             key: project.key.clone(),
             name: project.name.clone(),
             since,
+            can_create: self.may(Operation::CreateItem, project),
         };
         let crumbs = vec![
             Crumb::to(&project.name, format!("/p/{}", project.key)),

@@ -6,7 +6,7 @@ use spexus_domain::item::{Item, NewItem};
 use spexus_domain::{Kind, Timestamp};
 use spexus_http::{HttpOptions, McpOptions};
 use spexus_service::account::login;
-use spexus_service::{Service, ServiceOptions, item};
+use spexus_service::{Service, ServiceOptions, account, item};
 use spexus_store::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,6 +16,9 @@ use tokio::task::JoinHandle;
 pub(crate) use test_support::both;
 
 pub(crate) const ADMIN_PASSWORD: &str = "correct horse battery";
+
+/// What every other account of the tests has.
+pub(crate) const PASSWORD: &str = "long enough";
 
 /// A running server.
 pub(crate) struct World {
@@ -101,10 +104,31 @@ impl World {
         browser
     }
 
+    /// A new account, signed in.
+    pub(crate) async fn person(&self, username: &str, role: &str) -> Browser {
+        let input = serde_json::json!({"username": username, "password": PASSWORD, "role": role});
+        let input = serde_json::from_value(input).unwrap();
+        account::user::create(&self.service, &self.admin, input)
+            .await
+            .unwrap();
+        self.signed_in_as(username, PASSWORD).await
+    }
+
     /// A new item of the project `default`.
     pub(crate) async fn item(&self, kind: Kind, parent: Option<&str>, title: &str, text: &str) -> Item {
+        self.item_in("default", kind, parent, title, text).await
+    }
+
+    pub(crate) async fn item_in(
+        &self,
+        project: &str,
+        kind: Kind,
+        parent: Option<&str>,
+        title: &str,
+        text: &str,
+    ) -> Item {
         let input = NewItem {
-            project: Some("default".into()),
+            project: Some(project.into()),
             title: title.into(),
             description: text.into(),
             parent: parent.map(str::to_owned),
@@ -159,6 +183,14 @@ impl Browser {
         let origin = self.url.clone();
         self.send(Method::POST, path, fields, &[("Origin", &origin)])
             .await
+    }
+
+    /// Sends a form that has to be taken, and follows to the page it leads to.
+    pub(crate) async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let page = self.post(path, fields).await;
+        assert_eq!(page.status, 303, "{path}: {}", page.text);
+        let location = page.header("location").to_owned();
+        self.see(&location).await
     }
 
     pub(crate) async fn send(
@@ -232,5 +264,15 @@ impl Page {
     pub(crate) fn lacks(&self, piece: &str) -> &Self {
         assert!(!self.text.contains(piece), "{piece:?} is in {}", self.text);
         self
+    }
+}
+
+impl Page {
+    /// The value of a hidden field of the first form that has it.
+    #[track_caller]
+    pub(crate) fn hidden(&self, name: &str) -> &str {
+        let field = format!("name=\"{name}\" value=\"");
+        let found = self.text.split(&field).nth(1).expect("a hidden field");
+        found.split('"').next().unwrap()
     }
 }

@@ -6,7 +6,12 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod admin;
+mod document;
 mod harness;
+mod items;
+mod own;
+mod rights;
 mod safety;
 mod sign_in;
 mod tables;
