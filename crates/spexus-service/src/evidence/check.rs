@@ -11,7 +11,7 @@ use spexus_domain::page_key::PageKey;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::trace::{Rung, TraceFlag};
-use spexus_domain::{Kind, Reference, Ruled, Timestamp, Uuid};
+use spexus_domain::{Kind, ProjectPrefix, Ruled, ShownReference, Timestamp, Uuid};
 use spexus_store::trace::{self, BriefRow};
 use spexus_store::{Conn, Result, settings};
 use std::collections::{BTreeMap, HashSet};
@@ -37,8 +37,7 @@ pub struct CheckQuery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TraceGap {
     /// Its reference id.
-    #[schema(value_type = String)]
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// Its title.
     pub title: String,
     /// The rung it stands on.
@@ -83,7 +82,9 @@ pub async fn check(service: &Service, caller: &Caller, query: &CheckQuery) -> Ru
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, query.project.as_deref()).await?;
     let project = context.project()?;
-    let all = requirements(&mut conn, project.id, service.store.now()).await?;
+    let now = service.store.now();
+    let rows = trace::brief(&mut conn, project.id, Kind::Requirement).await?;
+    let all = living(&mut conn, (project.id, &project.prefix()), rows, now).await?;
     let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
     for row in &all {
         *states.entry(row.state.name()).or_default() += 1;
@@ -116,12 +117,6 @@ fn level(query: &CheckQuery) -> Ruled<Rung> {
     }
 }
 
-/// Where every requirement stands that is not given up.
-async fn requirements(conn: &mut Conn, project_id: Uuid, now: Timestamp) -> Result<Vec<TraceGap>> {
-    let rows = trace::brief(conn, project_id, Kind::Requirement).await?;
-    living(conn, project_id, rows, now).await
-}
-
 /// Where the requirements below an item stand that are not given up.
 pub(super) async fn requirements_below(
     conn: &mut Conn,
@@ -129,12 +124,14 @@ pub(super) async fn requirements_below(
     now: Timestamp,
 ) -> Result<Vec<TraceGap>> {
     let rows = trace::brief_below(conn, item.project_id, item.id).await?;
-    living(conn, item.project_id, rows, now).await
+    let place = (item.project_id, item.reference_id.prefix());
+    living(conn, place, rows, now).await
 }
 
+/// Those of the requirements of a project that are not given up, as they are shown.
 async fn living(
     conn: &mut Conn,
-    project_id: Uuid,
+    (project_id, prefix): (Uuid, &ProjectPrefix),
     rows: Vec<BriefRow>,
     now: Timestamp,
 ) -> Result<Vec<TraceGap>> {
@@ -151,10 +148,10 @@ async fn living(
         .map(|status| status.name)
         .collect();
     let living = rows.into_iter().filter(|row| !ended.contains(&row.status));
-    Ok(living.map(|row| row_of(row, &waived)).collect())
+    Ok(living.map(|row| row_of(row, prefix, &waived)).collect())
 }
 
-fn row_of(row: BriefRow, waived: &HashSet<Uuid>) -> TraceGap {
+fn row_of(row: BriefRow, prefix: &ProjectPrefix, waived: &HashSet<Uuid>) -> TraceGap {
     let label = row.reference.to_string();
     let (mut state, mut flags, mut weakest) = (row.state, row.flags, row.weakest);
     if row.is_moved {
@@ -169,7 +166,7 @@ fn row_of(row: BriefRow, waived: &HashSet<Uuid>) -> TraceGap {
         weakest = unknown(&label).weakest;
     }
     TraceGap {
-        reference_id: row.reference,
+        reference_id: prefix.show(row.reference),
         title: row.title,
         state,
         flags,

@@ -9,7 +9,7 @@ use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
 use spexus_domain::trace::{ItemTrace, ReviewKind, Rung, TestStanding, TraceFlag};
-use spexus_domain::{Kind, Refusal, Ruled, Timestamp};
+use spexus_domain::{Kind, Refusal, Ruled, ShownReference, Timestamp};
 use spexus_store::trace::{self, ReviewRow};
 use spexus_store::{Conn, Result};
 use utoipa::ToSchema;
@@ -21,8 +21,7 @@ const MAX_SHOWN: usize = 200;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TraceAnswer {
     /// Its reference id.
-    #[schema(value_type = String)]
-    pub reference_id: spexus_domain::Reference,
+    pub reference_id: ShownReference,
     /// Its title.
     pub title: String,
     /// How many tests it has; the first of them are shown, those that did not pass in front.
@@ -57,7 +56,7 @@ pub async fn trace(
 /// Where an item stands at a time: its state, what an edit since then did to it, and what was said about it.
 pub(super) async fn read_trace(conn: &mut Conn, item: Item, now: Timestamp) -> Result<TraceAnswer> {
     let kept = trace::state(conn, item.project_id, item.id).await?;
-    let label = item.reference_id.to_string();
+    let label = item.reference_id.plain().to_string();
     let mut trace = match kept {
         Some(row) if row.content_hash == item.content_hash => row.trace,
         Some(row) => moved(row.trace, &label),

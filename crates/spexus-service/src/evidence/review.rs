@@ -126,7 +126,7 @@ async fn keep(tx: &mut Tx, item: &Item, row: &ReviewRow) -> Result<()> {
         forget_the_missed(tx, item).await?;
     }
     let fields = [
-        ("item", item.reference_id.to_string()),
+        ("item", item.reference_id.plain().to_string()),
         ("review", row.kind.name().to_owned()),
         ("why", row.why.clone()),
         (
@@ -138,7 +138,7 @@ async fn keep(tx: &mut Tx, item: &Item, row: &ReviewRow) -> Result<()> {
     let after: Attributes = said
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
-    let label = format!("{} {}", item.reference_id, row.kind.name());
+    let label = format!("{} {}", item.reference_id.plain(), row.kind.name());
     let change = NewChange::new(Entity::Evidence, item.id, label, Action::Updated, 1);
     tx.record(change.in_project(item.project_id).fields(None, after))
         .await
