@@ -153,6 +153,24 @@ impl ShownReference {
         &self.project
     }
 
+    /// A text that is kept and names this item, with the reference as it is shown.
+    pub fn show_in(&self, text: &str) -> String {
+        let (plain, shown) = (self.reference.to_string(), self.to_string());
+        if self.project.0.is_none() {
+            return text.to_owned();
+        }
+        let belongs = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find(&plain) {
+            let (before, behind) = (&rest[..at], &rest[at + plain.len()..]);
+            let is_part = before.ends_with(belongs) || behind.starts_with(belongs);
+            out.push_str(before);
+            out.push_str(if is_part { &plain } else { &shown });
+            rest = behind;
+        }
+        out + rest
+    }
+
     /// What names the item among all projects: with the key of its own before it, unless it says that already.
     pub fn in_project(&self, key: &str) -> String {
         match self.project.0 {
@@ -360,6 +378,13 @@ mod tests {
         );
         assert_eq!(serde_json::to_value(&with).unwrap(), "WEB-2-REQ-012");
         assert_eq!((with.plain(), without.plain()), (&reference, &reference));
+        let text = "No test claims REQ-012. Mark it `spexus:REQ-012`, not REQ-0121 or APP-REQ-012.";
+        let shown =
+            "No test claims WEB-2-REQ-012. Mark it `spexus:WEB-2-REQ-012`, not REQ-0121 or APP-REQ-012.";
+        assert_eq!(
+            (with.show_in(text), without.show_in(text)),
+            (shown.to_owned(), text.to_owned())
+        );
         for shown in [
             with.to_string(),
             with.in_project("web-2"),

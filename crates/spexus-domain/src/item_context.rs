@@ -10,7 +10,7 @@ mod words;
 use crate::attribute::Attributes;
 use crate::item::{Item, Priority};
 use crate::text::excerpt;
-use crate::{Code, Kind, Reference, Refusal, Ruled, Timestamp, limits, nearest};
+use crate::{Code, Kind, Refusal, Ruled, ShownReference, Timestamp, limits, nearest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -232,7 +232,7 @@ pub struct ItemContext {
 pub struct Subject {
     /// Its id.
     #[schema(value_type = String)]
-    pub reference_id: Reference,
+    pub reference_id: ShownReference,
     /// The key of its project.
     pub project: String,
     /// Its kind.

@@ -6,7 +6,7 @@ use crate::item::Item;
 use crate::page_key::PageKey;
 use crate::text::{self, excerpt};
 use crate::workflow::Workflow;
-use crate::{Code, Kind, Reference, Refusal, Ruled, Timestamp, limits};
+use crate::{Code, Kind, Refusal, Ruled, ShownReference, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 pub struct Lease {
     /// The item.
     #[schema(value_type = String)]
-    pub item: Reference,
+    pub item: ShownReference,
     /// The item, for programs.
     #[serde(skip)]
     pub item_id: Uuid,

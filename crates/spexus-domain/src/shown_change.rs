@@ -6,7 +6,7 @@ use crate::link::HIDDEN_END;
 use serde_json::Value;
 
 /// The fields that name other items.
-const NAMING_FIELDS: [&str; 4] = ["parent", "acceptance_criterion", "source", "target"];
+const NAMING_FIELDS: [&str; 5] = ["parent", "acceptance_criterion", "source", "target", "item"];
 
 impl Change {
     /// Shows the references it names as their projects have them: the history keeps them plain. `prefix_of` knows the project
@@ -29,7 +29,10 @@ impl Change {
 
     /// Whether its label and fields are such as name items.
     pub fn names_items(&self) -> bool {
-        matches!(self.entity, Entity::Item | Entity::Link | Entity::Comment)
+        matches!(
+            self.entity,
+            Entity::Item | Entity::Link | Entity::Comment | Entity::Evidence
+        )
     }
 
     /// Takes out of the change of a link what names an end the reader may not see.

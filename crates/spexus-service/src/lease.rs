@@ -57,7 +57,7 @@ pub struct OfferedWork {
 pub struct ReadyItem {
     /// Its id.
     #[schema(value_type = String)]
-    pub id: spexus_domain::Reference,
+    pub id: spexus_domain::ShownReference,
     /// `REQ-012 [Active] P1: Title`.
     pub line: String,
     /// Its revision.

@@ -5,6 +5,7 @@ use crate::engine::{Conn, Row, params};
 use crate::error::Result;
 use crate::items::kind;
 use crate::listing::Conditions;
+use crate::reference_prefix::prefix;
 use crate::tx::Tx;
 use spexus_domain::lease::Lease;
 use spexus_domain::{Reference, Timestamp, Uuid};
@@ -15,7 +16,9 @@ const MAX_LEASES: u32 = 500;
 macro_rules! select_leases {
     ($rest:literal) => {
         concat!(
-            "SELECT s.project_id, s.item_id, i.kind, i.number, p.key AS project, s.user_id, s.token_id, s.holder, s.intent, ",
+            "SELECT s.project_id, s.item_id, i.kind, i.number, ",
+            $crate::reference_prefix::prefix_of!("p"),
+            " AS prefix, p.key AS project, s.user_id, s.token_id, s.holder, s.intent, ",
             "s.since, s.until FROM lease s JOIN item i ON i.project_id = s.project_id AND i.id = s.item_id ",
             "JOIN project p ON p.id = s.project_id ",
             $rest
@@ -106,7 +109,7 @@ pub async fn dependencies(conn: &mut Conn, item_ids: &[Uuid]) -> Result<Vec<(Uui
 
 fn lease(row: &Row) -> Result<Lease> {
     Ok(Lease {
-        item: Reference::of_kind(kind(row, "kind")?, row.int("number")?),
+        item: prefix(row, "prefix")?.show(Reference::of_kind(kind(row, "kind")?, row.int("number")?)),
         item_id: row.id("item_id")?,
         project: row.text("project")?,
         project_id: row.id("project_id")?,

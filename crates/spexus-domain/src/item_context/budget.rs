@@ -164,7 +164,7 @@ mod tests {
         };
         ItemContext {
             item: Some(Subject {
-                reference_id: Reference::of_kind(Kind::Requirement, 7),
+                reference_id: Reference::of_kind(Kind::Requirement, 7).into(),
                 project: "default".into(),
                 kind: Kind::Requirement,
                 rev: 3,

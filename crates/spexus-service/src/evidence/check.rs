@@ -165,11 +165,12 @@ fn row_of(row: BriefRow, prefix: &ProjectPrefix, waived: &HashSet<Uuid>) -> Trac
     if state == Rung::None && weakest.is_empty() {
         weakest = unknown(&label).weakest;
     }
+    let reference_id = prefix.show(row.reference);
     TraceGap {
-        reference_id: prefix.show(row.reference),
+        weakest: reference_id.show_in(&weakest),
+        reference_id,
         title: row.title,
         state,
         flags,
-        weakest,
     }
 }

@@ -69,6 +69,7 @@ pub(super) async fn read_trace(conn: &mut Conn, item: Item, now: Timestamp) -> R
     if said.iter().any(|row| is_waiver(row, now)) {
         trace.flags.push(TraceFlag::Waived);
     }
+    trace.weakest = item.reference_id.show_in(&trace.weakest);
     let (tests_total, spans_total) = (trace.tests.len(), trace.spans.len());
     // What is wrong comes first where not everything is shown.
     trace
