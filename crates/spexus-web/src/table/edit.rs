@@ -326,6 +326,7 @@ async fn run(visit: &Visit, project: &str, field: Field, rows: &[Row], dry_run: 
         operations,
         dry_run,
         project: Some(project.to_owned()),
+        intent: None,
     };
     batch::run(visit.service(), &visit.caller, input, None).await
 }

@@ -120,6 +120,7 @@ pub(crate) async fn undo(visit: Visit, Path(key): Path<String>, Form(input): For
         operations,
         dry_run: false,
         project: Some(project.key.clone()),
+        intent: None,
     };
     batch::run(visit.service(), &visit.caller, batch, None).await?;
     Ok(see(&TableQuery::carried(&input.back)
