@@ -14,8 +14,6 @@ pub(crate) enum View {
     Table,
     Matrix,
     Graph,
-    Trace,
-    Reviews,
     Baselines,
     /// A page of one item, or another one without a place of its own.
     Inside,
@@ -23,7 +21,7 @@ pub(crate) enum View {
 
 impl View {
     /// The pages of a project: the view, the last part of its address, its icon.
-    pub(crate) const PLACES: [(View, &'static str, &'static str); 10] = [
+    pub(crate) const PLACES: [(View, &'static str, &'static str); 8] = [
         (View::Overview, "", "home"),
         (View::Document, "/document", "doc"),
         (View::Tree, "/tree", "tree"),
@@ -31,8 +29,6 @@ impl View {
         (View::Table, "/table", "table"),
         (View::Matrix, "/matrix", "matrix"),
         (View::Graph, "/graph", "graph"),
-        (View::Trace, "/trace", "steps"),
-        (View::Reviews, "/reviews", "review"),
         (View::Baselines, "/baselines", "flagpole"),
     ];
 
@@ -46,8 +42,6 @@ impl View {
             View::Table => "g l",
             View::Matrix => "g m",
             View::Graph => "g n",
-            View::Trace => "g c",
-            View::Reviews => "g r",
             View::Baselines => "g s",
             View::Inside => "",
         }
@@ -62,8 +56,6 @@ impl View {
             View::Table => t.table,
             View::Matrix => t.matrix,
             View::Graph => t.graph,
-            View::Trace => t.traceability,
-            View::Reviews => t.reviews,
             View::Baselines => t.baselines,
         }
     }

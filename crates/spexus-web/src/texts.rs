@@ -43,8 +43,6 @@ texts! {
     table: "Table", "Таблица";
     matrix: "Matrix", "Матрица";
     graph: "Graph", "Граф";
-    traceability: "Traceability", "Трассировка";
-    reviews: "Reviews", "Рецензии";
     baselines: "Baselines", "Базовые версии";
     connection_lost: "The connection is lost. Trying again; nothing you typed is lost.", "Связь потеряна. Пробуем снова; введённое не пропадёт.";
     slow: "This takes longer than usual.", "Это длится дольше обычного.";
