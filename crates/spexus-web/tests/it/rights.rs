@@ -6,8 +6,16 @@ use spexus_service::member;
 
 both![a_role_sees_and_gets_what_it_may, who_is_no_member_finds_nothing];
 
-/// The forms of an item: what leads to each on the page, its address below the item, its fields, and the least role.
-const FORMS: &[(&str, &str, &[(&str, &str)], usize)] = &[
+/// What leads to a form on the page, its address below the item, its fields, and the least role.
+type ItemForm = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    usize,
+);
+
+/// The forms of an item.
+const FORMS: &[ItemForm] = &[
     (
         "/REQ-001/edit\"",
         "edit",
