@@ -10,6 +10,7 @@ mod words;
 use crate::attribute::Attributes;
 use crate::item::{Item, Priority};
 use crate::text::excerpt;
+use crate::trace::{ItemTrace, Rung, TestStanding, TraceFlag};
 use crate::{Code, Kind, Refusal, Ruled, ShownReference, Timestamp, limits, nearest};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -47,9 +48,10 @@ impl Purpose {
     }
 
     /// The parts in the order in which they are left out.
-    pub const fn order(self) -> [Part; 10] {
+    pub const fn order(self) -> [Part; 12] {
         use Part::{
-            Changes, Comments, Contains, Criteria, Description, Links, Siblings, Steering, Targets, Texts,
+            Changes, Code, Comments, Contains, Criteria, Description, Links, Siblings, Steering, Targets,
+            Tests, Texts,
         };
         match self {
             Purpose::Implement => [
@@ -61,6 +63,8 @@ impl Purpose {
                 Texts,
                 Comments,
                 Links,
+                Tests,
+                Code,
                 Criteria,
                 Description,
             ],
@@ -73,6 +77,8 @@ impl Purpose {
                 Changes,
                 Comments,
                 Links,
+                Code,
+                Tests,
                 Criteria,
                 Description,
             ],
@@ -85,6 +91,8 @@ impl Purpose {
                 Contains,
                 Texts,
                 Links,
+                Code,
+                Tests,
                 Criteria,
                 Description,
             ],
@@ -112,6 +120,10 @@ pub enum Part {
     Comments,
     /// Links.
     Links,
+    /// The code that cites it.
+    Code,
+    /// The tests that show it.
+    Tests,
     /// Acceptance criteria.
     Criteria,
     /// The text of the item.
@@ -204,6 +216,15 @@ pub struct ItemContext {
     /// The acceptance criteria of its story, each whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Criterion>,
+    /// How far it has come to a test that passed; absent where nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceLine>,
+    /// The code that cites it: `src/gate.rs:12-30 open (executed)`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<String>,
+    /// The tests that show it, those that did not pass first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<ContextTest>,
     /// What it is linked with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<ContextLink>,
@@ -287,6 +308,31 @@ pub struct Criterion {
     pub text: String,
 }
 
+/// How far an item has come to a test that passed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct EvidenceLine {
+    /// The rung it stands on.
+    pub state: Rung,
+    /// What stands beside that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<TraceFlag>,
+    /// The weakest link, and what to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub weakest: String,
+}
+
+/// A test that shows an item.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct ContextTest {
+    /// Its name, and where it is written.
+    pub name: String,
+    /// What is known of it now.
+    pub standing: TestStanding,
+    /// How what it said begins, when it did not pass.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub said: String,
+}
+
 /// A link, as it reads from the item.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ContextLink {
@@ -348,6 +394,9 @@ pub struct Omitted {
     pub get: String,
 }
 
+/// How what a test said begins.
+const SAID_CHARS: usize = 300;
+
 /// How the text of a linked item begins.
 pub const TARGET_CHARS: usize = 160;
 
@@ -398,6 +447,9 @@ impl ItemContext {
             held: None,
             within: Vec::new(),
             criteria: Vec::new(),
+            evidence: None,
+            code: Vec::new(),
+            tests: Vec::new(),
             links: Vec::new(),
             comments: Vec::new(),
             steering: Vec::new(),
@@ -406,6 +458,34 @@ impl ItemContext {
             changes: Vec::new(),
             omitted: Vec::new(),
         }
+    }
+
+    /// Tells where the item stands, and what that rests on.
+    pub fn with_trace(&mut self, trace: &ItemTrace) {
+        if trace.state == Rung::None && trace.tests.is_empty() && trace.spans.is_empty() {
+            return;
+        }
+        self.evidence = Some(EvidenceLine {
+            state: trace.state,
+            flags: trace.flags.clone(),
+            weakest: trace.weakest.clone(),
+        });
+        let spans = trace.spans.iter().map(|span| {
+            let symbol = if span.symbol.is_empty() { "" } else { " " };
+            let executed = if span.executed { " (executed)" } else { "" };
+            let (path, line, end) = (&span.path, span.line, span.end_line);
+            format!("{path}:{line}-{end}{symbol}{}{executed}", span.symbol)
+        });
+        self.code = spans.collect();
+        let tests = trace.tests.iter().map(|test| ContextTest {
+            name: match test.path.as_str() {
+                "" => test.name.clone(),
+                path => format!("{} ({path}:{})", test.name, test.line),
+            },
+            standing: test.standing,
+            said: excerpt(&test.message, SAID_CHARS),
+        });
+        self.tests = tests.collect();
     }
 
     /// Says that something was left out.

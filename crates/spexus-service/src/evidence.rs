@@ -16,5 +16,6 @@ pub use body::{PushBody, ReportBody};
 pub use check::{CheckQuery, CheckReport, TraceGap, check, gaps};
 pub use pack::{EvidenceSource, PushedSource, SourceForm};
 pub use push::{NewPush, PushAnswer, push};
+pub(crate) use read::read_trace;
 pub use read::{TraceAnswer, trace};
 pub use review::{NewReview, review};

@@ -37,6 +37,7 @@ impl ItemContext {
         // What is said of it costs, too, unless it is said already.
         let over = over + NOTE_TOKENS;
         let own = self.item.as_ref().map(|item| item.reference_id.to_string());
+        let trace = format!("get_trace {{id: {}}}", own.as_deref().unwrap_or_default());
         let whole = format!(
             "get_context {{id: {}, max_tokens: {}}}",
             own.unwrap_or_default(),
@@ -69,6 +70,8 @@ impl ItemContext {
                 let count = empty_last(texts, over);
                 (count, items(&ids[..count.min(ids.len())]))
             }
+            Part::Code => (drop_last(&mut self.code, over), trace),
+            Part::Tests => (drop_last(&mut self.tests, over), trace),
             Part::Comments => (drop_last(&mut self.comments, over), whole),
             Part::Links => (drop_last(&mut self.links, over), whole),
             Part::Criteria => {

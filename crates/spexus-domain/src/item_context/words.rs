@@ -50,6 +50,18 @@ impl ItemContext {
                 .map(|one| (format!("{}{}", one.id, served(one)), one.text.as_str()))
                 .collect(),
         );
+        if let Some(evidence) = &self.evidence {
+            let stands = format!("{}. {}", evidence.state.name(), evidence.weakest);
+            section("Evidence", vec![(stands.trim_end().to_owned(), "")]);
+        }
+        section("Code", self.code.iter().map(|line| (line.clone(), "")).collect());
+        let tests = self.tests.iter();
+        section(
+            "Tests",
+            tests
+                .map(|one| (format!("{} {:?}", one.name, one.standing), one.said.as_str()))
+                .collect(),
+        );
         let suspect = |one: &ContextLink| if one.suspect { " (suspect)" } else { "" };
         let links = self.links.iter();
         section(

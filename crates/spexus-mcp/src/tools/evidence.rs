@@ -146,6 +146,7 @@ fn push_evidence() -> Spec {
     )
     .does(Effect::Set, Operation::PushEvidence)
     .set(Toolset::Author)
+    .lean()
     .takes(
         object([
             text("commit", "hexadecimal").required(),

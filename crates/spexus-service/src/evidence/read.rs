@@ -54,7 +54,7 @@ pub async fn trace(
 }
 
 /// Where an item stands at a time: its state, what an edit since then did to it, and what was said about it.
-pub(super) async fn read_trace(conn: &mut Conn, item: Item, now: Timestamp) -> Result<TraceAnswer> {
+pub(crate) async fn read_trace(conn: &mut Conn, item: Item, now: Timestamp) -> Result<TraceAnswer> {
     let kept = trace::state(conn, item.project_id, item.id).await?;
     let label = item.reference_id.plain().to_string();
     let mut trace = match kept {

@@ -1,8 +1,8 @@
 //! Everything somebody needs who works on an item, gathered in one go.
 
-use crate::Service;
 use crate::context::{Context, reading};
 use crate::link::GUIDES;
+use crate::{Service, evidence};
 use async_recursion::async_recursion as boxed;
 use spexus_domain::account::Caller;
 use spexus_domain::change::{Change, FieldChange};
@@ -45,7 +45,12 @@ pub async fn context(
     let mut conn = reading(service, caller, Operation::Read).await?;
     let place = Context::of_read(service, &mut conn, caller, project).await?;
     let item = place.item(&mut conn, "id", id, None).await?;
-    let gathered = gather(&mut conn, caller, &item).await?;
+    let mut gathered = gather(&mut conn, caller, &item).await?;
+    //= specs/spexus-service.md#working-context
+    //# A context MUST tell the code that cites the item, the tests that show it with how they stand, those that did not pass first, and
+    //# what evidence is missing.
+    let trace = evidence::read_trace(&mut conn, item.clone(), service.store.now()).await?;
+    gathered.with_trace(&trace.trace);
     let hash = hash_of(&item, wish.purpose, &gathered);
     //= specs/spexus-service.md#working-context
     //# Whoever sends the hash of an earlier context MUST be told only that nothing changed, where nothing did.

@@ -3,10 +3,12 @@
 use crate::world::{Refused, World, both};
 use serde_json::{Value, json};
 use spexus_domain::item_context::ContextRequest;
+use spexus_service::evidence::{self, PushBody};
 
 both![
     one_answer_has_everything_to_work_on_an_item,
     a_context_says_when_nothing_changed_and_what_did,
+    a_context_leads_to_code_and_tests,
     a_context_shows_nothing_of_projects_of_others,
     several_items_are_read_at_once,
     a_caller_is_told_who_it_is,
@@ -402,4 +404,47 @@ async fn a_plan_becomes_a_tree(world: &World) {
         .await
         .refused(1021);
     assert_eq!(world.chain_head().await, head);
+}
+
+//= specs/spexus-service.md#working-context
+//= type=test
+//# A context MUST tell the code that cites the item, the tests that show it with how they stand, those that did not pass first, and
+//# what evidence is missing.
+async fn a_context_leads_to_code_and_tests(world: &World) {
+    world.seed().await;
+    let before = world
+        .admin
+        .context("REQ-001", wanted("test", 4_000, None))
+        .await
+        .unwrap();
+    assert!(
+        before.get("evidence").is_none() && before.get("tests").is_none(),
+        "{before}"
+    );
+    let case = |name: &str, inside: &str| {
+        format!(
+            "<testcase classname=\"pkg\" name=\"{name}\"><properties><property name=\"requirement\" value=\"REQ-001\"/></properties>{inside}</testcase>"
+        )
+    };
+    let cases = format!(
+        "{}{}",
+        case("opens", ""),
+        case("stays_shut", "<failure message=\"it opened\"/>")
+    );
+    let text = format!("<testsuites><testsuite name=\"pkg\">{cases}</testsuite></testsuites>");
+    let body = json!({"commit": "a".repeat(40), "reports": [{"format": "junit", "name": "junit.xml", "text": text}]});
+    let body: PushBody = serde_json::from_value(body).unwrap();
+    evidence::push(&world.service, &world.admin.caller, body.into_push().unwrap())
+        .await
+        .unwrap();
+    let again = wanted("test", 4_000, Some(&before["hash"]));
+    let found = world.admin.context("REQ-001", again).await.unwrap();
+    assert_eq!(found["evidence"]["state"], "ran", "{found}");
+    assert_eq!(found["evidence"]["flags"], json!(["failed"]));
+    assert_eq!(
+        (&found["tests"][0]["name"], &found["tests"][0]["standing"]),
+        (&json!("pkg::stays_shut"), &json!("failed"))
+    );
+    assert_eq!(found["tests"][0]["said"], "it opened");
+    assert_eq!(found["tests"][1]["standing"], "passed");
 }
