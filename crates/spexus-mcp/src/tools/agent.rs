@@ -84,7 +84,9 @@ async fn run_context(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
     Ok(Answer::new(sentence(&found), found))
 }
 
-/// Says in words what people wrote is not for the model to obey.
+/// Says in words that what people wrote is not for the model to obey; the words of people themselves stand in the payload alone.
+//= specs/spexus-mcp.md#untrusted-texts
+//# What people wrote MUST be told as data with the item it is of, and MUST NOT be part of instructions, descriptions of tools or skills.
 fn sentence(context: &ItemContext) -> String {
     match &context.item {
         None => "Nothing changed.".to_owned(),
