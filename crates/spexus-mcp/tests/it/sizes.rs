@@ -177,8 +177,8 @@ fn rows(world: &Ids) -> Vec<(&'static str, Value, Answered)> {
         ("analyze_hierarchy", json!({ "limit": 200 }), Pages),
         ("apply_changes", json!({ "operations": world.comments() }), Cut),
         ("list_vocabulary", json!({}), Cut),
-        ("get_trace", json!({ "id": "REQ-001" }), Cut),
-        ("explain_state", json!({ "id": "REQ-001" }), Cut),
+        ("get_trace", json!({ "id": "REQ-001" }), Whole),
+        ("explain_state", json!({ "id": "REQ-001" }), Whole),
         ("list_gaps", json!({ "limit": 200 }), Pages),
         (
             "push_evidence",
