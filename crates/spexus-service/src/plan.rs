@@ -9,7 +9,7 @@ use spexus_domain::batch::BatchInput;
 use spexus_domain::permission::Operation;
 use spexus_domain::plan::{self, PlanInput, PlanNode, PlanResult, PlannedItem};
 use spexus_domain::text::excerpt;
-use spexus_domain::{Kind, Ruled};
+use spexus_domain::{Code, Kind, Refusal, Ruled};
 
 /// How the text of what has no title begins in the answer.
 const TITLE_CHARS: usize = 100;
@@ -32,6 +32,11 @@ pub async fn import(
             let mut conn = reading(service, caller, Operation::Read).await?;
             let context = Context::of_read(service, &mut conn, caller, input.project.as_deref()).await?;
             let item = context.item(&mut conn, "under", id, None).await?;
+            if !matches!(item.kind, Kind::Epic | Kind::UserStory) {
+                let problem = format!("{} contains nothing", item.reference_id);
+                let allowed = "an epic or a user story";
+                return Err(Refusal::field(Code::InvalidParams, "under", problem, allowed));
+            }
             Some((item.id.to_string(), item.kind))
         }
     };
