@@ -15,7 +15,7 @@ fn it_may_stand_on_either_side_and_name_several() {
 }
 
 #[verifies("REQ-014")]
-fn doubled<T: Clone>(value: &T) -> (T, T)
+fn doubled<T>(value: &T) -> (T, T)
 where
     T: Clone,
 {

@@ -110,7 +110,7 @@ impl<R: BufRead> XmlReader<R> {
         match begin.as_slice() {
             [0xEF, 0xBB, 0xBF] => self.consume(3),
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [b'<', 0, ..] | [0, b'<', ..] => {
-                return self.fault("the report is UTF-16; write it as UTF-8");
+                self.fault("the report is UTF-16; write it as UTF-8")
             }
             _ => Ok(()),
         }

@@ -246,9 +246,12 @@ fn sentence(file: &SourceFile<'_>, number: u32, line: &str) -> Option<SourceMark
 mod tests {
     use super::*;
 
+    /// A line, and the word and the ids of its mark.
+    type Case = (&'static str, Option<(&'static str, &'static [&'static str])>);
+
     #[test]
     fn ids_are_read_where_a_mark_names_them_and_nowhere_else() {
-        let cases: [(&str, Option<(&str, &[&str])>); 14] = [
+        let cases: [Case; 14] = [
             ("// proves REQ-001", Some(("proves", &["REQ-001"]))),
             (
                 "    /// proves REQ-1, web/REQ-2: and why",
