@@ -12,7 +12,7 @@ use output::CheckForm;
 use spexus_domain::Timestamp;
 use spexus_domain::trace::ReviewKind;
 use spexus_service::evidence::{
-    self, CheckQuery, EvidenceSource, NewPush, PushAnswer, SourceForm, TraceAnswer, scan,
+    self, CheckQuery, EvidenceSource, NewPush, NewReview, PushAnswer, SourceForm, TraceAnswer, scan,
 };
 use std::fs::File;
 use std::io::BufReader;

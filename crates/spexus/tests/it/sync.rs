@@ -132,9 +132,9 @@ fn edits_on_both_sides_of_two_hundred_requirements_merge_or_clash() {
     let batch = world.file("batch.json", &json!({"operations": operations}).to_string());
     world.json(&["batch", &batch]);
 
-    let before = read(&file.display().to_string());
+    let before = read(file.display().to_string());
     assert_eq!(world.run(&["sync", &path, "--check"]).code, 1);
-    assert_eq!(read(&file.display().to_string()), before);
+    assert_eq!(read(file.display().to_string()), before);
     let answer = world.run(&["sync", &path, "--json"]);
     assert_eq!(answer.code, 1);
     let synced = answer.json();
@@ -158,7 +158,7 @@ fn edits_on_both_sides_of_two_hundred_requirements_merge_or_clash() {
         })
         .collect();
     assert_eq!(
-        read(&file.display().to_string()),
+        read(file.display().to_string()),
         format!("{SPEC}{expect}## Notes\r\nKept.\r\n")
     );
     let item = |id: &str| {
