@@ -162,11 +162,7 @@ fn cell(text: &str) -> String {
 
 fn badge(report: &CheckReport) -> String {
     let reached = report.checked - report.gaps.len();
-    let percent = if report.checked == 0 {
-        0
-    } else {
-        reached * 100 / report.checked
-    };
+    let percent = (reached * 100).checked_div(report.checked).unwrap_or(0);
     let colour = match percent {
         100 => "#3a7d34",
         80.. => "#8a7a12",
