@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import axe from "@axe-core/playwright";
+import views, { pages } from "./views.mjs";
 
 const Axe = axe.default ?? axe;
 const { URL: base, TOKEN: token, PASSWORD: password, PICTURES: pictures, ONLY: only } = process.env;
@@ -43,6 +44,8 @@ async function signedIn(options) {
   await signIn(page);
   return page;
 }
+
+const more = [...pages, ...(process.env.MORE ?? "").split(" ").filter(Boolean)];
 
 const heading = (page, text) => page.locator("h1", { hasText: text }).waitFor({ timeout: 5000 });
 
@@ -211,7 +214,7 @@ const stories = {
   async "every page is accessible, light and dark, in both languages, down to 320 pixels"() {
     const at = await seeded();
     await rest("PATCH", `/api/v1/requirements/${at.slice(3)}%2FREQ-001`, { description: "The service **shall** accept passkeys.\n\n- [x] one\n\n| a | b |\n|---|---|\n| 1 | 2 |" });
-    const paths = ["/", at, `${at}/document`, `${at}/EP-001`, `${at}/REQ-001`, `${at}/REQ-001/edit`, `${at}/REQ-001/history`, `${at}/REQ-001/links?query=sign`, `${at}/EP-001/delete`, `${at}/new`, "/settings", "/connect", "/p/none", ...(process.env.MORE ?? "").split(" ").filter(Boolean).map((path) => path.replace("KEY", at.slice(3)))];
+    const paths = ["/", at, `${at}/document`, `${at}/EP-001`, `${at}/REQ-001`, `${at}/REQ-001/edit`, `${at}/REQ-001/history`, `${at}/REQ-001/links?query=sign`, `${at}/EP-001/delete`, `${at}/new`, "/settings", "/connect", "/p/none", ...more.map((path) => path.replace("KEY", at.slice(3)))];
     for (const [colorScheme, locale] of [["light", "en"], ["dark", "ru"], ["dark", "en"], ["light", "ru"]]) {
       const page = await signedIn({ colorScheme, locale });
       for (const path of paths) {
@@ -247,15 +250,18 @@ const stories = {
     }
     const inert = async (path) => {
       await page.goto(base + path);
-      const state = await page.evaluate(() => ({ ran: globalThis.__ran, violations: globalThis.__violations, images: document.querySelectorAll("main img, main iframe, main object, main embed, main style, main script, main base, main link, main meta").length, scripts: [...document.querySelectorAll("a[href]")].filter((a) => !/^(https?|mailto):/.test(a.protocol)).length, handlers: [...document.querySelectorAll("main *")].filter((element) => [...element.attributes].some(({ name }) => name.startsWith("on") || name === "style")).length }));
+      const state = await page.evaluate(() => ({ ran: globalThis.__ran, violations: globalThis.__violations, images: document.querySelectorAll("main img, main iframe, main object, main embed, main style, main script, main base, main link, main meta").length, scripts: [...document.querySelectorAll("a[href]")].filter((a) => !/^(https?|mailto):/.test(new globalThis.URL(a.getAttribute("href"), location.href).protocol)).length, handlers: [...document.querySelectorAll("main *")].filter((element) => [...element.attributes].some(({ name }) => name.startsWith("on") || name === "style")).length }));
       assert.deepEqual(state, { ran: undefined, violations: [], images: 0, scripts: 0, handlers: 0 }, path);
     };
     for (const reference of references) await inert(`${at}/${reference}`);
     for (const reference of references.filter((_, at) => at % 8 === 0)) for (const part of ["/edit", "/history", "/delete"]) await inert(`${at}/${reference}${part}`);
-    for (const path of ["/", at, `${at}/US-001`, `${at}/document`, `${at}/REQ-002/links?query=script`, ...(process.env.MORE ?? "").split(" ").filter(Boolean).map((path) => path.replace("KEY", key))]) await inert(path);
+    for (const path of ["/", at, `${at}/US-001`, `${at}/document`, `${at}/REQ-002/links?query=script`, ...more.map((path) => path.replace("KEY", key))]) await inert(path);
     return page;
   },
 };
+
+const picture = (page, name) => pictures && page.screenshot({ path: `${pictures}/${name}.png` });
+Object.assign(stories, views({ base, rest, signedIn, visitor, seeded, heading, picture }));
 
 let failed = 0;
 for (const [name, story] of Object.entries(stories)) {

@@ -84,7 +84,7 @@ async fn made(
     let row = item::get(service, caller, of, None, &query.row).await?;
     let column = match query.column.trim() {
         "" => None,
-        name => Some(item::get(service, caller, None, None, &placed(name, &project.key)).await),
+        name => Some(end(visit, &project, name).await),
     };
     // A column that was mistyped is told beside the field.
     let column = match (column, refusal) {
@@ -145,12 +145,10 @@ async fn made(
     })
 }
 
-/// A reference as the service takes it wherever it is: with its project.
-fn placed(reference: &str, project: &str) -> String {
-    match reference.contains('/') {
-        true => reference.to_owned(),
-        false => format!("{project}/{reference}"),
-    }
+/// An item of this project, or of the one that stands before its reference.
+async fn end(visit: &Visit, project: &Project, reference: &str) -> Result<Item, Refusal> {
+    let of = (!reference.contains('/')).then_some(project.key.as_str());
+    item::get(visit.service(), &visit.caller, of, None, reference).await
 }
 
 /// Does what a button of the cell says.
@@ -177,8 +175,8 @@ async fn done(visit: &Visit, project: &Project, input: &CellQuery) -> Result<(),
         ("remove", _) if input.id == SERVES => serve(visit, project, input, None).await,
         ("add", name) => {
             let new = NewLink {
-                source: placed(&input.row, &project.key),
-                target: placed(&input.column, &project.key),
+                source: end(visit, project, &input.row).await?.id.to_string(),
+                target: end(visit, project, input.column.trim()).await?.id.to_string(),
                 link_type: name.to_owned(),
             };
             link::create(service, caller, None, new).await.map(drop)
