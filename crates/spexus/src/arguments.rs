@@ -110,7 +110,7 @@ pub(crate) enum Command {
     /// Judges the language of requirement texts: files, standard input or a project
     Lint(lint::Lint),
     /// Lets a folder of OpenSpec, Kiro or spec-kit and a project follow each other
-    Sync(sync::Sync),
+    Sync(sync::FolderSync),
     /// Fills a project with believable items
     Demo(transfer::Demo),
     /// Writes a backup while the system runs

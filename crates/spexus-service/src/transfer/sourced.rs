@@ -145,7 +145,11 @@ fn row(
         line: one.line as u64,
         name: names.get(&one.id).cloned().unwrap_or_default(),
         kind: present.is_none().then_some(kind),
-        parent: one.parent.and_then(|parent| names.get(&parent).cloned()),
+        // Where people moved it here it stays.
+        parent: one
+            .parent
+            .filter(|_| present.is_none())
+            .and_then(|parent| names.get(&parent).cloned()),
         patch: ItemPatch {
             title: Some(one.title.chars().take(limits::MAX_TITLE_CHARS).collect()),
             description: Some(one.text),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A folder that follows a project.
 #[derive(Debug, Args)]
-pub(crate) struct Sync {
+pub(crate) struct FolderSync {
     /// The folder that holds openspec/, .kiro/ or specs/NNN-NAME/
     folder: String,
     /// Changes nothing; ends with exit code 1 when the sides differ
@@ -27,7 +27,7 @@ const MAP: &str = ".spexus-sync.json";
 /// A longer file is no specification.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-pub(super) async fn run(context: &CommandContext, wanted: &Sync) -> Outcome {
+pub(super) async fn run(context: &CommandContext, wanted: &FolderSync) -> Outcome {
     let folder = Path::new(&wanted.folder);
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
