@@ -1,4 +1,4 @@
-//! What judging costs: `cargo run --release -p spexus-lint --example speed` prints microseconds for each sentence.
+//! What judging costs: `cargo run --release -p spexus-lint --example lint_speed` prints microseconds for each sentence.
 
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 

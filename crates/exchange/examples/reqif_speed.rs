@@ -1,4 +1,4 @@
-//! What reading ReqIF costs: `cargo run --release -p exchange --example speed -- FILE` prints MB/s of the file many times over.
+//! What reading ReqIF costs: `cargo run --release -p exchange --example reqif_speed -- FILE` prints MB/s of the file many times over.
 
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
