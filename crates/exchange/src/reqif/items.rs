@@ -152,6 +152,13 @@ impl<'m> Walk<'m, '_> {
                 self.statement(object, group, section);
                 continue;
             }
+            // An object that stands as a statement elsewhere holds nothing; what is below it joins the section before.
+            let is_statement =
+                |one: &SourceItem| one.id == object.identifier && one.level != SourceLevel::Section;
+            if self.seen.contains(object.identifier.as_str()) && self.items.iter().any(is_statement) {
+                self.places(&place.children, group, section);
+                continue;
+            }
             if self.seen.insert(&object.identifier) {
                 let (title, text, fields) = self.said(object);
                 self.items.push(SourceItem {

@@ -223,3 +223,23 @@ fn an_archive_is_read_within_its_limits() {
     );
     assert!(Archive::read(b"PK\x03\x04 no".to_vec(), &ArchiveLimits::default()).is_err());
 }
+
+/// Found in a file of the corpus: below a statement stood others, and a requirement became the parent of requirements.
+#[test]
+fn what_stands_below_an_object_that_is_a_statement_elsewhere_joins_the_section_before() {
+    let place = "<SPEC-HIERARCHY IDENTIFIER=\"x\"><OBJECT><SPEC-OBJECT-REF>_REQ-003</SPEC-OBJECT-REF></OBJECT><CHILDREN><SPEC-HIERARCHY IDENTIFIER=\"y\"><OBJECT><SPEC-OBJECT-REF>_REQ-004</SPEC-OBJECT-REF></OBJECT></SPEC-HIERARCHY></CHILDREN></SPEC-HIERARCHY>\n        </CHILDREN>\n      </SPECIFICATION>";
+    let text = document();
+    let end = text.rfind("</CHILDREN>").unwrap();
+    let close = text[end..].find("</SPECIFICATION>").unwrap() + end + "</SPECIFICATION>".len();
+    let text = format!("{}{place}{}", &text[..end], &text[close..]);
+    let extra = "<SPEC-OBJECT IDENTIFIER=\"_REQ-004\" LONG-NAME=\"Fourth\"><TYPE><SPEC-OBJECT-TYPE-REF>_type-requirement</SPEC-OBJECT-TYPE-REF></TYPE></SPEC-OBJECT></SPEC-OBJECTS>";
+    let text = text.replace("</SPEC-OBJECTS>", extra);
+    let document = Document::read(text.as_bytes()).unwrap();
+    let items = document.reading(&XmlLimits::default()).unwrap().items();
+    let fourth = items.iter().find(|one| one.id == "_REQ-004").unwrap();
+    let parent = items
+        .iter()
+        .find(|one| Some(&one.id) == fourth.parent.as_ref())
+        .unwrap();
+    assert_eq!(parent.level, exchange::SourceLevel::Section);
+}

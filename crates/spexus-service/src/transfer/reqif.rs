@@ -12,7 +12,7 @@ use serde_json::Value;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, limits};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read as _, Write};
 
 /// Bytes of a document at most, and of an archive.
@@ -46,7 +46,7 @@ pub async fn import(
         links.extend(reading.links());
     }
     // Two documents of an archive may hold the same object; the first one counts.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     items.retain(|one| seen.insert(one.id.clone()));
     let mut imported = sourced::apply(service, caller, project, items, links, dry_run, progress).await?;
     if warnings.len() > MAX_TOLD {
@@ -126,26 +126,34 @@ fn refused(odd: &Diagnostic) -> Refusal {
 }
 
 fn write_onto(bytes: Vec<u8>, known: &HashMap<String, Item>) -> Ruled<Vec<u8>> {
+    let mut written = HashSet::new();
     if !is_archive(&bytes) {
-        return write_document(&bytes, known);
+        return write_document(&bytes, known, &mut written);
     }
     let archive = Archive::read(bytes, &ArchiveLimits::default()).map_err(|odd| refused(&odd))?;
     let changed = archive
         .documents
         .iter()
-        .map(|(name, bytes)| Ok((name.clone(), write_document(bytes, known)?)))
+        .map(|(name, bytes)| Ok((name.clone(), write_document(bytes, known, &mut written)?)))
         .collect::<Ruled<Vec<_>>>()?;
     archive.write(&changed).map_err(|odd| refused(&odd))
 }
 
-fn write_document(bytes: &[u8], known: &HashMap<String, Item>) -> Ruled<Vec<u8>> {
+/// Of an object that stands in several documents of an archive the first one was taken in, and is written.
+fn write_document(
+    bytes: &[u8],
+    known: &HashMap<String, Item>,
+    written: &mut HashSet<String>,
+) -> Ruled<Vec<u8>> {
     let document = Document::read(bytes).map_err(|odd| refused(&odd))?;
     let reading = document
         .reading(&XmlLimits::default())
         .map_err(|odd| refused(&odd))?;
     let mut changes = Vec::new();
     for was in reading.items() {
-        if let Some(item) = known.get(&was.id) {
+        if let Some(item) = known.get(&was.id)
+            && written.insert(was.id.clone())
+        {
             // A title that had to be cut on its way in is not cut on its way out.
             let cut: String = was.title.chars().take(limits::MAX_TITLE_CHARS).collect();
             let title = if item.title == cut {
