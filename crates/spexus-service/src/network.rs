@@ -91,7 +91,7 @@ pub enum Direction {
 
 /// An item and how many steps away it is: behind it (what points to it) below 0, in front of it above.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct GraphNode {
     /// The item.
     pub item: Item,
     /// Steps; 0 is where the walk began.
@@ -102,7 +102,7 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbourhood {
     /// The item first, then the others by their distance.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// The links between these items.
     pub links: Vec<Link>,
     /// Whether there was more than one answer may hold.
@@ -225,9 +225,9 @@ impl<'a> Walk<'a> {
     async fn found(mut self, conn: &mut Conn, filter: &LinkFilter) -> Result<Neighbourhood> {
         let node = |item: Item| {
             let steps = self.steps.get(&item.id).copied()?;
-            (item.deleted_at.is_none()).then_some(Node { item, steps })
+            (item.deleted_at.is_none()).then_some(GraphNode { item, steps })
         };
-        let mut nodes: Vec<Node> = items::by_ids(conn, &self.order)
+        let mut nodes: Vec<GraphNode> = items::by_ids(conn, &self.order)
             .await?
             .into_iter()
             .filter_map(node)

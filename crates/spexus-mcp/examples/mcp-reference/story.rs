@@ -64,6 +64,18 @@ pub(crate) async fn calls(agent: &mut Agent) -> Vec<(&'static str, Value)> {
             "import_plan",
             json!({ "markdown": "# Sign out\n## From every device\n- WHEN somebody signs out THEN every session SHALL end\n", "dry_run": true }),
         ),
+        (
+            "push_evidence",
+            json!({
+                "commit": "0123456789abcdef0123456789abcdef01234567",
+                "format": "junit",
+                "name": "junit.xml",
+                "text": "<testsuite name=\"phones\"><testcase classname=\"phones\" name=\"signs_in\"><properties><property name=\"requirement\" value=\"REQ-001\"/></properties></testcase></testsuite>",
+            }),
+        ),
+        ("get_trace", json!({ "id": "REQ-001" })),
+        ("explain_state", json!({ "id": "REQ-001" })),
+        ("list_gaps", json!({ "level": "passed", "limit": 2 })),
         ("get_item", json!({ "id": "REQ-001" })),
         ("create_epic", json!({ "title": "Payments", "priority": "high" })),
         (

@@ -58,7 +58,7 @@ pub(crate) fn filled(template: &str, on: &Target) -> (String, bool) {
     let reference = match scheme {
         "epic" => "EP-001",
         "user-story" => "US-001",
-        "requirement" => "REQ-001",
+        "requirement" | "trace" => "REQ-001",
         "acceptance-criteria" => "AC-001",
         "steering-document" => "STD-001",
         "skill" => return (template.to_owned(), false),

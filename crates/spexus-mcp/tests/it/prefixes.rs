@@ -10,7 +10,7 @@ use spexus_service::project;
 use test_support::references_without;
 
 /// What texts of ours say of references in general.
-const EXAMPLES: [&str; 2] = ["REQ-012", "EP-012"];
+const EXAMPLES: [&str; 3] = ["REQ-012", "EP-012", "US-003"];
 
 both![
     every_tool_shows_references_as_their_project_has_them,
@@ -30,7 +30,9 @@ async fn prefixed(world: &World) -> Agent {
 }
 
 fn is_prefixed(what: &str, answer: &Value) {
-    let plain = references_without(&["WEB", "DEFAULT"], &answer.to_string());
+    // The ends of lines within texts are no letters before a reference.
+    let said = answer.to_string().replace("\\n", " ");
+    let plain = references_without(&["WEB", "DEFAULT"], &said);
     let plain: Vec<_> = plain
         .iter()
         .filter(|one| !EXAMPLES.contains(&one.as_str()))
@@ -86,7 +88,11 @@ async fn every_address_prompt_and_completion_shows_references_as_their_project_h
         listed.iter().any(|one| one["uri"] == "epic://DEFAULT-EP-001"),
         "{listed:?}"
     );
-    for listed in &listed {
+    // What we wrote ourselves speaks of no item.
+    for listed in listed
+        .iter()
+        .filter(|one| !one["uri"].as_str().unwrap().starts_with("skill://"))
+    {
         let read = agent.ask("resources/read", json!({ "uri": listed["uri"] })).await;
         is_prefixed(&listed["uri"].to_string(), &read);
     }

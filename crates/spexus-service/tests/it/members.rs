@@ -572,7 +572,7 @@ async fn a_service_account_is_never_more_than_its_owner(world: &World) {
         client
             .update(
                 "EP-001",
-                json!({"title": format!("T{}", world.chain_head().await)}),
+                json!({"title": format!("T{}", world.chain_head().await), "expect_rev": 1}),
             )
             .await
     };

@@ -12,7 +12,7 @@ use axum::extract::Path;
 use serde::Deserialize;
 use spexus_domain::link::Link;
 use spexus_domain::text::excerpt;
-use spexus_service::network::{self, Around, Direction, MAX_DEPTH, Neighbourhood, Node};
+use spexus_service::network::{self, Around, Direction, GraphNode, MAX_DEPTH, Neighbourhood};
 use spexus_service::settings;
 
 /// Steps when nothing else is asked for.
@@ -203,7 +203,7 @@ fn rows(t: &Texts, found: &Neighbourhood) -> Vec<ListRow> {
         .collect()
 }
 
-fn row(t: &Texts, found: &Neighbourhood, node: &Node) -> ListRow {
+fn row(t: &Texts, found: &Neighbourhood, node: &GraphNode) -> ListRow {
     let nearer = |id| {
         let other = found.nodes.iter().find(|other| other.item.id == id);
         other.is_some_and(|other| other.steps.abs() < node.steps.abs())

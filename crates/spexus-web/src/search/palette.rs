@@ -35,11 +35,11 @@ struct PalettePage {
     query: String,
     project: String,
     items: Vec<HitRow>,
-    places: Vec<Place>,
+    places: Vec<Destination>,
 }
 
 /// A page to go to.
-struct Place {
+struct Destination {
     path: String,
     icon: &'static str,
     words: String,
@@ -70,7 +70,7 @@ pub(crate) async fn page(visit: Visit, Params(query): Params<PaletteQuery>) -> A
         items.truncate(MAX_ITEMS as usize);
     }
     let mut places = pages(&visit, here);
-    places.extend(projects.iter().map(|project| Place {
+    places.extend(projects.iter().map(|project| Destination {
         path: format!("/p/{}", project.key),
         icon: "doc",
         words: project.name.clone(),
@@ -95,12 +95,12 @@ fn fits(words: &str, text: &str) -> bool {
 }
 
 /// The pages there are: of the project one is in, and of the installation.
-fn pages(visit: &Visit, project: Option<&Project>) -> Vec<Place> {
+fn pages(visit: &Visit, project: Option<&Project>) -> Vec<Destination> {
     let t = visit.texts();
     let mut places = Vec::new();
     if let Some(project) = project {
         for (view, path, icon) in View::PLACES {
-            places.push(Place {
+            places.push(Destination {
                 path: format!("/p/{}{path}", project.key),
                 icon,
                 words: view.words(t).to_owned(),
@@ -109,7 +109,7 @@ fn pages(visit: &Visit, project: Option<&Project>) -> Vec<Place> {
         }
     }
     let mut place = |path: &str, icon: &'static str, words: &str| {
-        places.push(Place {
+        places.push(Destination {
             path: path.to_owned(),
             icon,
             words: words.to_owned(),

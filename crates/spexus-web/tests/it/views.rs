@@ -260,8 +260,6 @@ async fn the_palette_reaches_pages_and_items(world: &mut World) {
         "table",
         "matrix",
         "graph",
-        "trace",
-        "reviews",
         "baselines",
     ] {
         all.shows(&format!("href=\"/p/default/{view}\""));

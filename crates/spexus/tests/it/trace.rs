@@ -89,7 +89,8 @@ fn a_push_a_check_and_what_is_shown_agree() {
                 .as_array()
                 .unwrap()
                 .len(),
-            5
+            7,
+            "the project and its owner, three items, two pushes"
         );
     }
 }
