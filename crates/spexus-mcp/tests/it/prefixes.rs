@@ -121,7 +121,10 @@ async fn every_address_prompt_and_completion_shows_references_as_their_project_h
         }
     }
     // What is completed with the project that is filled in, and what is completed without.
-    for context in [json!({ "arguments": { "project": "web" } }), json!({})] {
+    for (context, found) in [
+        (json!({ "arguments": { "project": "web" } }), "WEB-REQ-001"),
+        (json!({}), "DEFAULT-REQ-001"),
+    ] {
         let params = json!({
             "ref": { "type": "ref/resource", "uri": "requirement://{id}" },
             "argument": { "name": "id", "value": "REQ-0" }, "context": context,
@@ -129,7 +132,7 @@ async fn every_address_prompt_and_completion_shows_references_as_their_project_h
         let answer = agent.ask("completion/complete", params).await;
         let values = answer["completion"]["values"].to_string();
         assert!(
-            values.contains("WEB-REQ-001") && !values.contains('/'),
+            values.contains(&format!("\"{found}")) && !values.contains('/'),
             "{answer}"
         );
     }

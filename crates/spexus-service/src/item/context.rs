@@ -284,7 +284,10 @@ async fn changed(conn: &mut Conn, item: &Item, wish: &ContextWish) -> Result<Vec
         (None, Purpose::Review) => item.rev.saturating_sub(MAX_CHANGES as i64),
         (None, _) => return Ok(Vec::new()),
     };
-    let found = changes::since_rev(conn, item.id, item.id, since).await?;
+    let mut found = changes::since_rev(conn, item.id, item.id, since).await?;
+    for change in &mut found {
+        change.show_references(|_| item.reference_id.prefix().clone());
+    }
     Ok(found.iter().map(entry).collect())
 }
 
