@@ -87,6 +87,8 @@ export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => 
     for (const title of ["Second", "Third"]) await rest("POST", "/api/v1/user-stories", { epic_id: `${key}/EP-001`, title });
     const page = await signedIn();
     await page.goto(`${base}${at}/tree`);
+    // Keys go to a module that is loaded when its page is shown.
+    await page.locator("[data-island=tree][data-ready]").first().waitFor();
     await page.locator("li[data-ref=EP-001] a.ref").first().focus();
     await page.keyboard.press("ArrowRight");
     await page.locator("li li[data-ref=US-003]").waitFor();
@@ -99,6 +101,7 @@ export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => 
     await page.waitForFunction(() => [...document.querySelectorAll("li li[data-ref]")].at(-1).dataset.ref === "US-002");
     assert.equal(await stories(), "US-001,US-003,US-002");
     await page.goto(`${base}${at}/board`);
+    await page.locator("[data-island=board][data-ready]").first().waitFor();
     await page.locator(".card[data-ref=US-001]").dragTo(page.locator(".lane[data-status=Draft] h2"));
     await page.locator(".lane[data-status=Draft] .card[data-ref=US-001]").waitFor();
     await page.locator(".card[data-ref=US-001] a.mv").click();

@@ -132,6 +132,8 @@ struct Requests {
 }
 
 impl Requests {
+    //= specs/spexus-http.md#https
+    //# A request MUST be answered alike over HTTP/1.1, over HTTP/2, and with or without TLS.
     fn answer(&self, request: Request<Incoming>) -> Oneshot<Router, Request> {
         let mut request = request.map(Body::new);
         name_host(&mut request);

@@ -18,6 +18,8 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 #[derive(Clone)]
 pub struct Tls(Arc<ArcSwap<ServerConfig>>);
 
+//= specs/spexus-http.md#https
+//# A certificate or key that cannot be used MUST be refused in a sentence that says which of the two it is.
 /// Why a certificate and a key cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsFault {

@@ -16,7 +16,7 @@ const islands = {
 };
 
 function improve() {
-  for (const island of document.querySelectorAll("[data-island]")) islands[island.dataset.island]?.();
+  for (const island of document.querySelectorAll("[data-island]")) islands[island.dataset.island]?.().then(() => { island.dataset.ready = ""; });
   for (const time of document.querySelectorAll("time[datetime]:not([title])")) time.title = local.format(new Date(time.dateTime));
 }
 document.addEventListener("page", improve);

@@ -35,6 +35,7 @@ mod shell;
 mod sign_in;
 mod table;
 mod texts;
+mod trace;
 mod tree;
 mod visit;
 mod when;

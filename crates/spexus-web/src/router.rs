@@ -2,7 +2,7 @@
 
 use crate::{
     admin, answer, asset, baselines, board, connect, document, graph, home, item, matrix, preferences,
-    project, search, settings, sign_in, table, tree,
+    project, search, settings, sign_in, table, trace, tree,
 };
 use axum::Router;
 use axum::routing::{get, post};
@@ -35,6 +35,7 @@ pub fn pages() -> Router<App> {
             get(matrix::cell::page).post(matrix::cell::change),
         )
         .route("/p/{key}/graph", get(graph::page::page))
+        .route("/p/{key}/trace", get(trace::page))
         .route("/settings", get(settings::show))
         .route("/settings/password", post(settings::change_password))
         .route("/settings/tokens", post(settings::make_token))

@@ -14,6 +14,7 @@ pub(crate) enum View {
     Table,
     Matrix,
     Graph,
+    Trace,
     Baselines,
     /// A page of one item, or another one without a place of its own.
     Inside,
@@ -21,7 +22,7 @@ pub(crate) enum View {
 
 impl View {
     /// The pages of a project: the view, the last part of its address, its icon.
-    pub(crate) const PLACES: [(View, &'static str, &'static str); 8] = [
+    pub(crate) const PLACES: [(View, &'static str, &'static str); 9] = [
         (View::Overview, "", "home"),
         (View::Document, "/document", "doc"),
         (View::Tree, "/tree", "tree"),
@@ -29,6 +30,7 @@ impl View {
         (View::Table, "/table", "table"),
         (View::Matrix, "/matrix", "matrix"),
         (View::Graph, "/graph", "graph"),
+        (View::Trace, "/trace", "steps"),
         (View::Baselines, "/baselines", "flagpole"),
     ];
 
@@ -42,6 +44,7 @@ impl View {
             View::Table => "g l",
             View::Matrix => "g m",
             View::Graph => "g n",
+            View::Trace => "g c",
             View::Baselines => "g s",
             View::Inside => "",
         }
@@ -56,6 +59,7 @@ impl View {
             View::Table => t.table,
             View::Matrix => t.matrix,
             View::Graph => t.graph,
+            View::Trace => t.traceability,
             View::Baselines => t.baselines,
         }
     }

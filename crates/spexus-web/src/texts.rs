@@ -97,6 +97,29 @@ texts! {
     projects: "Projects", "Проекты";
     no_project: "There is no project you are a member of.", "Нет проектов, в которых вы участвуете.";
 
+    // Traceability
+    proved_of: "{} of {} are {} or better", "{} из {}: {} или выше";
+    demanded: "Demanded", "Требуется";
+    evidence: "Evidence", "Доказательства";
+    what_next: "What is missing", "Чего не хватает";
+    no_evidence: "Nothing is known yet", "Пока ничего не известно";
+    push_evidence: "Quote requirements beside the code that fulfils them, name them in tests, and push what a run reported:", "Цитируйте требования рядом с кодом, называйте их в тестах и присылайте отчёт о запуске:";
+    nothing_lacks: "No requirement stands below this.", "Ниже этого требований нет.";
+    rung_none: "none", "нет";
+    rung_specified: "specified", "описано";
+    rung_cited: "cited", "цитируется";
+    rung_claimed: "claimed", "заявлено";
+    rung_ran: "ran", "запускалось";
+    rung_passed: "passed", "пройдено";
+    rung_executed: "executed", "исполнено";
+    rung_affirmed: "affirmed", "подтверждено";
+    flag_failed: "failed", "провал";
+    flag_vanished: "vanished", "исчез";
+    flag_stale: "stale", "устарело";
+    flag_skipped: "skipped", "пропущен";
+    flag_waived: "waived", "освобождено";
+    traceability: "Traceability", "Трассировка";
+
     // Table
     creator: "Made by", "Автор";
     links: "Links", "Связи";

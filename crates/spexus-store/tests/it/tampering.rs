@@ -236,6 +236,9 @@ fn is_no_evidence(exam: &Exam, table: &str, column: &str) -> bool {
 //= specs/spexus-store.md#history
 //= type=test
 //# Verification MUST compute totals, numbers given out and the documents of search again, and find those that differ.
+//= specs/spexus-store.md#history
+//= type=test
+//# Verification MUST compute the digest of every push of evidence again from what it brought.
 async fn every_column_of_every_row_is_evidence(world: World) {
     let exam = Exam::begin(&world).await;
     alter_every_column(&exam, &["former_history", "ledger_origin", "dropped_segment"]).await;

@@ -15,6 +15,7 @@ mod rights;
 mod safety;
 mod sign_in;
 mod tables;
+mod trace;
 mod views;
 
 use harness::World;

@@ -260,6 +260,7 @@ async fn the_palette_reaches_pages_and_items(world: &mut World) {
         "table",
         "matrix",
         "graph",
+        "trace",
         "baselines",
     ] {
         all.shows(&format!("href=\"/p/default/{view}\""));

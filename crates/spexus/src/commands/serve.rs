@@ -37,6 +37,8 @@ pub(super) async fn run(context: &CommandContext) -> Outcome {
     refuse_plain(settings, listener.local_addr()?)?;
     let (service, first) = session::open(&context.config, Missing::Create).await?;
     let metrics = telemetry::install_metrics();
+    //= specs/spexus.md#serving
+    //# With a certificate and its key the server MUST speak HTTPS, and its cookies and answers MUST ask browsers to stay with it.
     let options = HttpOptions {
         metrics: metrics.writer(),
         secure_cookies: settings.http.secure_cookies || certificate.is_some(),
