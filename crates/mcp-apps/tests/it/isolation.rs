@@ -80,7 +80,7 @@ async fn apps_that_hang_crash_and_flood_delay_nobody_else() {
                 .await,
         );
     }
-    client
+    let crashed = client
         .start("tools/call", json!({ "name": "crashing_crash", "arguments": {} }))
         .await;
     let began = Instant::now();
@@ -103,6 +103,8 @@ async fn apps_that_hang_crash_and_flood_delay_nobody_else() {
             .await,
         "through the noise"
     );
+    // However late the crash was noticed: once it is answered, only the calls of the app that hangs are left.
+    assert_eq!(refusal(&client.answer(crashed).await), 1080);
     assert_eq!(host.server.in_flight(), stuck.len());
     host.apps.close().await;
     for id in stuck {
