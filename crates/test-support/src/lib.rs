@@ -12,6 +12,7 @@
 //!
 //! Nothing of the product may depend on it, except as a dev-dependency.
 
+mod corpora;
 #[cfg(feature = "store")]
 mod held_writer;
 pub mod mcp;
@@ -23,6 +24,7 @@ mod waiting;
 #[cfg(feature = "store")]
 pub use held_writer::HeldWriter;
 
+pub use corpora::corpora;
 pub use postgres::{
     ADMIN_URL_VARIABLE, REQUIRED_VARIABLE, Server, durable_postgres, fresh_database, postgres,
     restored_database,

@@ -53,7 +53,7 @@ const TARGETS: &[(&str, Option<f64>, f64)] = &[
 pub(super) fn suite() -> Result<Vec<Row>> {
     let Some(corpora) = corpora() else {
         println!(
-            "SKIPPED: no corpora; set DUVET_CORPORA or put them at ../shared/corpora beside the workspace"
+            "SKIPPED: no corpora; set SPEXUS_CORPORA or put them at ../shared/corpora beside the workspace"
         );
         return Ok(Vec::new());
     };
@@ -131,7 +131,7 @@ fn is_beginning(known: &str) -> bool {
 }
 
 fn corpora() -> Option<PathBuf> {
-    let given = std::env::var_os("DUVET_CORPORA").map(PathBuf::from);
+    let given = std::env::var_os("SPEXUS_CORPORA").map(PathBuf::from);
     let beside = ["../shared/corpora", "../../shared/corpora"].map(PathBuf::from);
     let mut folders = given.into_iter().chain(beside);
     folders.find(|folder| folder.join("s2n-quic").is_dir())

@@ -1,6 +1,6 @@
 //! Two real projects, compared with what the public tool writes for them.
 
-use crate::scratch::{Scratch, corpora};
+use crate::scratch::Scratch;
 use duvet::analysis::{Analysis, Project};
 use duvet::citation::Kind;
 use duvet::config::{Config, source_pattern};
@@ -12,6 +12,7 @@ use duvet::specification::extract::Mode;
 use duvet::specification::keyword::Level;
 use duvet::specification::{Format, Specification};
 use std::path::Path;
+use test_support::corpora;
 
 pub(crate) fn s2n_quic(root: &Path) -> Project {
     let mut config = Config::legacy();

@@ -1,7 +1,7 @@
 //! The answers of document 004, on a real project and on a broken one.
 
 use crate::corpora::s2n_quic;
-use crate::scratch::{Scratch, corpora};
+use crate::scratch::Scratch;
 use duvet::engine::{Engine, Snapshot};
 use duvet::requirement_index::{
     Denied, RequirementIndex, get_citation_context, list_invalid_citations, search_requirements,
@@ -10,6 +10,7 @@ use duvet::requirement_index::{
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
+use test_support::corpora;
 
 /// The corpus is read once for all tests here.
 fn real() -> Option<(PathBuf, Arc<Snapshot>)> {

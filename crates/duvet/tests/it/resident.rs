@@ -1,7 +1,7 @@
 //! The engine between two changes.
 
 use crate::corpora::s2n_quic;
-use crate::scratch::{Scratch, corpora};
+use crate::scratch::Scratch;
 use duvet::citation::Kind;
 use duvet::engine::{Engine, Lookup};
 use duvet::file_watcher::FileWatcher;
@@ -9,6 +9,7 @@ use duvet::specification::keyword::Level;
 use duvet::status::Status;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use test_support::corpora;
 
 const CONFIG: &str = "'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\n[[source]]\npattern = \"src/**/*.rs\"\n[[specification]]\nsource = \"specs/x.md\"\n";
 

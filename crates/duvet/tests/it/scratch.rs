@@ -37,28 +37,6 @@ impl Scratch {
     }
 }
 
-/// The folder of corpora, or `None` with a loud word about it; where they are required, their absence is a failure.
-pub(crate) fn corpora() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let given = ["SPEXUS_CORPORA", "DUVET_CORPORA"].map(|name| std::env::var_os(name).map(PathBuf::from));
-    // A worktree lies one folder deeper than the main checkout.
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpora");
-    let found = given
-        .into_iter()
-        .chain([Some(beside), Some(above)])
-        .flatten()
-        .find(|folder| folder.is_dir());
-    if found.is_none() {
-        let wanted = "set SPEXUS_CORPORA or put them at ../shared/corpora beside the workspace";
-        assert!(
-            std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-            "the corpora are required: {wanted}"
-        );
-        eprintln!("SKIPPED: no corpora; {wanted}");
-    }
-    found
-}
-
 fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

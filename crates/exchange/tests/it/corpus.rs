@@ -1,36 +1,18 @@
 //! Files of real tools.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use exchange::archive::{Archive, ArchiveLimits, is_archive};
 use exchange::reqif::{Change, DatatypeKind, Document, Reading};
 use exchange::xml::{self, Edits, XmlLimits};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-
-/// The folder of `SPEXUS_CORPORA`; `None`, and said loudly, where there is none.
-fn corpus() -> Option<PathBuf> {
-    let near = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let root = std::env::var_os("SPEXUS_CORPORA")
-        .map_or(near, PathBuf::from)
-        .join("reqif");
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(
-        std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-        "no corpora at {}",
-        root.display()
-    );
-    eprintln!("SKIPPED: no corpora at {}", root.display());
-    None
-}
+use test_support::corpora;
 
 /// Every document of the corpus, those in archives too.
 fn documents() -> Option<Vec<(String, Vec<u8>)>> {
     let mut found = Vec::new();
-    for folder in fs::read_dir(corpus()?).unwrap() {
+    for folder in fs::read_dir(corpora()?.join("reqif")).unwrap() {
         for file in fs::read_dir(folder.unwrap().path()).unwrap() {
             let path = file.unwrap().path();
             let (name, bytes) = (path.display().to_string(), fs::read(&path).unwrap());

@@ -1,28 +1,12 @@
 //! The folders of real projects: read, and an edit of one thing touches nothing else.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use exchange::SourceLevel;
 use exchange::folder::{FolderFormat, edit, read};
 use exchange::xml::Edits;
-
-fn corpus() -> Option<PathBuf> {
-    let near = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let root = std::env::var_os("SPEXUS_CORPORA")
-        .map_or(near, PathBuf::from)
-        .join("spec-folders");
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(
-        std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-        "no corpora at {}",
-        root.display()
-    );
-    eprintln!("SKIPPED: no corpora at {}", root.display());
-    None
-}
+use test_support::corpora;
 
 fn files(folder: &Path, found: &mut Vec<(String, FolderFormat, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -41,7 +25,8 @@ fn files(folder: &Path, found: &mut Vec<(String, FolderFormat, String)>) {
 
 #[test]
 fn real_folders_are_read_and_an_edit_touches_one_thing() {
-    let Some(root) = corpus() else { return };
+    let Some(root) = corpora() else { return };
+    let root = root.join("spec-folders");
     let mut all = Vec::new();
     files(&root, &mut all);
     let (mut statements, mut criteria, mut edited) = (0, 0, 0);

@@ -5,24 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spexus_lint::ears::SlotKind;
 use spexus_lint::{Options, Tier, check, parse, passages};
-
-/// The folders of `SPEXUS_CORPORA`; `None`, and said loudly, where there are none.
-fn corpus() -> Option<PathBuf> {
-    let near = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let root = std::env::var_os("SPEXUS_CORPORA")
-        .map_or(near, PathBuf::from)
-        .join("spec-folders");
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(
-        std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-        "no corpora at {}",
-        root.display()
-    );
-    eprintln!("SKIPPED: no corpora at {}", root.display());
-    None
-}
+use test_support::corpora;
 
 fn files(folder: &Path, name: &str, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder)
@@ -56,7 +39,8 @@ fn criteria(text: &str) -> Vec<String> {
 
 #[test]
 fn acceptance_criteria_of_kiro_are_taken_apart() {
-    let Some(root) = corpus() else { return };
+    let Some(root) = corpora() else { return };
+    let root = root.join("spec-folders");
     let mut paths = Vec::new();
     files(&root, "requirements.md", &mut paths);
     let all: Vec<String> = paths
@@ -100,7 +84,8 @@ fn is_taken_apart(criterion: &str) -> bool {
 
 #[test]
 fn real_specifications_are_seldom_warned_of() {
-    let Some(root) = corpus() else { return };
+    let Some(root) = corpora() else { return };
+    let root = root.join("spec-folders");
     let mut paths = Vec::new();
     files(&root, "spec.md", &mut paths);
     let live = |path: &PathBuf| !path.components().any(|part| part.as_os_str() == "changes");

@@ -4,24 +4,7 @@ use crate::world::{World, read};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The folders of `SPEXUS_CORPORA`; `None`, and said loudly, where there are none.
-fn corpus() -> Option<PathBuf> {
-    let near = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let root = std::env::var_os("SPEXUS_CORPORA")
-        .map_or(near, PathBuf::from)
-        .join("spec-folders");
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(
-        std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-        "no corpora at {}",
-        root.display()
-    );
-    println!("SKIPPED: no corpora at {}", root.display());
-    None
-}
+use test_support::corpora;
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -55,7 +38,8 @@ fn real_folders_go_in_and_come_out_without_a_difference() {
     //= specs/exchange.md#folders
     //= type=test
     //# A folder and a project that say the same MUST both be left as they are.
-    let Some(root) = corpus() else { return };
+    let Some(root) = corpora() else { return };
+    let root = root.join("spec-folders");
     let world = World::new();
     for name in ["kiro-oneco", "openspec-agent-bridge", "openspec-openspec"] {
         let folder = world.path(name);

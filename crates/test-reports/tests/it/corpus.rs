@@ -1,25 +1,8 @@
 //! The reports of real tools, each with the numbers a person counted.
 
 use crate::{counts, read};
-use std::path::PathBuf;
 use test_reports::{OutcomeCounts, ReportForm};
-
-/// The folder of the reports, where there is one; without it the tests that need it say so loudly.
-fn folder() -> Option<PathBuf> {
-    let named = std::env::var_os("SPEXUS_CORPORA").map(PathBuf::from);
-    let usual = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let found = named.unwrap_or(usual).join("test-reports");
-    if found.is_dir() {
-        return Some(found);
-    }
-    assert!(
-        std::env::var_os("SPEXUS_REQUIRE_CORPORA").is_none(),
-        "there are no test reports in {}",
-        found.display()
-    );
-    eprintln!("SKIPPED: there are no test reports in {}", found.display());
-    None
-}
+use test_support::corpora;
 
 fn expected() -> Vec<(&'static str, OutcomeCounts)> {
     vec![
@@ -106,7 +89,8 @@ fn expected() -> Vec<(&'static str, OutcomeCounts)> {
 
 #[test]
 fn every_report_of_the_corpus_is_read_with_exact_counts() {
-    let Some(folder) = folder() else { return };
+    let Some(root) = corpora() else { return };
+    let folder = root.join("test-reports");
     let expected = expected();
     let mut files: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
@@ -133,7 +117,8 @@ fn every_report_of_the_corpus_is_read_with_exact_counts() {
 /// Each of them cut at every byte is a fault with a line, or the whole report: never one that is shorter without a word.
 #[test]
 fn a_report_that_was_cut_anywhere_is_refused_with_a_line() {
-    let Some(folder) = folder() else { return };
+    let Some(root) = corpora() else { return };
+    let folder = root.join("test-reports");
     for (name, _) in expected() {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();
         let form = match name.starts_with("robot") {

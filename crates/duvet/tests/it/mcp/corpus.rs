@@ -1,9 +1,9 @@
 //! The whole server on a real project: every tool with its numbers, every resource read.
 
 use super::client::Client;
-use crate::scratch::corpora;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use test_support::corpora;
 
 const FLAGS: [&str; 4] = [
     "--spec-pattern",
