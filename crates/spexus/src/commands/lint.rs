@@ -372,7 +372,7 @@ fn write_baseline(output: Output, file: &str, sources: &[Source], found: &[Vec<F
 fn summary(files: &[FileFindings<'_>], judged: usize) -> String {
     let counts = render::counts(files.iter().flat_map(|file| &file.findings));
     format!(
-        "{}{judged} texts: {} errors, {} warnings, {} of information",
+        "{}texts: {judged}, errors: {}, warnings: {}, information: {}",
         render::text(files),
         counts["error"],
         counts["warning"],

@@ -155,7 +155,7 @@ fn welcome(url: &str, first: &FirstStart) -> String {
         None => "Password: the one you gave in SPEXUS_ADMIN_PASSWORD".to_owned(),
     };
     format!(
-        "\nUser:     {}\n{password}\n\nNext steps:\n  \
+        "\nUser:     {}\n{password}\n\nSign in at {url} in a browser. Next steps:\n  \
          spexus demo                                     fills a project to look around in\n  \
          spexus token create --user {} --name laptop  makes a token to read with; --scope write for more\n  \
          spexus mcp init                                 connects AI hosts; then: spexus mcp install claude-code\n  \
