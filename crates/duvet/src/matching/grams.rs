@@ -182,4 +182,26 @@ mod tests {
             assert_eq!(overlapping, expected, "{needle}");
         }
     }
+
+    #[test]
+    fn a_quote_is_parted_where_both_parts_are_rare() {
+        let sentence = |n: usize| {
+            format!("All endpoints of connection number {n:05} MUST answer every request they get. ")
+        };
+        let text: String = (0..2_000).map(sentence).collect();
+        let grams = Grams::new(&text);
+        let needle = sentence(1_234);
+        let number = needle.find("01234").unwrap();
+        let at = grams.part(needle.as_bytes());
+        assert!(
+            (number..=number + 5).contains(&at),
+            "parted at {at}, the number stands at {number}"
+        );
+        let short = &sentence(1)[..2 * GRAM_BYTES - 1];
+        assert_eq!(
+            grams.part(short.as_bytes()),
+            short.len() / 2,
+            "too short to choose"
+        );
+    }
 }

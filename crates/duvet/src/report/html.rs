@@ -369,7 +369,10 @@ mod tests {
     fn the_page_knows_every_state_by_the_word_its_data_uses() {
         let quoted = State::ALL.map(|state| format!("\"{}\"", state.name()));
         let known = format!("const STATES = [{}];", quoted.join(", "));
-        assert!(SCRIPT.contains(&known), "the script draws other states than {known}");
+        assert!(
+            SCRIPT.contains(&known),
+            "the script draws other states than {known}"
+        );
         for state in State::ALL {
             let colour = format!("--{}:#", state.name());
             assert!(STYLE.contains(&colour), "{} has no colour", state.name());
