@@ -211,6 +211,9 @@ fn facts(input: &Input, text: &str, hash: [u8; 32], fault: Option<Diagnostic>) -
             default_kind: *default_kind,
         }),
     };
+    //= specs/duvet.md#citations
+    //# A citation of `spexus:` MUST be left to `spexus trace`: it is neither counted nor faulted for what it names.
+    annotations.retain(|annotation| !annotation.target.is_managed());
     if let Reading::Comments {
         blob_link: Some(link),
         ..

@@ -43,7 +43,15 @@ impl Target {
     pub fn key(&self) -> &str {
         self.plain.as_deref().unwrap_or(&self.specification)
     }
+
+    /// Whether it names a requirement that is managed elsewhere, `spexus:REQ-012`: it has no text here to be held against.
+    pub fn is_managed(&self) -> bool {
+        self.specification.starts_with(MANAGED)
+    }
 }
+
+/// What the names of requirements begin with that are managed elsewhere.
+pub const MANAGED: &str = "spexus:";
 
 /// The spelling that all spellings of one path share: `a//b` and `a/./b` are `a/b`, as the public tool has it. An address
 /// is its own.

@@ -248,3 +248,39 @@ fn strict_compatibility_reads_patterns_as_the_public_tool_does() {
         stderr(&strict)
     );
 }
+
+//= specs/duvet.md#citations
+//= type=test
+//# A citation of `spexus:` MUST be left to `spexus trace`: it is neither counted nor faulted for what it names.
+#[test]
+fn citations_of_managed_requirements_change_nothing() {
+    let plain = "//= specs/x.md#a\n//# The server MUST do a.\nfn a() {}\n";
+    let managed = [
+        "//= spexus:REQ-012\n//# A login without a passkey MUST be refused.\nfn b() {}\n",
+        "\n//= spexus:WEB-REQ-7#whatever\n//= type=test\n//# Words.\n",
+    ];
+    let managed = managed.concat();
+    let outputs = [plain.to_owned(), format!("{plain}{managed}")].map(|text| {
+        let scratch = project(&text);
+        let done = run(&scratch, &["report"], &[]);
+        let snapshot = std::fs::read_to_string(scratch.path(".duvet/snapshot.txt")).unwrap_or_default();
+        // Some lines tell how long something took.
+        let is_timed = |line: &&str| line.contains(" Wrote ") || line.contains(" Analysed ");
+        let told = stderr(&done);
+        let told: Vec<String> = told
+            .lines()
+            .filter(|line| !is_timed(line))
+            .map(str::to_owned)
+            .collect();
+        assert!(snapshot.contains("The server MUST do a."), "{snapshot}");
+        (done.status.code(), told, snapshot)
+    });
+    assert_eq!(outputs[0], outputs[1]);
+    // What is wrong with the comment itself is told all the same.
+    let misspelt = run(&project("//= spexus:REQ-012\n//= typ=test\n"), &["report"], &[]);
+    assert!(
+        stderr(&misspelt).contains("meta-unknown-key"),
+        "{}",
+        stderr(&misspelt)
+    );
+}

@@ -144,7 +144,7 @@ impl<'a> Reader<'a, '_, '_> {
                 Code::TargetMissing,
                 "the citation names no specification".to_owned(),
             );
-        } else if annotation.target.section.is_none() {
+        } else if annotation.target.section.is_none() && !annotation.target.is_managed() {
             self.fault(
                 span,
                 Code::TargetWithoutSection,

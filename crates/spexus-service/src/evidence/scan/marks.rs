@@ -55,10 +55,9 @@ fn citations(
         return vec![];
     }
     let name: Arc<str> = file.name.into();
-    let text = with_sections(file, style);
     let source = Source {
         name: &name,
-        text: &text,
+        text: file.text,
         style,
         default_kind,
     };
@@ -87,17 +86,6 @@ fn citations(
         marks.push(mark);
     }
     marks
-}
-
-/// The text with a section behind each of our ids: the engine takes no citation of a whole specification, and an item has no
-/// sections. Lines stay where they are.
-fn with_sections(file: &SourceFile<'_>, style: &CommentStyle) -> String {
-    let section = |line: &&str| match line.trim_start().strip_prefix(style.meta.as_str()) {
-        Some(meta) if meta.contains(TARGET) && !meta.contains('#') => format!("{}#item", line.trim_end()),
-        _ => (*line).to_owned(),
-    };
-    let lines: Vec<String> = file.lines.iter().map(section).collect();
-    lines.join("\n")
 }
 
 fn code_mark(file: &SourceFile<'_>, line: u32, id: String) -> SourceMark {
