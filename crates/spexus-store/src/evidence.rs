@@ -93,6 +93,12 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
         "trace_state",
         Evidence::Not("where items stand, made anew from what was pushed; what was pushed is verified"),
     ),
+    (
+        "trace_step",
+        Evidence::Not(
+            "where items stood, for the timeline and for comparing with a baseline; what was pushed is verified",
+        ),
+    ),
     ("staged_import", Evidence::Not(STAGED)),
     ("staged_item", Evidence::Not(STAGED)),
     ("staged_comment", Evidence::Not(STAGED)),

@@ -84,6 +84,8 @@ mod statement;
 mod tables;
 pub mod tokens;
 pub mod trace;
+pub mod trace_steps;
+pub mod trace_whole;
 pub mod transfer;
 pub mod tree;
 mod tx;

@@ -166,6 +166,11 @@ pub(crate) const TABLES: &[Table] = &[
         columns: "project_id:u item_id:u kind:t why:t reviewer:t content_hash:t fingerprint:t reviewed_at:i expires_at:i",
     },
     Table {
+        name: "trace_step",
+        order: "project_id, number",
+        columns: "project_id:u number:i seq:i made_at:i commit_id:t body:t",
+    },
+    Table {
         name: "idempotency",
         order: "user_id, key",
         columns: "user_id:u key:t request_hash:b answer:t created_at:i",

@@ -86,6 +86,11 @@ impl SigningKey {
         hex::encode(self.0.public_key().as_ref())
     }
 
+    /// Signs bytes as they are.
+    pub(crate) fn sign_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.0.sign(bytes).as_ref().to_vec()
+    }
+
     pub(crate) fn sign(&self, checkpoint: Checkpoint) -> SignedCheckpoint {
         let signature = self.0.sign(&checkpoint.digest());
         SignedCheckpoint {

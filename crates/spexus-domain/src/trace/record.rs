@@ -67,6 +67,20 @@ pub struct TestRecord {
     pub ids: Vec<(String, String)>,
 }
 
+impl TestRecord {
+    /// The name people see: the class in front, unless the name says it already.
+    pub fn full_name(&self) -> String {
+        full_name(&self.class, &self.name)
+    }
+}
+
+pub(super) fn full_name(class: &str, name: &str) -> String {
+    match class.is_empty() || class == name || name.starts_with(&format!("{class}.")) {
+        true => name.to_owned(),
+        false => format!("{class}::{name}"),
+    }
+}
+
 /// What became of a test in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RecordedOutcome {

@@ -1,5 +1,7 @@
 //! The gate: which requirements stand below a rung, and what to do about each.
 
+use super::affected::{ChangedSince, only_affected};
+use super::past::Past;
 use super::read::{after_an_edit, edit_flags, is_waiver, unknown};
 use crate::Service;
 use crate::context::{Context, reading};
@@ -26,6 +28,12 @@ pub struct CheckQuery {
     pub project: Option<String>,
     /// The rung every requirement must stand on; `passed` when left out.
     pub level: Option<String>,
+    /// The name of a baseline: only gaps that were none when it was made.
+    pub baseline: Option<String>,
+    /// Only requirements that a change of the sources can have touched.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub changed: Option<ChangedSince>,
     /// Rows of the page, 1 to 200.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
@@ -36,6 +44,9 @@ pub struct CheckQuery {
 /// A requirement that stands too low.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TraceGap {
+    /// Its id, for what is read beside it.
+    #[serde(skip)]
+    pub(super) item_id: Uuid,
     /// Its reference id.
     pub reference_id: ShownReference,
     /// Its title.
@@ -63,6 +74,15 @@ pub struct CheckReport {
     pub level: Rung,
     /// Whether they all do.
     pub holds: bool,
+    /// The baseline it was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Gaps that were there when that baseline was made, and so are not told again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps_before: Option<usize>,
+    /// The commit since which a change had to touch a requirement for it to be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_since: Option<String>,
     /// How many requirements were looked at.
     pub checked: usize,
     /// How many stand on which rung.
@@ -78,23 +98,46 @@ pub struct CheckReport {
 /// Checks every living requirement whose work has not ended by being given up.
 #[boxed]
 pub async fn check(service: &Service, caller: &Caller, query: &CheckQuery) -> Ruled<CheckReport> {
-    let level = level(query)?;
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, query.project.as_deref()).await?;
+    check_in(service, &mut conn, &context, query).await
+}
+
+/// Checks on a connection that is open already.
+pub(super) async fn check_in(
+    service: &Service,
+    conn: &mut Conn,
+    context: &Context,
+    query: &CheckQuery,
+) -> Ruled<CheckReport> {
+    let level = level(query)?;
     let project = context.project()?;
     let now = service.store.now();
-    let rows = trace::brief(&mut conn, project.id, Kind::Requirement).await?;
-    let all = living(&mut conn, (project.id, &project.prefix()), rows, now).await?;
+    let rows = trace::brief(conn, project.id, Kind::Requirement).await?;
+    let mut all = living(conn, (project.id, &project.prefix()), rows, now).await?;
+    if let Some(changed) = &query.changed {
+        all = only_affected(conn, project.id, changed, all).await?;
+    }
     let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
     for row in &all {
         *states.entry(row.state.name()).or_default() += 1;
     }
     let is_gap = |row: &&TraceGap| row.state < level && !row.flags.contains(&TraceFlag::Waived);
-    let gaps: Vec<TraceGap> = all.iter().filter(is_gap).cloned().collect();
+    let mut gaps: Vec<TraceGap> = all.iter().filter(is_gap).cloned().collect();
+    let mut gaps_before = None;
+    if let Some(name) = &query.baseline {
+        let past = Past::at(conn, project.id, name).await?;
+        let found = gaps.len();
+        gaps.retain(|gap| !past.had_gap(gap.item_id, level));
+        gaps_before = Some(found - gaps.len());
+    }
     Ok(CheckReport {
         project: project.key.clone(),
         level,
         holds: gaps.is_empty(),
+        baseline: query.baseline.clone(),
+        gaps_before,
+        changed_since: query.changed.as_ref().map(|changed| changed.commit.clone()),
         checked: all.len(),
         states,
         gaps,
@@ -167,6 +210,7 @@ fn row_of(row: BriefRow, prefix: &ProjectPrefix, waived: &HashSet<Uuid>) -> Trac
     }
     let reference_id = prefix.show(row.reference);
     TraceGap {
+        item_id: row.item_id,
         weakest: reference_id.show_in(&weakest),
         reference_id,
         title: row.title,

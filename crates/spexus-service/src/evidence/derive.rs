@@ -8,7 +8,7 @@ use spexus_domain::trace::record::PartKind;
 use spexus_domain::trace::{ItemTrace, ReviewKind, Rung};
 use spexus_domain::{AnyId, Kind, Uuid};
 use spexus_store::trace::{self, NamedItem, PushRow, ReviewRow, StateRow};
-use spexus_store::{Conn, Error, Result, Tx};
+use spexus_store::{Conn, Error, Result, Tx, trace_steps};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What was found.
@@ -51,7 +51,9 @@ pub(super) async fn derive(tx: &mut Tx, (project_id, key): (Uuid, &str)) -> Resu
     for state in found.values() {
         *derived.states.entry(state.state.name()).or_default() += 1;
     }
+    let moved = ground.moved(&found, trace_steps::is_first(&mut tx.conn, project_id).await?);
     keep(tx, project_id, &ground, found).await?;
+    trace_steps::keep(tx, project_id, &derived.commit, &moved).await?;
     Ok(derived)
 }
 
@@ -166,6 +168,16 @@ impl Ground {
     fn affirmed(&self, item: &NamedItem) -> Option<String> {
         let row = self.reviews.get(&(item.id, ReviewKind::Affirmed))?;
         (row.content_hash == item.content_hash).then(|| row.fingerprint.clone())
+    }
+
+    /// Items that stand elsewhere than before; all that stand anywhere where it is the first time.
+    fn moved(&self, found: &BTreeMap<Uuid, ItemTrace>, is_first: bool) -> Vec<(Uuid, Rung)> {
+        let stood = |id: &Uuid| self.before.get(id).map_or(Rung::None, |row| row.trace.state);
+        let gone = self.before.keys().filter(|id| !found.contains_key(id));
+        let gone = gone.map(|id| (*id, Rung::None));
+        let stands = found.iter().map(|(id, trace)| (*id, trace.state));
+        let differs = |(id, rung): &(Uuid, Rung)| is_first || *rung != stood(id);
+        gone.chain(stands).filter(differs).collect()
     }
 
     fn known(&self) -> BTreeMap<Uuid, KnownItem> {

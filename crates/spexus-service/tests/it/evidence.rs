@@ -18,6 +18,9 @@ both![
     the_gate_tells_each_gap,
     people_confirm_affirm_and_waive_and_agents_do_not,
     a_test_that_is_gone_is_missed_until_a_person_says_otherwise,
+    against_a_baseline_only_new_gaps_are_told,
+    only_what_a_change_touched_is_looked_at,
+    a_timeline_ends_with_the_numbers_of_the_check,
 ];
 
 const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -419,4 +422,175 @@ async fn a_test_that_is_gone_is_missed_until_a_person_says_otherwise(world: &Wor
         .unwrap()
         .trace;
     assert_eq!((found.state, found.tests.len()), (Rung::Passed, 1));
+}
+
+async fn checked(world: &World, query: CheckQuery) -> evidence::CheckReport {
+    evidence::check(&world.service, &world.admin.caller, &query)
+        .await
+        .unwrap()
+}
+
+async fn requirement(world: &World, title: &str) {
+    let input = json!({"user_story_id": "US-001", "title": title});
+    world.admin.create("requirement", input).await.unwrap();
+}
+
+fn told(report: &evidence::CheckReport) -> Vec<String> {
+    let told = report.gaps.iter().map(|gap| gap.reference_id.to_string());
+    told.collect()
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# Against a baseline a check MUST tell every gap that was none when it was made, and MUST leave out those that were, unless
+//# they were waived since.
+async fn against_a_baseline_only_new_gaps_are_told(world: &World) {
+    world.seed().await;
+    for title in ["Second MUST work", "Third MUST work", "Fourth MUST work"] {
+        requirement(world, title).await;
+    }
+    let both = [case("a", "REQ-001", ""), case("b", "REQ-002", "")];
+    push(
+        &world.admin,
+        json!({"commit": A, "reports": junit(&both.concat())}),
+    )
+    .await
+    .unwrap();
+    say(&world.admin, "REQ-003", "waived", Some("30d")).await.unwrap();
+    let named = |name: &str| serde_json::from_value(json!({"name": name})).unwrap();
+    spexus_service::baseline::create(&world.service, &world.admin.caller, named("one"))
+        .await
+        .unwrap();
+    let since = |level: &str| CheckQuery {
+        baseline: Some("one".into()),
+        level: Some(level.into()),
+        ..CheckQuery::default()
+    };
+    let same = checked(world, since("passed")).await;
+    assert_eq!(
+        (same.holds, same.gaps_before),
+        (true, Some(1)),
+        "REQ-004 was a gap then"
+    );
+
+    // One test fails, the waiver is as it was, a requirement is new; the old gap is not told again.
+    let worse = [case("a", "REQ-001", "<failure/>"), case("b", "REQ-002", "")];
+    push(
+        &world.admin,
+        json!({"commit": B, "reports": junit(&worse.concat())}),
+    )
+    .await
+    .unwrap();
+    requirement(world, "Fifth MUST work").await;
+    let new = checked(world, since("passed")).await;
+    assert_eq!(
+        (told(&new), new.gaps_before),
+        (vec!["REQ-001".to_owned(), "REQ-005".into()], Some(1))
+    );
+    assert_eq!(
+        told(&checked(world, CheckQuery::default()).await),
+        ["REQ-001", "REQ-004", "REQ-005"]
+    );
+    let two = CheckQuery {
+        baseline: Some("two".into()),
+        ..CheckQuery::default()
+    };
+    let refused = evidence::check(&world.service, &world.admin.caller, &two)
+        .await
+        .unwrap_err();
+    assert_eq!(refused.faults[0].field, "baseline");
+    // What stood higher than the level asked for is new at any level it fell below.
+    assert_eq!(told(&checked(world, since("executed")).await), ["REQ-005"]);
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# A check of what changed since a commit MUST look at every requirement with a cited span, a test or a sentence in a file that changed
+//# since, or with a text edited since.
+async fn only_what_a_change_touched_is_looked_at(world: &World) {
+    world.seed().await;
+    for title in ["Second MUST work", "Third MUST work", "Fourth MUST work"] {
+        requirement(world, title).await;
+    }
+    let mark = |id: &str, role: &str, path: &str| json!({"id": id, "role": role, "path": path, "line": 3, "end_line": 5, "hash": "h", "by": "mark", "names": ["m::t"]});
+    let marks = json!([
+        mark("REQ-001", "code", "src/a.rs"),
+        mark("REQ-002", "test", "tests/b.rs"),
+        mark("REQ-003", "sentence", "specs/c.md"),
+        mark("REQ-004", "code", "src/d.rs"),
+    ]);
+    push(&world.admin, json!({"commit": A, "marks": marks}))
+        .await
+        .unwrap();
+    let since = |paths: &[&str], made_at| CheckQuery {
+        changed: Some(evidence::ChangedSince {
+            commit: "main".into(),
+            made_at,
+            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        }),
+        ..CheckQuery::default()
+    };
+    let now = world.service.store().now();
+    let touched = checked(
+        world,
+        since(&["src/a.rs", "tests/b.rs", "specs/c.md", "README.md"], now),
+    )
+    .await;
+    assert_eq!(told(&touched), ["REQ-001", "REQ-002", "REQ-003"]);
+    assert_eq!(
+        (touched.checked, touched.changed_since.as_deref()),
+        (3, Some("main"))
+    );
+    assert!(checked(world, since(&["README.md"], now)).await.holds);
+    world
+        .admin
+        .update("REQ-004", json!({"title": "Fourth MUST work well"}))
+        .await
+        .unwrap();
+    let edited = since(&[], spexus_domain::Timestamp(now.0 - 1));
+    assert!(told(&checked(world, edited).await).contains(&"REQ-004".to_owned()));
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# The last point of a timeline MUST have the numbers of the check.
+async fn a_timeline_ends_with_the_numbers_of_the_check(world: &World) {
+    world.seed().await;
+    requirement(world, "Second MUST work").await;
+    let points = async || {
+        evidence::timeline(&world.service, &world.admin.caller, &CheckQuery::default())
+            .await
+            .unwrap()
+    };
+    assert!(points().await.is_empty());
+    for (commit, inside) in [(A, ""), (B, "<failure/>")] {
+        let case = case("t", "REQ-001", inside);
+        push(&world.admin, json!({"commit": commit, "reports": junit(&case)}))
+            .await
+            .unwrap();
+    }
+    let timeline = points().await;
+    let counts: Vec<_> = timeline
+        .iter()
+        .map(|point| (point.commit.as_str(), point.reached(Rung::Passed)))
+        .collect();
+    assert_eq!(counts, [(A, 1), (B, 0)]);
+    assert_eq!(
+        timeline[1].states,
+        checked(world, CheckQuery::default()).await.states
+    );
+    // What an edit does is not in any push, and still in the last point.
+    let other = json!({"commit": B, "reports": junit(&case("u", "REQ-002", ""))});
+    push(&world.admin, other).await.unwrap();
+    world
+        .admin
+        .update("REQ-002", json!({"title": "Another text"}))
+        .await
+        .unwrap();
+    let timeline = points().await;
+    assert_eq!(timeline.len(), 2);
+    assert_eq!(
+        timeline[1].states,
+        checked(world, CheckQuery::default()).await.states
+    );
 }

@@ -106,6 +106,7 @@ const STEPS: &[Step] = &[
     Step::shared(include_str!("017_prefix.sql")),
     Step::shared(include_str!("018_trace.sql")),
     Step::shared(include_str!("019_lease.sql")),
+    Step::shared(include_str!("020_trace_step.sql")),
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

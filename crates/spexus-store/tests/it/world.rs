@@ -704,6 +704,8 @@ pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) 
     trace::put_review(tx, project_id, &review).await?;
     let change = NewChange::new(Entity::Evidence, row.id, "evidence", Action::Created, 1);
     tx.record(change.in_project(project_id)).await?;
+    let moved = [(item_id, spexus_domain::trace::Rung::Passed)];
+    spexus_store::trace_steps::keep(tx, project_id, "abcdef1", &moved).await?;
     let state = trace::StateRow {
         item_id,
         trace: ItemTrace::default(),

@@ -1,5 +1,7 @@
 //! `spexus trace …`: from requirement to sentence, code, test and result.
 
+mod export;
+mod git;
 mod output;
 
 use super::CommandContext;
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     Push(Box<Push>),
     /// Fails when a requirement stands below a rung, and says what to do about each
     Check(Check),
+    /// Writes everything the check rests on: for sheets, for readers, for other tools, or as a signed statement
+    Export(export::Export),
     /// Shows where an item stands and why
     Show(Show),
     /// Says that the tests of an item still show its text, and that tests which are gone are not missed
@@ -105,6 +109,12 @@ pub(crate) struct Check {
     /// The rung every requirement must stand on
     #[arg(long, default_value = "passed")]
     level: String,
+    /// Only gaps that were none when this baseline was made
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Only requirements whose code, tests, sentences or text changed since this commit, as git in the current folder says
+    #[arg(long, value_name = "REF")]
+    changed_since: Option<String>,
     /// How the answer is written
     #[arg(long, value_enum, default_value = "text")]
     format: CheckForm,
@@ -123,8 +133,13 @@ pub(super) async fn run(context: &CommandContext, command: &Command) -> Outcome 
         Command::Push(wanted) => Some(wanted.read(context.global.project.as_deref())?),
         _ => None,
     };
+    let key = match command {
+        Command::Export(wanted) => wanted.prepare()?,
+        _ => None,
+    };
     let session = context.open().await?;
     let done = match (command, pushed) {
+        (Command::Export(wanted), _) => export::run(&session, wanted, key.as_ref()).await,
         (Command::Check(wanted), _) => check(&session, context.output, wanted).await,
         (Command::Show(wanted), _) => show(&session, context.output, wanted).await,
         (Command::Confirm(said), _) => {
@@ -162,6 +177,12 @@ async fn check(session: &Session, output: Output, wanted: &Check) -> Outcome {
     let query = CheckQuery {
         project: session.project.clone(),
         level: Some(wanted.level.clone()),
+        baseline: wanted.baseline.clone(),
+        changed: wanted
+            .changed_since
+            .as_deref()
+            .map(git::changed_since)
+            .transpose()?,
         ..CheckQuery::default()
     };
     let found = evidence::check(&session.service, &session.caller, &query).await?;

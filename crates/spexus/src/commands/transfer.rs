@@ -240,7 +240,7 @@ fn refuse_no_history(given: bool, format: Format) -> Outcome {
 }
 
 /// Where an export goes. A file appears only when it is complete.
-enum Target {
+pub(super) enum Target {
     Stdout(BufWriter<std::io::Stdout>),
     File {
         out: BufWriter<tempfile::NamedTempFile>,
@@ -249,7 +249,7 @@ enum Target {
 }
 
 impl Target {
-    fn open(file: &str) -> Outcome<Self> {
+    pub(super) fn open(file: &str) -> Outcome<Self> {
         if file == "-" {
             return Ok(Self::Stdout(BufWriter::new(std::io::stdout())));
         }
@@ -270,14 +270,14 @@ impl Target {
         })
     }
 
-    fn writer(&mut self) -> &mut (dyn Write + Send) {
+    pub(super) fn writer(&mut self) -> &mut (dyn Write + Send) {
         match self {
             Self::Stdout(out) => out,
             Self::File { out, .. } => out,
         }
     }
 
-    fn keep(self) -> Outcome {
+    pub(super) fn keep(self) -> Outcome {
         match self {
             Self::Stdout(mut out) => Ok(out.flush()?),
             Self::File { out, path } => {

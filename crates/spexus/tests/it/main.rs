@@ -26,6 +26,8 @@ mod sheets;
 mod stdio;
 mod sync;
 mod trace;
+mod trace_examples;
+mod trace_outputs;
 mod transfer;
 mod upgrade;
 mod world;

@@ -218,3 +218,123 @@ fn people_confirm_affirm_and_waive() {
     );
     assert_eq!(said("confirm", &[])["state"], "passed");
 }
+
+fn git(world: &World, date: &str, arguments: &[&str]) {
+    let person = ["Kim", "kim@example.org", date];
+    let named = |who: &str| ["NAME", "EMAIL", "DATE"].map(|what| format!("GIT_{who}_{what}"));
+    let done = std::process::Command::new("git")
+        .env_clear()
+        .env("HOME", world.path("."))
+        .envs(named("AUTHOR").into_iter().zip(person))
+        .envs(named("COMMITTER").into_iter().zip(person))
+        .current_dir(world.path("tree"))
+        .args(arguments)
+        .output()
+        .expect("git");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A check in the tree, where git is.
+fn checked(world: &World, more: &[&str]) -> (Option<i32>, String) {
+    let done = world
+        .command(&[&["trace", "check", "--project", "web"], more].concat())
+        .current_dir(world.path("tree"))
+        .output()
+        .unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+//= specs/spexus.md#evidence
+//= type=test
+//# `spexus trace check --changed-since` MUST look at the files that differ from that commit as git tells, new and deleted ones among them.
+#[test]
+fn a_check_looks_only_at_what_changed_since_a_commit() {
+    let world = World::new();
+    project(&world);
+    for title in ["Second MUST add up", "Third MUST add up"] {
+        world.json(&[
+            "item",
+            "create",
+            "requirement",
+            "--project",
+            "web",
+            "--parent",
+            "US-001",
+            "--title",
+            title,
+        ]);
+    }
+    world.file(
+        "tree/src/gone.rs",
+        "//= spexus:REQ-002\n//# Second MUST add up\npub fn two() {}\n",
+    );
+    let (past, future) = ("2001-01-01T00:00:00Z", "2099-01-01T00:00:00Z");
+    git(&world, past, &["init", "-q", "-b", "main"]);
+    git(&world, past, &["add", "."]);
+    git(&world, past, &["commit", "-q", "-m", "one"]);
+    push(&world, COMMIT, &["--scan", "tree"]);
+    let since = |more: &[&str]| checked(&world, &[&["--changed-since", "main"], more].concat());
+    // Every text was written after that commit.
+    let (code, said) = since(&[]);
+    assert!(
+        code == Some(1) && said.contains("Only what changes since main"),
+        "{said}"
+    );
+    assert!(said.contains("REQ-001") && said.contains("REQ-003"), "{said}");
+
+    git(&world, future, &["commit", "-q", "--allow-empty", "-m", "two"]);
+    assert_eq!(since(&[]).0, Some(0), "nothing changed since");
+    std::fs::remove_file(world.path("tree/src/gone.rs")).unwrap();
+    let (code, said) = since(&[]);
+    assert!(
+        code == Some(1) && said.contains("REQ-002") && !said.contains("REQ-001"),
+        "{said}"
+    );
+    let (_, markdown) = since(&["--format", "markdown"]);
+    assert!(
+        markdown.contains("0 of 1 are passed or better") && markdown.contains("since main"),
+        "{markdown}"
+    );
+    for wrong in ["nowhere", "--output=x"] {
+        let (code, said) = checked(&world, &[&format!("--changed-since={wrong}")]);
+        assert!(code == Some(1) && said.contains("git knows no commit"), "{said}");
+    }
+}
+
+#[test]
+fn a_check_against_a_baseline_tells_new_gaps() {
+    let world = World::new();
+    project(&world);
+    world.json(&["baseline", "create", "one", "--project", "web"]);
+    let (code, said) = checked_at_home(&world, &["--baseline", "one"]);
+    assert!(code == 0 && said.contains("No gap is new."), "{said}");
+    world.json(&[
+        "item",
+        "create",
+        "requirement",
+        "--project",
+        "web",
+        "--parent",
+        "US-001",
+        "--title",
+        "New MUST add up",
+    ]);
+    let (code, said) = checked_at_home(&world, &["--baseline", "one"]);
+    assert!(
+        code == 1 && said.contains("REQ-002") && !said.contains("REQ-001"),
+        "{said}"
+    );
+    let (_, said) = checked_at_home(&world, &["--baseline", "one", "--format", "markdown"]);
+    assert!(
+        said.contains("0 of 2") && said.contains("not told again: 1"),
+        "{said}"
+    );
+    let (code, said) = checked_at_home(&world, &["--baseline", "two"]);
+    assert!(code == 1 && said.contains("baseline"), "{said}");
+}
+
+fn checked_at_home(world: &World, more: &[&str]) -> (i32, String) {
+    let done = world.run(&[&["trace", "check", "--project", "web"], more].concat());
+    (done.code, done.out + &done.err)
+}

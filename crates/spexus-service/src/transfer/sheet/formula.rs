@@ -9,7 +9,7 @@ const BEGINS_FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 //= specs/spexus.md#transfer
 //# A cell of a CSV export that a spreadsheet would take for a formula MUST be made text, and an import MUST read it as it was.
 /// The cell as text.
-pub(super) fn guarded(cell: String) -> String {
+pub fn guarded(cell: String) -> String {
     match is_formula(cell.trim_start_matches('\'')) && cell.parse::<f64>().is_err() {
         true => format!("'{cell}"),
         false => cell,

@@ -9,4 +9,5 @@ mod import;
 
 pub use column::DEFAULT_COLUMNS;
 pub use export::{Layout, export};
+pub use formula::guarded;
 pub use import::import;

@@ -28,9 +28,16 @@ pub(super) fn text(report: &CheckReport) -> String {
         .iter()
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
-    let head = format!("{} requirements: {}.", report.checked, states.join(", "));
+    let mut head = format!("{} requirements: {}.", report.checked, states.join(", "));
+    for line in bounds(report) {
+        let _ = write!(head, "\n{line}");
+    }
     if report.holds {
-        return format!("{head}\nEvery requirement is {} or better.", report.level.name());
+        let level = report.level.name();
+        return match &report.baseline {
+            Some(_) => format!("{head}\nNo gap is new."),
+            None => format!("{head}\nEvery requirement is {level} or better."),
+        };
     }
     let mut text = format!("{head}\n{} below {}:", report.gaps.len(), report.level.name());
     for gap in &report.gaps {
@@ -47,6 +54,19 @@ pub(super) fn text(report: &CheckReport) -> String {
         let _ = write!(text, ")\n    {}", gap.weakest);
     }
     text
+}
+
+/// What the check was bounded by, in words.
+fn bounds(report: &CheckReport) -> Vec<String> {
+    let changed = report
+        .changed_since
+        .as_ref()
+        .map(|commit| format!("Only what changes since {commit} can have touched was looked at."));
+    let before = report.baseline.as_ref().map(|name| {
+        let before = report.gaps_before.unwrap_or(0);
+        format!("Gaps that were there at the baseline {name}, and are not told again: {before}.")
+    });
+    changed.into_iter().chain(before).collect()
 }
 
 pub(super) fn document(form: CheckForm, report: &CheckReport) -> Outcome<String> {
@@ -120,12 +140,15 @@ fn junit(report: &CheckReport) -> String {
 
 fn markdown(report: &CheckReport) -> String {
     let sign = if report.holds { "✅" } else { "❌" };
-    let reached = report.checked - report.gaps.len();
+    let reached = reached(report);
     let mut text = format!(
         "### {sign} Requirements: {reached} of {} are {} or better\n",
         report.checked,
         report.level.name()
     );
+    for line in bounds(report) {
+        let _ = write!(text, "\n{}\n", cell(&line));
+    }
     if !report.gaps.is_empty() {
         text.push_str("\n| requirement | state | what to do |\n|---|---|---|\n");
     }
@@ -142,6 +165,11 @@ fn markdown(report: &CheckReport) -> String {
         let _ = writeln!(text, "\nand {} more.", report.gaps.len() - MAX_MARKDOWN_ROWS);
     }
     text.trim_end().to_owned()
+}
+
+/// How many requirements are no gaps, neither new nor old.
+fn reached(report: &CheckReport) -> usize {
+    report.checked - report.gaps.len() - report.gaps_before.unwrap_or(0)
 }
 
 /// Rows of a table in a pull request; nobody reads more.
@@ -161,7 +189,7 @@ fn cell(text: &str) -> String {
 }
 
 fn badge(report: &CheckReport) -> String {
-    let reached = report.checked - report.gaps.len();
+    let reached = reached(report);
     let percent = (reached * 100).checked_div(report.checked).unwrap_or(0);
     let colour = match percent {
         100 => "#3a7d34",
@@ -185,7 +213,8 @@ fn badge(report: &CheckReport) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+/// Text as it stands in XML and HTML, in elements and in attributes.
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

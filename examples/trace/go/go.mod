@@ -1,0 +1,3 @@
+module example.org/adder
+
+go 1.22
