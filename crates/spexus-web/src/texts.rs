@@ -119,6 +119,21 @@ texts! {
     flag_skipped: "skipped", "пропущен";
     flag_waived: "waived", "освобождено";
     traceability: "Traceability", "Трассировка";
+    why_not_verified: "Why is this not verified?", "Почему это не проверено?";
+    why_verified: "Why is this verified?", "Почему это проверено?";
+    what_to_do: "What to do next", "Что делать дальше";
+    some_of_all: "{} of {}", "{} из {}";
+    places_ran: "Passing tests ran {} of {} places", "Пройденные тесты исполнили мест: {} из {}";
+    test_flaky: "failed, then passed", "сначала провал, потом пройден";
+    test_not_run: "not run", "не запускался";
+    test_dirty: "ran on a tree with changes", "запускался на изменённом дереве";
+    test_reported: "reported by an agent", "со слов агента";
+    test_ambiguous: "fits several tests", "подходит к нескольким тестам";
+    timeline: "From commit to commit", "От коммита к коммиту";
+    timeline_says: "From {} of {} to {} of {} over {} commits", "С {} из {} до {} из {} за {} коммитов";
+    commit: "Commit", "Коммит";
+    reckoned: "When", "Когда";
+    reached: "Reached", "Достигли";
 
     // Table
     creator: "Made by", "Автор";

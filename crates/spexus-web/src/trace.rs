@@ -1,6 +1,9 @@
 //! Traceability: on which rungs the requirements of a project stand, and what each of those below a chosen one lacks. The same
 //! check as that of the command line and of CI, so that they cannot disagree.
 
+mod timeline;
+pub(crate) mod why;
+
 use crate::answer::{Answer, html};
 use crate::form::Params;
 use crate::mark::{Markup, icon};
@@ -10,7 +13,7 @@ use crate::visit::Visit;
 use askama::Template;
 use axum::extract::Path;
 use serde::Deserialize;
-use spexus_domain::trace::{Rung, TraceFlag};
+use spexus_domain::trace::{Rung, TestStanding, TraceFlag};
 use spexus_service::evidence::{self, CheckQuery, TraceGap};
 
 /// Requirements of one page.
@@ -29,6 +32,8 @@ struct TracePage {
     rows: Vec<GapRow>,
     /// The address of the requirements after these.
     next: Option<String>,
+    /// How it came to that, where there is more than one commit.
+    timeline: Option<timeline::Timeline>,
 }
 
 struct RungCount {
@@ -40,7 +45,7 @@ struct GapRow {
     reference: String,
     title: String,
     mark: Markup,
-    weakest: String,
+    weakest: Markup,
 }
 
 /// What is asked for.
@@ -63,6 +68,7 @@ pub(crate) async fn page(visit: Visit, Path(key): Path<String>, Params(asked): P
         ..CheckQuery::default()
     };
     let found = evidence::check(visit.service(), &visit.caller, &query).await?;
+    let points = evidence::timeline(visit.service(), &visit.caller, &query).await?;
     let t = visit.texts();
     let after = asked.after.unwrap_or(0);
     let mut left = found.gaps.iter().filter(|gap| gap.reference_id.number() > after);
@@ -97,6 +103,7 @@ pub(crate) async fn page(visit: Visit, Path(key): Path<String>, Params(asked): P
             .collect(),
         rows: shown.into_iter().map(|gap| row(t, gap)).collect(),
         next,
+        timeline: timeline::Timeline::of(&visit, &points, found.level),
         key: project.key,
     })
 }
@@ -106,7 +113,7 @@ fn row(t: &Texts, gap: &TraceGap) -> GapRow {
         reference: gap.reference_id.to_string(),
         title: gap.title.clone(),
         mark: rung_mark(t, gap.state, &gap.flags),
-        weakest: gap.weakest.clone(),
+        weakest: why::with_code(&gap.weakest),
     }
 }
 
@@ -120,6 +127,21 @@ const fn rung_word(t: &Texts, rung: Rung) -> &'static str {
         Rung::Passed => t.rung_passed,
         Rung::Executed => t.rung_executed,
         Rung::Affirmed => t.rung_affirmed,
+    }
+}
+
+const fn standing_word(t: &Texts, standing: TestStanding) -> &'static str {
+    match standing {
+        TestStanding::Passed => t.rung_passed,
+        TestStanding::Failed | TestStanding::Error => t.flag_failed,
+        TestStanding::Skipped => t.flag_skipped,
+        TestStanding::Flaky => t.test_flaky,
+        TestStanding::NotRun => t.test_not_run,
+        TestStanding::Vanished => t.flag_vanished,
+        TestStanding::Stale => t.flag_stale,
+        TestStanding::Dirty => t.test_dirty,
+        TestStanding::Reported => t.test_reported,
+        TestStanding::Ambiguous => t.test_ambiguous,
     }
 }
 

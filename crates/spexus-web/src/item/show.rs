@@ -9,6 +9,7 @@ use crate::mark::{Markup, icon, kind_word, kinds_word, person, priority, priorit
 use crate::markdown;
 use crate::shell::{Crumb, Shell, View};
 use crate::texts::fill;
+use crate::trace::why::{self, WhyPanel};
 use crate::visit::Visit;
 use crate::when::when;
 use askama::Template;
@@ -19,7 +20,7 @@ use spexus_domain::link::{Link, LinkEnd};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Refusal, Uuid};
-use spexus_service::{comment, item, link, settings};
+use spexus_service::{comment, evidence, item, link, settings};
 
 /// Links and changes that the page itself shows.
 const SHOWN_LINKS: u32 = 100;
@@ -48,6 +49,7 @@ struct ItemPage {
     open_threads: usize,
     draft: Draft,
     once: String,
+    why: Option<WhyPanel>,
     history: Vec<Happened>,
     history_total: String,
     can_edit: bool,
@@ -115,6 +117,7 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
     let links = link::list(service, caller, of, None, &id, None, part(SHOWN_LINKS)?).await?;
     let comments = comment::list(service, caller, of, None, &id, None, part(MAX_PAGE_ROWS)?).await?;
     let history = item::history(service, caller, of, None, &id, part(SHOWN_CHANGES)?).await?;
+    let traced = evidence::trace(service, caller, of, None, &id).await?;
     let comments_total = comments.total().to_string();
     let threads = threads(visit, &place.project, comments.data);
     let title = format!("{} {}", place.item.reference_id, place.item.heading());
@@ -146,6 +149,7 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
         threads,
         draft,
         once: Uuid::now_v7().to_string(),
+        why: why::panel(t, place.item.kind, &traced),
         history_total: history.total().to_string(),
         history: history
             .data
