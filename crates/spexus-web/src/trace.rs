@@ -67,8 +67,7 @@ pub(crate) async fn page(visit: Visit, Path(key): Path<String>, Params(asked): P
         level: asked.level,
         ..CheckQuery::default()
     };
-    let found = evidence::check(visit.service(), &visit.caller, &query).await?;
-    let points = evidence::timeline(visit.service(), &visit.caller, &query).await?;
+    let (found, points) = evidence::timeline(visit.service(), &visit.caller, &query).await?;
     let t = visit.texts();
     let after = asked.after.unwrap_or(0);
     let mut left = found.gaps.iter().filter(|gap| gap.reference_id.number() > after);

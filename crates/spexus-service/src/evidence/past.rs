@@ -1,7 +1,7 @@
 //! Where requirements stood: at a baseline, so that a gate can ask for what is new; and commit after commit, so that people see
 //! whether it gets better.
 
-use super::check::{CheckQuery, check_in};
+use super::check::{CheckQuery, CheckReport, check_in};
 use crate::Service;
 use crate::context::{Context, reading};
 use async_recursion::async_recursion as boxed;
@@ -90,11 +90,15 @@ impl TimelinePoint {
     }
 }
 
-/// Where the requirements that a check looks at stood, commit after commit, and at last where the check finds them.
+/// A check, and where the requirements it looked at stood before, commit after commit: at last where the check finds them.
 //= specs/spexus-service.md#evidence
 //# The last point of a timeline MUST have the numbers of the check.
 #[boxed]
-pub async fn timeline(service: &Service, caller: &Caller, query: &CheckQuery) -> Ruled<Vec<TimelinePoint>> {
+pub async fn timeline(
+    service: &Service,
+    caller: &Caller,
+    query: &CheckQuery,
+) -> Ruled<(CheckReport, Vec<TimelinePoint>)> {
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, query.project.as_deref()).await?;
     let project_id = context.project()?.id;
@@ -105,9 +109,9 @@ pub async fn timeline(service: &Service, caller: &Caller, query: &CheckQuery) ->
     let counted: HashSet<Uuid> = found.all.iter().map(|row| row.item_id).collect();
     let mut points = replayed(&steps, &counted);
     if let Some(last) = points.last_mut() {
-        last.states = found.states;
+        last.states.clone_from(&found.states);
     }
-    Ok(points)
+    Ok((found, points))
 }
 
 /// One point for each time another commit was traced.

@@ -561,6 +561,7 @@ async fn a_timeline_ends_with_the_numbers_of_the_check(world: &World) {
         evidence::timeline(&world.service, &world.admin.caller, &CheckQuery::default())
             .await
             .unwrap()
+            .1
     };
     assert!(points().await.is_empty());
     for (commit, inside) in [(A, ""), (B, "<failure/>")] {

@@ -330,6 +330,11 @@ fn a_check_against_a_baseline_tells_new_gaps() {
         said.contains("0 of 2") && said.contains("not told again: 1"),
         "{said}"
     );
+    let (_, said) = checked_at_home(&world, &["--baseline", "one", "--format", "junit"]);
+    assert!(
+        said.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""),
+        "an old gap did not pass: {said}"
+    );
     let (code, said) = checked_at_home(&world, &["--baseline", "two"]);
     assert!(code == 1 && said.contains("baseline"), "{said}");
 }

@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use spexus_domain::trace::Rung;
 use spexus_service::evidence::{CheckReport, TraceGap};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// The forms a check is written in.
@@ -109,30 +110,34 @@ fn sarif(report: &CheckReport) -> Value {
     })
 }
 
+/// A gap fails; one that is waived, or was there at the baseline, is skipped, so that nobody takes it for one that passed.
 fn junit(report: &CheckReport) -> String {
     let (tests, failures) = (report.all.len(), report.gaps.len());
+    let gaps: HashSet<i64> = report.gaps.iter().map(|gap| gap.reference_id.number()).collect();
+    let is_gap = |row: &TraceGap| gaps.contains(&row.reference_id.number());
+    let is_excused = |row: &TraceGap| row.state < report.level && !is_gap(row);
+    let skipped = report.all.iter().filter(|row| is_excused(row)).count();
+    let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
+    let project = escaped(&report.project);
     let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"requirements\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n  \
-         <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n",
-        escaped(&report.project)
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"requirements\" {counts}>\n  \
+         <testsuite name=\"{project}\" {counts}>\n"
     );
     for row in &report.all {
-        let name = escaped(&format!("{} {}", row.reference_id, row.title));
-        let _ = write!(
-            text,
-            "    <testcase classname=\"{}\" name=\"{name}\"",
-            escaped(&report.project)
-        );
-        if report.gaps.iter().any(|gap| gap.reference_id == row.reference_id) {
-            let _ = writeln!(
+        let name = escaped(&title(row));
+        let weakest = escaped(&row.weakest);
+        let _ = write!(text, "    <testcase classname=\"{project}\" name=\"{name}\"");
+        let _ = match () {
+            () if is_gap(row) => writeln!(
                 text,
-                ">\n      <failure message=\"{}\" type=\"{}\"/>\n    </testcase>",
-                escaped(&row.weakest),
+                ">\n      <failure message=\"{weakest}\" type=\"{}\"/>\n    </testcase>",
                 row.state.name()
-            );
-        } else {
-            text.push_str("/>\n");
-        }
+            ),
+            () if is_excused(row) => {
+                writeln!(text, ">\n      <skipped message=\"{weakest}\"/>\n    </testcase>")
+            }
+            () => writeln!(text, "/>"),
+        };
     }
     text.push_str("  </testsuite>\n</testsuites>");
     text
