@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 /// The folder of corpora, named by `SPEXUS_CORPORA` or beside the workspace. Where there is none a test says so loudly and has nothing to
 /// do; where `SPEXUS_REQUIRE_CORPORA` is set, that is a failure.
-#[expect(clippy::print_stderr, reason = "whoever reads what the tests say has to see it")]
+#[expect(
+    clippy::print_stderr,
+    reason = "whoever reads what the tests say has to see it"
+)]
 pub fn corpora() -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let given = std::env::var_os("SPEXUS_CORPORA").map(PathBuf::from);
