@@ -7,6 +7,7 @@ export const pages = [
   "/p/KEY/tree?open=EP-001,US-001", "/p/KEY/tree?within=US-001", "/p/KEY/board?kind=requirement", "/p/KEY/board?step=US-001",
   "/p/KEY/matrix?limit=200", "/p/KEY/matrix?limit=200&columns=requirement&link=any", "/p/KEY/matrix/cell?row=REQ-001&column=AC-001",
   "/p/KEY/graph?from=REQ-001", "/search?query=script&project=KEY", "/palette?query=script&project=KEY", "/keys",
+  "/p/KEY/views", "/p/KEY/baselines", "/p/KEY/trace", "/p/KEY/members", "/admin", "/admin/users", "/admin/projects", "/admin/workflows", "/admin/types", "/admin/audit",
 ];
 
 export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => ({
@@ -158,6 +159,29 @@ export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => 
     assert.equal(await page.locator("svg.net a.g").count(), 2);
     assert.equal(await page.locator("table tr[data-ref=REQ-002]").count(), 1);
     await picture(page, "graph");
+    return page;
+  },
+
+  async "a table is saved under a name and sent to somebody"() {
+    const at = await seeded(), key = at.slice(3);
+    await rest("POST", "/api/v1/views", { project: key, name: "Mine <b>", page: "table", query: "kind=epic" });
+    const page = await signedIn();
+    await page.goto(`${base}${at}/table?kind=user_story&sort=-title`);
+    await page.click("#saved summary");
+    await page.fill("#saved [name=name]", "Stories from Z");
+    await page.check("#saved [name=shared]");
+    await page.click("#saved form button");
+    await page.waitForURL(`${base}${at}/table?kind=user_story&sort=-title`);
+    await page.click("#saved summary");
+    const sent = await page.locator("#saved a", { hasText: "Stories from Z" }).getAttribute("href");
+    const other = await signedIn();
+    await other.goto(base + sent);
+    await other.locator("tr[data-ref=US-001]").waitFor();
+    assert.equal(other.url(), `${base}${at}/table?kind=user_story&sort=-title`);
+    assert.deepEqual(other.faults, []);
+    await page.click("#saved a[href$='/views']");
+    await page.locator("table a", { hasText: "Mine <b>" }).click();
+    await page.locator("tr[data-ref=EP-001]").waitFor();
     return page;
   },
 

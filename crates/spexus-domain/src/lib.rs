@@ -45,6 +45,7 @@ pub mod query;
 pub mod report;
 pub mod requirement_type;
 pub mod root;
+pub mod saved_view;
 pub mod search;
 mod shown_change;
 pub mod text;

@@ -50,5 +50,9 @@ pub const MAX_CONTEXT_TOKENS: usize = 12_000;
 pub const DEFAULT_LEASE_MINUTES: i64 = 30;
 /// How long an item is held at most, unless it is claimed again.
 pub const MAX_LEASE_MINUTES: i64 = 240;
+/// What a saved view asks its page for.
+pub const MAX_VIEW_BYTES: usize = 2_000;
+/// Views one person may save in a project.
+pub const MAX_VIEWS_PER_OWNER: usize = 100;
 /// Items that are read by one request.
 pub const MAX_ITEMS_AT_ONCE: usize = 50;

@@ -67,6 +67,10 @@ operations! {
     ReadSettings    ANYONE        Read
     /// Manage one's own tokens, password and sessions.
     OwnAccount      ANYONE        Admin
+    /// Save, change and remove one's own views of a project.
+    SaveView        READER        Write
+    /// Share views with a project, and change and remove shared ones.
+    ShareView       AUTHOR        Write
     /// Write, edit, resolve and remove one's own comments.
     Comment         COMMENTER     Comment
     /// Resolve any thread.
@@ -233,6 +237,8 @@ mod tests {
         Read             -    +      +         +        +      +     +
         ReadSettings     +    +      +         +        +      +     +
         OwnAccount       +    +      +         +        +      +     +
+        SaveView         -    +      +         +        +      +     +
+        ShareView        -    -      -         -        +      +     +
         Comment          -    -      +         +        +      +     +
         ResolveComment   -    -      -         +        +      +     +
         ConfirmLink      -    -      -         +        +      +     +

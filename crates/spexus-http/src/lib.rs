@@ -39,6 +39,7 @@ mod query;
 mod report;
 mod respond;
 mod router;
+mod saved_view;
 mod search;
 mod sender;
 mod server;

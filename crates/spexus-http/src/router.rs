@@ -5,7 +5,7 @@ use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
-    plan, project, prompt, report, search, settings, trace, work,
+    plan, project, prompt, report, saved_view, search, settings, trace, work,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -66,6 +66,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(changes::stream_changes))
         .routes(routes!(baseline::list_baselines, baseline::create_baseline))
         .routes(routes!(baseline::diff_baselines))
+        .routes(routes!(saved_view::list_views, saved_view::create_view))
+        .routes(routes!(
+            saved_view::get_view,
+            saved_view::update_view,
+            saved_view::delete_view
+        ))
         .routes(routes!(report::report_status))
         .routes(routes!(report::report_gaps))
         .routes(routes!(trace::push_evidence))

@@ -40,6 +40,7 @@ pub mod prompt;
 pub mod report;
 mod resolve;
 pub mod root;
+pub mod saved_view;
 pub mod search;
 pub mod settings;
 mod setup;

@@ -78,6 +78,10 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
         Evidence::Not("who works on what for the next hours; what they changed is in the history"),
     ),
     (
+        "saved_view",
+        Evidence::Not("how people like to look at items; what they see is read from the items"),
+    ),
+    (
         "idempotency",
         Evidence::Not("answers kept for a day for whoever asks twice; what was done is in the history"),
     ),

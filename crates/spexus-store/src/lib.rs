@@ -69,6 +69,7 @@ pub mod report;
 pub mod roots;
 mod row_digests;
 mod row_seals;
+pub mod saved_views;
 mod schema;
 pub mod scratch_copy;
 mod sealed_rows;

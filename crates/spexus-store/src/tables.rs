@@ -114,6 +114,11 @@ pub(crate) const TABLES: &[Table] = &[
         columns: "project_id:u item_id:u user_id:u token_id:u holder:t intent:t since:i until:i",
     },
     Table {
+        name: "saved_view",
+        order: "project_id, id",
+        columns: "project_id:u id:u owner_id:u name:t page:t query:t shared:i rev:i created_at:i updated_at:i",
+    },
+    Table {
         name: "prompt",
         order: "id",
         columns: "id:u number:i name:t title:t description:t messages:t arguments:t active:i rev:i creator_id:u created_at:i updated_at:i",

@@ -29,6 +29,7 @@ mod matrix;
 mod preferences;
 mod project;
 mod router;
+mod saved_view;
 mod search;
 mod settings;
 mod shell;

@@ -2,7 +2,7 @@
 
 use crate::{
     admin, answer, asset, baselines, board, connect, document, graph, home, item, matrix, preferences,
-    project, search, settings, sign_in, table, trace, tree,
+    project, saved_view, search, settings, sign_in, table, trace, tree,
 };
 use axum::Router;
 use axum::routing::{get, post};
@@ -62,6 +62,12 @@ pub fn pages() -> Router<App> {
         .route("/p/{key}/members/remove", post(admin::projects::remove_member))
         .route("/p/{key}/baselines", get(baselines::list).post(baselines::create))
         .route("/p/{key}/baselines/compare", get(baselines::compare))
+        .route("/p/{key}/views", get(saved_view::list).post(saved_view::create))
+        .route(
+            "/p/{key}/views/{id}",
+            get(saved_view::open).post(saved_view::update),
+        )
+        .route("/p/{key}/views/{id}/remove", post(saved_view::remove))
         .route("/p/{key}/example", post(project::fill_example))
         .route("/p/{key}/document", get(document::page))
         .route("/p/{key}/document/export", get(document::export::file))

@@ -1,6 +1,7 @@
 //! The frame around every page: navigation, where one is, search, who one is, and what was just done.
 
 use crate::preferences::{Language, Preferences};
+use crate::saved_view::SavedMenu;
 use crate::texts::Texts;
 use spexus_domain::account::{Caller, Role};
 
@@ -115,6 +116,8 @@ pub(crate) struct Shell {
     pub(crate) project: Option<ProjectNav>,
     pub(crate) view: View,
     pub(crate) crumbs: Vec<Crumb>,
+    /// What was saved of the page that is open.
+    pub(crate) saved: Option<SavedMenu>,
 }
 
 impl Shell {
@@ -131,6 +134,7 @@ impl Shell {
             project: None,
             view: View::Inside,
             crumbs: Vec::new(),
+            saved: None,
         }
     }
 

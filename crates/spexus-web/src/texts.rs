@@ -453,6 +453,18 @@ texts! {
     removed: "removed", "удалено";
     changed_word: "changed", "изменено";
 
+    // Saved views
+    views: "Views", "Виды";
+    saved_views: "Saved views", "Сохранённые виды";
+    view_is: "A view is a name for what a page shows. Its address can be sent to whoever may see the project.", "Вид — имя того, что показывает страница. Его адрес можно послать каждому, кто видит проект.";
+    no_view: "Nothing is saved yet.", "Пока ничего не сохранено.";
+    all_views: "All views", "Все виды";
+    save_view: "Save view", "Сохранить вид";
+    share_view: "for everybody", "для всех";
+    shared: "shared", "общий";
+    whose: "Whose", "Чей";
+    page: "Page", "Страница";
+
     // Administration
     users: "Users", "Пользователи";
     workflows: "Workflows", "Процессы";

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Refused};
 use crate::preferences::Preferences;
+use crate::saved_view::SavedMenu;
 use crate::shell::{Crumb, ProjectNav, Shell, View};
 use crate::texts::Texts;
 use axum::extract::FromRequestParts;
@@ -99,9 +100,12 @@ impl Visit {
             Crumb::to(&project.name, format!("/p/{}", project.key)),
             Crumb::here(&title),
         ];
-        Ok(Shell::bare(&self.preferences, title)
-            .signed_in(&self.caller, &self.path)
-            .within(nav, view)
-            .crumbs(crumbs))
+        Ok(Shell {
+            saved: SavedMenu::of(self, project, view).await?,
+            ..Shell::bare(&self.preferences, title)
+                .signed_in(&self.caller, &self.path)
+                .within(nav, view)
+                .crumbs(crumbs)
+        })
     }
 }

@@ -65,6 +65,9 @@ GET    /api/v1/reports/gaps?project={key}               200  403  -
 GET    /api/v1/reports/gaps?under={id}                  200  404  200
 GET    /api/v1/baselines?project={key}                  200  403  -
 GET    /api/v1/baselines/diff?from=v1&project={key}     200  403  -
+GET    /api/v1/views?project={key}                      200  403  -
+GET    /api/v1/views/{view}                             200  404  -
+GET    /api/v1/views/{view}?project={key}               200  403  -
 GET    /api/v1/baselines/diff?from=topsecret            400  -    -
 
 POST   /api/v1/{kind}/{id}/comments                     201  404  201  {"content": "Why?"}
@@ -103,6 +106,9 @@ POST   /api/v1/{kind}/{id}/trace/reviews                200  404  200  {"kind": 
 POST   /api/v1/trace/push                               201  403  -    {"commit": "abcdef1", "project": "{key}", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}
 POST   /api/v1/tokens                                   201  403  -    {"name": "made", "project": "{key}"}
 DELETE /api/v1/tokens/{token}                           200  404  -
+POST   /api/v1/views                                    201  403  -    {"name": "mine", "page": "table", "project": "{key}"}
+PATCH  /api/v1/views/{view}                             200  404  -    {"query": "kind=epic"}
+DELETE /api/v1/views/{view}                             200  404  -
 DELETE /api/v1/comments/{comment}                       200  404  -
 DELETE /api/v1/links/{link}                             404  404  403
 DELETE /api/v1/requirements/{id}?force=true             200  404  409
@@ -222,6 +228,7 @@ pub(crate) struct Ids {
     comment: String,
     link: String,
     token: String,
+    view: String,
 }
 
 /// Two projects: `web`, which the token is bound to, with two of each kind, the second one linked with the other
@@ -291,7 +298,12 @@ impl World {
         for (_, id, reference) in &other.items {
             markers.extend([id.clone(), reference.to_lowercase()]);
         }
-        markers.extend([other.comment.clone(), other.token.clone(), other.link.clone()]);
+        markers.extend([
+            other.comment.clone(),
+            other.token.clone(),
+            other.link.clone(),
+            other.view.clone(),
+        ]);
         let bound = json!({"name": "bound", "project": "web", "scopes": ["admin"]});
         let made = server.post("/api/v1/tokens?user=root", bound).await.created();
         // Without it the default project would be there, too.
@@ -336,6 +348,7 @@ impl World {
             .replace("{comment}", &ids.comment)
             .replace("{link}", &ids.link)
             .replace("{token}", &ids.token)
+            .replace("{view}", &ids.view)
             .replace("{document}", &document)
             .replace("{end}", &end)
             .replace(
@@ -382,6 +395,8 @@ impl Ids {
             .post("/api/v1/baselines", json!({"name": name, "project": key}))
             .await
             .created();
+        let view = json!({"name": name, "page": "table", "shared": true, "project": key});
+        let view = server.post("/api/v1/views", view).await.created();
         let token = json!({"name": format!("{key} token"), "project": key, "scopes": ["admin"]});
         let of = if key == "web" { "root" } else { "admin" };
         let path = format!("/api/v1/tokens?user={of}");
@@ -392,6 +407,7 @@ impl Ids {
             comment: text(&comment["id"]),
             link: text(&link["id"]),
             token: text(&token["id"]),
+            view: text(&view["id"]),
         }
     }
 

@@ -40,6 +40,8 @@ GET    /api/v1/changes/stream                           reader        read    ye
 GET    /api/v1/reports/status                           reader        read    yes
 GET    /api/v1/reports/gaps                             reader        read    yes
 GET    /api/v1/baselines                                reader        read    yes
+GET    /api/v1/views                                    reader        read    yes
+GET    /api/v1/views/{id}                               reader        read    yes
 GET    /api/v1/{kind}/{id}/trace                        reader        read    yes
 GET    /api/v1/trace/gaps                               reader        read    yes
 GET    /api/v1/trace/check                              reader        read    yes
@@ -57,6 +59,9 @@ GET    /api/v1/users                                    anyone        read    ye
 GET    /api/v1/auth/profile                             anyone        read    yes
 GET    /api/v1/auth/whoami                              anyone        read    yes
 
+POST   /api/v1/views                                    reader        write   yes  {"name": "own", "page": "table"}
+PATCH  /api/v1/views/{id}                               author        write   yes  {"query": "kind=epic"}
+DELETE /api/v1/views/{id}                               author        write   yes
 POST   /api/v1/{kind}/{id}/comments                     commenter     comment yes  {"content": "Why?"}
 PATCH  /api/v1/comments/{id}                            reviewer      comment yes  {"resolved": true}
 PATCH  /api/v1/comments/{id}                            owner         write   yes  {"content": "Changed."}
@@ -254,6 +259,8 @@ impl Ids {
             .post("/api/v1/projects", json!({"key": "other"}))
             .await
             .created();
+        let view = json!({"name": "shared", "page": "board", "shared": true});
+        server.post("/api/v1/views", view).await.created();
         server.user("sam", "User").await;
         let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
         Self {
@@ -270,6 +277,7 @@ impl Ids {
         let id = match template.split('/').nth(3).unwrap_or_default() {
             "comments" => self.comment.clone(),
             "links" => self.link.clone(),
+            "views" => "shared".to_owned(),
             "tokens" => "0191d5e5-0000-7000-8000-000000000000".to_owned(),
             "prompts" => "requirements-analyst".to_owned(),
             _ => own(kind.unwrap_or(Kind::Epic)),

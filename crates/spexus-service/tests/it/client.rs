@@ -12,7 +12,7 @@ use spexus_service::account::{token, user, whoami};
 use spexus_service::lease::{self, WorkQuery};
 use spexus_service::{
     Service, baseline, batch, changes, comment, group, item, link, member, plan, project, prompt, report,
-    search, settings,
+    saved_view, search, settings,
 };
 
 /// Somebody who does things, in the project they name or in none.
@@ -372,6 +372,28 @@ impl Client {
     pub(crate) async fn baseline(&self, name: &str) -> Ruled<Value> {
         let input = self.placed(json!({ "name": name }));
         to_json(baseline::create(&self.service, &self.caller, from_json(input)).await)
+    }
+
+    pub(crate) async fn save_view(&self, input: Value) -> Ruled<Value> {
+        let input = from_json(self.placed(input));
+        to_json(saved_view::create(&self.service, &self.caller, input).await)
+    }
+
+    pub(crate) async fn views(&self) -> Ruled<Value> {
+        to_json(saved_view::list(&self.service, &self.caller, self.named()).await)
+    }
+
+    pub(crate) async fn view(&self, id: &str) -> Ruled<Value> {
+        to_json(saved_view::get(&self.service, &self.caller, self.named(), id).await)
+    }
+
+    pub(crate) async fn update_view(&self, id: &str, patch: Value) -> Ruled<Value> {
+        let patch = from_json(patch);
+        to_json(saved_view::update(&self.service, &self.caller, self.named(), id, patch).await)
+    }
+
+    pub(crate) async fn delete_view(&self, id: &str) -> Ruled<Value> {
+        to_json(saved_view::delete(&self.service, &self.caller, self.named(), id).await)
     }
 
     pub(crate) async fn difference(&self, query: Value) -> Ruled<Value> {

@@ -104,6 +104,8 @@ impl Carried {
             let sql = format!("UPDATE {table} SET project_id = $2 WHERE project_id = $1");
             tx.conn.run(sql, params![old, self.project]).await?;
         }
+        let sql = "UPDATE saved_view SET project_id = $2 WHERE project_id = $1";
+        tx.conn.run(sql, params![old, self.project]).await?;
         for table in ["counter", "item_count"] {
             let sql = format!("DELETE FROM {table} WHERE project_id = $1");
             tx.conn.run(sql, params![old]).await?;

@@ -41,7 +41,7 @@ const OF_THE_INSTALLATION: [&str; 20] = [
 ];
 
 /// Keys of tables that grow that the project does not lead, each with its reason.
-const EXCEPTIONS: [(&str, &str); 18] = [
+const EXCEPTIONS: [(&str, &str); 19] = [
     ("directory primary (id)", "it says which project an id is in"),
     ("change unique (seq)", "the order of arrival over all ledgers"),
     (
@@ -59,6 +59,10 @@ const EXCEPTIONS: [(&str, &str); 18] = [
         "people belong to the installation",
     ),
     ("lease foreign (user_id)", "people belong to the installation"),
+    (
+        "saved_view foreign (owner_id)",
+        "people belong to the installation",
+    ),
     ("member foreign (user_id)", "people belong to the installation"),
     (
         "member_group foreign (group_id)",

@@ -13,6 +13,7 @@ mod items;
 mod own;
 mod rights;
 mod safety;
+mod saved_views;
 mod sign_in;
 mod tables;
 mod trace;

@@ -27,6 +27,7 @@ pub(crate) mod token;
 pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod user;
+pub(crate) mod view;
 mod whoami;
 pub(crate) mod work;
 pub(crate) mod workflow;
@@ -82,6 +83,7 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Work(_)
         | Command::Plan(_)
         | Command::Baseline(_)
+        | Command::View(_)
         | Command::Report(_)
         | Command::Trace(_)
         | Command::Import(_)
@@ -159,6 +161,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Plan(wanted) => plan::run(session, output, wanted).await,
         Command::Changes(wanted) => changes::run(session, output, &wanted).await,
         Command::Baseline(command) => baseline::run(session, output, command).await,
+        Command::View(command) => view::run(session, output, command).await,
         Command::Report(command) => report::run(session, output, &command).await,
         Command::Audit(_)
         | Command::Serve(_)
