@@ -7,7 +7,7 @@ export const pages = [
   "/p/KEY/tree?open=EP-001,US-001", "/p/KEY/tree?within=US-001", "/p/KEY/board?kind=requirement", "/p/KEY/board?step=US-001",
   "/p/KEY/matrix?limit=200", "/p/KEY/matrix?limit=200&columns=requirement&link=any", "/p/KEY/matrix/cell?row=REQ-001&column=AC-001",
   "/p/KEY/graph?from=REQ-001", "/search?query=script&project=KEY", "/palette?query=script&project=KEY", "/keys",
-  "/p/KEY/views", "/p/KEY/baselines", "/p/KEY/trace", "/p/KEY/members", "/admin", "/admin/users", "/admin/projects", "/admin/workflows", "/admin/types", "/admin/audit",
+  "/p/KEY/views", "/p/KEY/reviews", "/p/KEY/reviews/new?items=REQ-001", "/p/KEY/baselines", "/p/KEY/trace", "/p/KEY/members", "/admin", "/admin/users", "/admin/projects", "/admin/workflows", "/admin/types", "/admin/audit",
 ];
 
 export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => ({
@@ -159,6 +159,37 @@ export default ({ base, rest, signedIn, visitor, seeded, heading, picture }) => 
     assert.equal(await page.locator("svg.net a.g").count(), 2);
     assert.equal(await page.locator("table tr[data-ref=REQ-002]").count(), 1);
     await picture(page, "graph");
+    return page;
+  },
+
+  async "a review is asked for, commented and decided by somebody else"() {
+    const at = await seeded(), key = at.slice(3);
+    const name = `rita-${process.pid}-${key.split("-").at(-1)}`;
+    await rest("POST", "/api/v1/users", { username: name, password: "long enough", role: "User" });
+    await rest("PUT", `/api/v1/projects/${key}/members/${name}`, { role: "reviewer" });
+    const page = await signedIn();
+    await page.goto(`${base}${at}/REQ-001`);
+    await page.click("text=Ask for a review");
+    await page.fill("[name=title]", "Passkeys for the release");
+    await page.fill("[name=reviewers]", name);
+    await page.click("main button.primary");
+    await heading(page, "Passkeys for the release");
+    const other = await visitor();
+    await other.goto(`${base}/login`);
+    await other.fill("[name=username]", name);
+    await other.fill("[name=password]", "long enough");
+    await other.press("[name=password]", "Enter");
+    await other.click("text=Passkeys for the release");
+    await heading(other, "Passkeys for the release");
+    await other.fill("article [name=content]", "Which attestation?");
+    await other.click("article button:has-text('Comment')");
+    await other.locator("article .said", { hasText: "Which attestation?" }).waitFor();
+    await other.click("button[value=approved]");
+    await other.locator("dl [data-st=done]").waitFor();
+    await picture(other, "review");
+    assert.deepEqual(other.faults, []);
+    await page.goto(`${base}${at}/REQ-001`);
+    await page.locator("text=approved as it is").waitFor();
     return page;
   },
 

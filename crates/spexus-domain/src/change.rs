@@ -35,11 +35,13 @@ pub enum Entity {
     Group,
     /// Reports of tests, marks of sources and lines that ran, pushed together; or what a person says about them.
     Evidence,
+    /// What people and agents are asked about, and what they say.
+    Review,
 }
 
 impl Entity {
     /// All of them.
-    pub const ALL: [Entity; 12] = [
+    pub const ALL: [Entity; 13] = [
         Entity::Item,
         Entity::Link,
         Entity::Comment,
@@ -52,6 +54,7 @@ impl Entity {
         Entity::Member,
         Entity::Group,
         Entity::Evidence,
+        Entity::Review,
     ];
 
     /// As it stands in JSON and in the database.
@@ -69,6 +72,7 @@ impl Entity {
             Entity::Member => "member",
             Entity::Group => "group",
             Entity::Evidence => "evidence",
+            Entity::Review => "review",
         }
     }
 }

@@ -44,6 +44,7 @@ pub mod prompt;
 pub mod query;
 pub mod report;
 pub mod requirement_type;
+pub mod review;
 pub mod root;
 pub mod saved_view;
 pub mod search;

@@ -50,6 +50,10 @@ pub const MAX_CONTEXT_TOKENS: usize = 12_000;
 pub const DEFAULT_LEASE_MINUTES: i64 = 30;
 /// How long an item is held at most, unless it is claimed again.
 pub const MAX_LEASE_MINUTES: i64 = 240;
+/// Items of one review.
+pub const MAX_REVIEW_ITEMS: usize = 200;
+/// People and agents who are asked by one review.
+pub const MAX_REVIEWERS: usize = 20;
 /// What a saved view asks its page for.
 pub const MAX_VIEW_BYTES: usize = 2_000;
 /// Views one person may save in a project.

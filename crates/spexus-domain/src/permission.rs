@@ -95,6 +95,10 @@ operations! {
     PushEvidence    AUTHOR        Evidence
     /// Confirm, affirm and waive evidence.
     ReviewEvidence  REVIEWER      Write
+    /// Ask for reviews, ask again, and take them back.
+    RequestReview   AUTHOR        Write
+    /// Approve or reject what one is asked about.
+    Review          REVIEWER      Write
     /// Change a project itself: its name, its attributes, its default role.
     UpdateProject   OWNER         Admin
     /// Say who is a member of a project, and as what.
@@ -251,6 +255,8 @@ mod tests {
         CreateBaseline   -    -      -         -        +      +     +
         PushEvidence     -    -      -         -        +      +     +
         ReviewEvidence   -    -      -         +        +      +     +
+        RequestReview    -    -      -         -        +      +     +
+        Review           -    -      -         +        +      +     +
         UpdateProject    -    -      -         -        -      +     +
         ManageMembers    -    -      -         -        -      +     +
         ManagePrompts    -    -      -         -        -      -     +

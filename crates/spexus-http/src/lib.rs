@@ -38,6 +38,7 @@ mod prompt;
 mod query;
 mod report;
 mod respond;
+mod review;
 mod router;
 mod saved_view;
 mod search;

@@ -5,7 +5,7 @@ use crate::app::{App, OfKind};
 use crate::auth::Anonymous;
 use crate::{
     account, audit, baseline, batch, changes, comment, health, item, link, mcp, member, middleware, openapi,
-    plan, project, prompt, report, saved_view, search, settings, trace, work,
+    plan, project, prompt, report, review, saved_view, search, settings, trace, work,
 };
 use axum::Router;
 use axum::routing::{any, get};
@@ -72,6 +72,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
             saved_view::update_view,
             saved_view::delete_view
         ))
+        .routes(routes!(review::list_reviews, review::create_review))
+        .routes(routes!(review::get_review, review::update_review))
+        .routes(routes!(review::decide_review))
         .routes(routes!(report::report_status))
         .routes(routes!(report::report_gaps))
         .routes(routes!(trace::push_evidence))

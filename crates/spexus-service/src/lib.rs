@@ -39,6 +39,7 @@ pub mod project;
 pub mod prompt;
 pub mod report;
 mod resolve;
+pub mod review;
 pub mod root;
 pub mod saved_view;
 pub mod search;

@@ -13,6 +13,7 @@ use crate::items::{item, select_items};
 use crate::ledger_head::{LedgerHead, hash};
 use crate::ledger_origin::{self, LedgerOrigin};
 use crate::replay;
+use crate::reviews;
 use crate::row_seals;
 use crate::state_verdict::StateFault;
 use crate::transfer::{Known, LinkRow, PAGE_ROWS, comment, link};
@@ -22,6 +23,7 @@ use spexus_domain::baseline::Baseline;
 use spexus_domain::change::{FormerHead, Payload, Sealed};
 use spexus_domain::comment::Comment;
 use spexus_domain::item::Item;
+use spexus_domain::review::Review;
 use spexus_domain::{Kind, Reference, Timestamp, Uuid};
 use std::collections::BTreeSet;
 
@@ -301,6 +303,11 @@ pub async fn baselines(conn: &mut Conn, project_id: Uuid) -> Result<Vec<(Baselin
     Ok(numbered)
 }
 
+/// The review of a project behind a number.
+pub async fn review_after(conn: &mut Conn, project_id: Uuid, number: i64) -> Result<Option<Review>> {
+    reviews::by_number(conn, project_id, number + 1).await
+}
+
 fn deletion(row: &Row, id: Option<&str>) -> Result<Option<Deletion>> {
     let deleted_at = row.opt_time("deleted_at")?;
     let id = match id {
@@ -528,6 +535,24 @@ pub async fn insert_baseline(
         baseline.created_at,
     ];
     tx.conn.run(sql, values).await.map(|_| true)
+}
+
+/// Writes a review that came with its project, or tells that it is about an item that did not.
+pub async fn insert_review(tx: &mut Tx, project_id: Uuid, review: &Review) -> Result<bool> {
+    for item in &review.items {
+        let sql = "SELECT 1 AS one FROM item WHERE project_id = $1 AND id = $2";
+        if tx
+            .conn
+            .optional(sql, params![project_id, item.id])
+            .await?
+            .is_none()
+        {
+            return Ok(false);
+        }
+    }
+    reviews::write(&mut tx.conn, project_id, review, true)
+        .await
+        .map(|()| true)
 }
 
 /// Holds what came against its ledger, and seals what that cannot tell. Gives the first thing that is not what the ledger made of

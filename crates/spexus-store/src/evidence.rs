@@ -47,6 +47,9 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
     ("dropped_segment", Evidence::Sealed(&[])),
     ("root", Evidence::Sealed(&[])),
     ("app", Evidence::Sealed(&[])),
+    ("review", Evidence::Sealed(&[])),
+    ("review_item", Evidence::Sealed(&[])),
+    ("review_person", Evidence::Sealed(&[])),
     ("trace_push", Evidence::Sealed(&[])),
     ("trace_review", Evidence::Sealed(&[])),
     // Its push has the digest of it.

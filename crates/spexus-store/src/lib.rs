@@ -66,6 +66,7 @@ pub mod recording;
 mod reference_prefix;
 pub mod replay;
 pub mod report;
+pub mod reviews;
 pub mod roots;
 mod row_digests;
 mod row_seals;

@@ -114,6 +114,21 @@ pub(crate) const TABLES: &[Table] = &[
         columns: "project_id:u item_id:u user_id:u token_id:u holder:t intent:t since:i until:i",
     },
     Table {
+        name: "review",
+        order: "project_id, id",
+        columns: "project_id:u id:u number:i title:t description:t state:t created_by:u rev:i created_at:i updated_at:i",
+    },
+    Table {
+        name: "review_item",
+        order: "project_id, review_id, item_id",
+        columns: "project_id:u review_id:u item_id:u ordinal:i rev:i content_hash:t",
+    },
+    Table {
+        name: "review_person",
+        order: "project_id, review_id, user_id",
+        columns: "project_id:u review_id:u user_id:u ordinal:i verdict:t reason:t decided_at:i",
+    },
+    Table {
         name: "saved_view",
         order: "project_id, id",
         columns: "project_id:u id:u owner_id:u name:t page:t query:t shared:i rev:i created_at:i updated_at:i",

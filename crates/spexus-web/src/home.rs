@@ -2,7 +2,8 @@
 
 use crate::answer::{Answer, html};
 use crate::item::address;
-use crate::mark::{Markup, icon, priority, status};
+use crate::mark::{Markup, icon, person, priority, status};
+use crate::review;
 use crate::shell::Shell;
 use crate::visit::Visit;
 use crate::when::when;
@@ -13,6 +14,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::project::Project;
 use spexus_service::item::{self, ItemQuery};
 use spexus_service::project;
+use spexus_service::review::ReviewQuery;
 
 /// Projects whose items are looked through for what is new.
 const MAX_LOOKED_THROUGH: usize = 12;
@@ -27,6 +29,8 @@ struct HomePage {
     projects: Vec<Project>,
     assigned: Vec<Row>,
     recent: Vec<Row>,
+    /// Reviews that wait for one.
+    asked: Vec<review::list::Row>,
     can_make: bool,
 }
 
@@ -51,18 +55,35 @@ struct Row {
 /// Home.
 pub(crate) async fn page(visit: Visit) -> Answer {
     let projects = project::list(visit.service(), &visit.caller).await?.data;
-    let (mut assigned, mut recent) = (Vec::new(), Vec::new());
+    let (mut assigned, mut recent, mut asked) = (Vec::new(), Vec::new(), Vec::new());
     for project in projects.iter().take(MAX_LOOKED_THROUGH) {
         assigned.extend(newest(&visit, project, Some("me")).await?);
         recent.extend(newest(&visit, project, None).await?);
+        asked.extend(waiting(&visit, project).await?);
     }
+    asked.truncate(SHOWN_ROWS);
     html(&HomePage {
         shell: visit.shell(visit.texts().home),
         assigned: rows(&visit, assigned),
         recent: rows(&visit, recent),
+        asked,
         can_make: visit.caller.may(Operation::ManageProjects).is_ok(),
         projects,
     })
+}
+
+/// The reviews of a project that wait for the caller.
+//= specs/spexus-web.md#reviews
+//# What somebody is asked to review MUST be shown at home until it is answered.
+async fn waiting(visit: &Visit, project: &Project) -> Ruled<Vec<review::list::Row>> {
+    let query = ReviewQuery {
+        project: Some(project.key.clone()),
+        state: None,
+        asks_me: true,
+    };
+    let found = spexus_service::review::list(visit.service(), &visit.caller, &query).await?;
+    let rows = found.data.into_iter().take(SHOWN_ROWS);
+    Ok(rows.map(|one| review::list::Row::of(visit, one)).collect())
 }
 
 /// The items of a project that changed last; of one person, or all.

@@ -2,7 +2,7 @@
 
 use crate::{
     admin, answer, asset, baselines, board, connect, document, graph, home, item, matrix, preferences,
-    project, saved_view, search, settings, sign_in, table, trace, tree,
+    project, review, saved_view, search, settings, sign_in, table, trace, tree,
 };
 use axum::Router;
 use axum::routing::{get, post};
@@ -62,6 +62,16 @@ pub fn pages() -> Router<App> {
         .route("/p/{key}/members/remove", post(admin::projects::remove_member))
         .route("/p/{key}/baselines", get(baselines::list).post(baselines::create))
         .route("/p/{key}/baselines/compare", get(baselines::compare))
+        .route(
+            "/p/{key}/reviews",
+            get(review::list::page).post(review::ask::create),
+        )
+        .route("/p/{key}/reviews/new", get(review::ask::form))
+        .route(
+            "/p/{key}/reviews/{number}",
+            get(review::show::page).post(review::decide::manage),
+        )
+        .route("/p/{key}/reviews/{number}/verdict", post(review::decide::decide))
         .route("/p/{key}/views", get(saved_view::list).post(saved_view::create))
         .route(
             "/p/{key}/views/{id}",

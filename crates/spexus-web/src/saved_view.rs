@@ -1,5 +1,4 @@
-//! Saved views: the menu on every page that can be looked at in several ways, the list of them, and the address by which a view
-//! is sent to somebody.
+//! Saved views: the list of them, and the address by which a view is sent to somebody.
 
 use crate::answer::{Answer, faulty, html, see};
 use crate::form::{Faults, Form};
@@ -9,54 +8,10 @@ use crate::visit::Visit;
 use askama::Template;
 use axum::extract::Path;
 use serde::Deserialize;
+use spexus_domain::Refusal;
 use spexus_domain::permission::Operation;
-use spexus_domain::project::Project;
-use spexus_domain::saved_view::{self as rule, NewView, SavedView, ViewPage, ViewPatch};
-use spexus_domain::{Refusal, Ruled};
+use spexus_domain::saved_view::{NewView, SavedView, ViewPage, ViewPatch};
 use spexus_service::saved_view;
-
-/// The menu on a page: what was saved of this page, and the form that saves it as it is.
-pub(crate) struct SavedMenu {
-    pub(crate) views: Vec<SavedView>,
-    pub(crate) page: &'static str,
-    pub(crate) query: String,
-    pub(crate) can_share: bool,
-}
-
-impl SavedMenu {
-    /// For the page that is open, where it is one that can be saved.
-    pub(crate) async fn of(visit: &Visit, project: &Project, view: View) -> Ruled<Option<Self>> {
-        let page = match view {
-            View::Table => ViewPage::Table,
-            View::Board => ViewPage::Board,
-            View::Tree => ViewPage::Tree,
-            View::Matrix => ViewPage::Matrix,
-            View::Graph => ViewPage::Graph,
-            _ => return Ok(None),
-        };
-        let (path, query) = visit.path.split_once('?').unwrap_or((&visit.path, ""));
-        let here = format!("/p/{}/{}", project.key, page.name());
-        let Ok(query) = rule::query("query", query) else {
-            return Ok(None);
-        };
-        if path != here || !visit.may(Operation::SaveView, project) {
-            return Ok(None);
-        }
-        let found = saved_view::list(visit.service(), &visit.caller, Some(&project.key)).await?;
-        let views = found.data.into_iter().filter(|view| view.page == page);
-        Ok(Some(Self {
-            views: views.collect(),
-            page: page.name(),
-            query,
-            can_share: visit.may(Operation::ShareView, project),
-        }))
-    }
-
-    /// Whether a view is what the page shows.
-    pub(crate) fn is_open(&self, view: &SavedView) -> bool {
-        view.query == self.query
-    }
-}
 
 /// The address of a view that can be sent: what it leads to follows the view.
 pub(crate) fn address(view: &SavedView) -> String {
@@ -88,7 +43,7 @@ async fn page(visit: &Visit, key: &str) -> Answer<ViewsPage> {
     let can_save = visit.may(Operation::SaveView, &project);
     let can_share = visit.may(Operation::ShareView, &project);
     let row = |view: SavedView| Row {
-        page: view_of(view.page).words(t),
+        page: View::of_saved(view.page).words(t),
         can_change: if view.shared { can_share } else { can_save },
         view,
     };
@@ -100,16 +55,6 @@ async fn page(visit: &Visit, key: &str) -> Answer<ViewsPage> {
         faults: Faults::default(),
         key: project.key,
     })
-}
-
-const fn view_of(page: ViewPage) -> View {
-    match page {
-        ViewPage::Table => View::Table,
-        ViewPage::Board => View::Board,
-        ViewPage::Tree => View::Tree,
-        ViewPage::Matrix => View::Matrix,
-        ViewPage::Graph => View::Graph,
-    }
 }
 
 /// All views of a project.

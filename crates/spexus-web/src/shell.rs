@@ -1,9 +1,10 @@
 //! The frame around every page: navigation, where one is, search, who one is, and what was just done.
 
 use crate::preferences::{Language, Preferences};
-use crate::saved_view::SavedMenu;
+use crate::saved_menu::SavedMenu;
 use crate::texts::Texts;
 use spexus_domain::account::{Caller, Role};
+use spexus_domain::saved_view::ViewPage;
 
 /// What the navigation of a project leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,7 @@ pub(crate) enum View {
     Matrix,
     Graph,
     Trace,
+    Reviews,
     Baselines,
     /// A page of one item, or another one without a place of its own.
     Inside,
@@ -23,7 +25,7 @@ pub(crate) enum View {
 
 impl View {
     /// The pages of a project: the view, the last part of its address, its icon.
-    pub(crate) const PLACES: [(View, &'static str, &'static str); 9] = [
+    pub(crate) const PLACES: [(View, &'static str, &'static str); 10] = [
         (View::Overview, "", "home"),
         (View::Document, "/document", "doc"),
         (View::Tree, "/tree", "tree"),
@@ -32,8 +34,27 @@ impl View {
         (View::Matrix, "/matrix", "matrix"),
         (View::Graph, "/graph", "graph"),
         (View::Trace, "/trace", "steps"),
+        (View::Reviews, "/reviews", "review"),
         (View::Baselines, "/baselines", "flagpole"),
     ];
+
+    /// As what it can be saved.
+    pub(crate) fn saved(self) -> Option<ViewPage> {
+        ViewPage::ALL
+            .into_iter()
+            .find(|page| Self::of_saved(*page) == self)
+    }
+
+    /// What a saved view shows.
+    pub(crate) const fn of_saved(page: ViewPage) -> Self {
+        match page {
+            ViewPage::Table => View::Table,
+            ViewPage::Board => View::Board,
+            ViewPage::Tree => View::Tree,
+            ViewPage::Matrix => View::Matrix,
+            ViewPage::Graph => View::Graph,
+        }
+    }
 
     /// The keys that lead there.
     const fn keys(self) -> &'static str {
@@ -46,6 +67,7 @@ impl View {
             View::Matrix => "g m",
             View::Graph => "g n",
             View::Trace => "g c",
+            View::Reviews => "g r",
             View::Baselines => "g s",
             View::Inside => "",
         }
@@ -61,6 +83,7 @@ impl View {
             View::Matrix => t.matrix,
             View::Graph => t.graph,
             View::Trace => t.traceability,
+            View::Reviews => t.reviews,
             View::Baselines => t.baselines,
         }
     }

@@ -453,6 +453,40 @@ texts! {
     removed: "removed", "удалено";
     changed_word: "changed", "изменено";
 
+    // Reviews
+    reviews: "Reviews", "Рецензии";
+    review_is: "A review asks people and agents about items as they stand. What is changed afterwards has to be asked about again.", "Рецензия спрашивает людей и агентов об элементах, какими они есть. О том, что изменилось потом, нужно спросить снова.";
+    ask_review: "Ask for a review", "Запросить рецензию";
+    review_open: "open", "открыта";
+    review_approved: "approved", "одобрено";
+    review_rejected: "rejected", "отклонено";
+    review_closed: "closed", "закрыта";
+    review_asked: "asked", "спрошен";
+    all: "All", "Все";
+    number: "Number", "Номер";
+    answered: "Answered", "Ответили";
+    asked_by: "Asked by", "Кто спрашивает";
+    or_since_baseline: "And everything that differs from the baseline", "И всё, что отличается от базовой версии";
+    who_is_asked: "Who is asked", "Кого спрашивают";
+    names_apart: "Names of people and agents, separated by commas", "Имена людей и агентов через запятую";
+    what_is_asked: "What is asked", "О чём спрашивают";
+    changed_since: "{} changed since", "изменено с тех пор: {}";
+    now_revision: "now revision {}", "теперь ревизия {}";
+    verdict: "Verdict", "Решение";
+    reason: "Reason", "Причина";
+    reason_needed: "needed to reject", "нужна, чтобы отклонить";
+    your_verdict: "Your verdict", "Ваше решение";
+    approve: "Approve", "Одобрить";
+    reject: "Reject", "Отклонить";
+    ask_again: "Ask again about what it says now", "Спросить снова о нынешнем тексте";
+    ask_again_first: "What was changed cannot be approved before it is asked about again.", "Изменённое нельзя одобрить, пока о нём не спросят снова.";
+    manage_review: "Change who is asked, ask again, take back", "Кого спросить, спросить снова, отозвать";
+    close_review: "Take it back", "Отозвать";
+    is_deleted: "deleted", "удалён";
+    page_before: "Previous page", "Предыдущая страница";
+    asked_of_you: "Asked of you", "Спрашивают вас";
+    approved_as_it_is: "approved as it is", "одобрен как есть";
+
     // Saved views
     views: "Views", "Виды";
     saved_views: "Saved views", "Сохранённые виды";

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Refused};
 use crate::preferences::Preferences;
-use crate::saved_view::SavedMenu;
+use crate::saved_menu::SavedMenu;
 use crate::shell::{Crumb, ProjectNav, Shell, View};
 use crate::texts::Texts;
 use axum::extract::FromRequestParts;
@@ -101,7 +101,10 @@ impl Visit {
             Crumb::here(&title),
         ];
         Ok(Shell {
-            saved: SavedMenu::of(self, project, view).await?,
+            saved: match view.saved() {
+                Some(page) => SavedMenu::of(self.service(), &self.caller, project, page, &self.path).await?,
+                None => None,
+            },
             ..Shell::bare(&self.preferences, title)
                 .signed_in(&self.caller, &self.path)
                 .within(nav, view)

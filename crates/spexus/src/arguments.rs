@@ -2,7 +2,7 @@
 
 use crate::commands::{
     app, audit, backup, baseline, batch, changes, completions, config as config_command, group, item, lint,
-    plan, project, prompt, report, search, sync, token, trace, transfer, user, view, work, workflow,
+    plan, project, prompt, report, review, search, sync, token, trace, transfer, user, view, work, workflow,
 };
 use crate::config::{Sources, TABLE};
 use crate::failure::EXIT_CODES;
@@ -97,6 +97,9 @@ pub(crate) enum Command {
     /// Names positions in the history and compares them
     #[command(subcommand)]
     Baseline(baseline::Command),
+    /// Asks people and agents about items as they stand, and answers them
+    #[command(subcommand)]
+    Review(review::Command),
     /// Manages names for what pages show
     #[command(subcommand)]
     View(view::Command),

@@ -75,6 +75,10 @@ const SHARED: &[(&str, &str)] = &[
         "Message",
         "JSON-RPC: an envelope; the domain: what a stored prompt says",
     ),
+    (
+        "NewReview",
+        "evidence: what a person says of it; the domain: what is asked of people about items",
+    ),
     ("NewPrompt", "MCP's prompts/create and the use case behind it"),
     (
         "Outcome",
@@ -82,6 +86,10 @@ const SHARED: &[(&str, &str)] = &[
     ),
     ("Prompt", "MCP's prompt is made from the stored one"),
     ("Role", "MCP: who speaks; the domain: what a user may do"),
+    (
+        "Verdict",
+        "the store: what a look at the history came to; the domain: what a reviewer says",
+    ),
 ];
 
 /// Definitions that are looked at.

@@ -65,6 +65,9 @@ GET    /api/v1/reports/gaps?project={key}               200  403  -
 GET    /api/v1/reports/gaps?under={id}                  200  404  200
 GET    /api/v1/baselines?project={key}                  200  403  -
 GET    /api/v1/baselines/diff?from=v1&project={key}     200  403  -
+GET    /api/v1/reviews?project={key}                    200  403  -
+GET    /api/v1/reviews/{number}                         200  -    -
+GET    /api/v1/reviews/{number}?project={key}           200  403  -
 GET    /api/v1/views?project={key}                      200  403  -
 GET    /api/v1/views/{view}                             200  404  -
 GET    /api/v1/views/{view}?project={key}               200  403  -
@@ -106,6 +109,10 @@ POST   /api/v1/{kind}/{id}/trace/reviews                200  404  200  {"kind": 
 POST   /api/v1/trace/push                               201  403  -    {"commit": "abcdef1", "project": "{key}", "reports": [{"format": "tap", "text": "1..1\nok 1"}]}
 POST   /api/v1/tokens                                   201  403  -    {"name": "made", "project": "{key}"}
 DELETE /api/v1/tokens/{token}                           200  404  -
+POST   /api/v1/reviews                                  201  404  201  {"title": "x", "items": ["{id}"], "reviewers": ["tess"]}
+POST   /api/v1/reviews                                  201  403  -    {"title": "x", "items": ["REQ-001"], "reviewers": ["tess"], "project": "{key}"}
+PATCH  /api/v1/reviews/{number}?project={key}           200  403  -    {"description": "x"}
+POST   /api/v1/reviews/{number}/verdict?project={key}   409  403  -    {"verdict": "approved"}
 POST   /api/v1/views                                    201  403  -    {"name": "mine", "page": "table", "project": "{key}"}
 PATCH  /api/v1/views/{view}                             200  404  -    {"query": "kind=epic"}
 DELETE /api/v1/views/{view}                             200  404  -
@@ -257,6 +264,7 @@ impl World {
         };
         let free = server.user("root", role).await;
         server.user("sam", "User").await;
+        server.user("tess", "Administrator").await;
         let owner = json!({"role": "owner"});
         server.put("/api/v1/projects/web/members/root", owner).await.ok();
         server
@@ -349,6 +357,7 @@ impl World {
             .replace("{link}", &ids.link)
             .replace("{token}", &ids.token)
             .replace("{view}", &ids.view)
+            .replace("{number}", "1")
             .replace("{document}", &document)
             .replace("{end}", &end)
             .replace(
@@ -395,6 +404,8 @@ impl Ids {
             .post("/api/v1/baselines", json!({"name": name, "project": key}))
             .await
             .created();
+        let review = json!({"title": key, "items": [epic], "reviewers": ["tess"], "project": key});
+        server.post("/api/v1/reviews", review).await.created();
         let view = json!({"name": name, "page": "table", "shared": true, "project": key});
         let view = server.post("/api/v1/views", view).await.created();
         let token = json!({"name": format!("{key} token"), "project": key, "scopes": ["admin"]});

@@ -62,6 +62,11 @@ GET    /api/v1/auth/whoami                              anyone        read    ye
 POST   /api/v1/views                                    reader        write   yes  {"name": "own", "page": "table"}
 PATCH  /api/v1/views/{id}                               author        write   yes  {"query": "kind=epic"}
 DELETE /api/v1/views/{id}                               author        write   yes
+GET    /api/v1/reviews                                  reader        read    yes
+GET    /api/v1/reviews/{number}                         reader        read    yes
+POST   /api/v1/reviews                                  author        write   yes  {"title": "x", "items": ["REQ-001"], "reviewers": ["tess"]}
+PATCH  /api/v1/reviews/{number}                         author        write   yes  {"description": "Again?"}
+POST   /api/v1/reviews/{number}/verdict                 reviewer      write   yes  {"verdict": "approved"}
 POST   /api/v1/{kind}/{id}/comments                     commenter     comment yes  {"content": "Why?"}
 PATCH  /api/v1/comments/{id}                            reviewer      comment yes  {"resolved": true}
 PATCH  /api/v1/comments/{id}                            owner         write   yes  {"content": "Changed."}
@@ -261,6 +266,9 @@ impl Ids {
             .created();
         let view = json!({"name": "shared", "page": "board", "shared": true});
         server.post("/api/v1/views", view).await.created();
+        server.user("tess", "Administrator").await;
+        let review = json!({"title": "Is it right?", "items": ["REQ-001"], "reviewers": ["tess"]});
+        server.post("/api/v1/reviews", review).await.created();
         server.user("sam", "User").await;
         let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
         Self {
@@ -290,6 +298,7 @@ impl Ids {
             .replace("{key}", "default")
             .replace("{user}", "sam")
             .replace("{member}", "sam")
+            .replace("{number}", "1")
     }
 }
 

@@ -112,6 +112,14 @@ pub(crate) async fn furnish(world: &World) {
         .await
         .unwrap();
     admin.baseline("second").await.unwrap();
+    let asked = json!({"title": "Before it goes", "items": ["REQ-001", "EP-001"], "reviewers": ["kimberly"]});
+    world
+        .admin
+        .naming("default")
+        .put_member("kimberly", "reviewer")
+        .await
+        .unwrap();
+    admin.ask_review(asked).await.unwrap();
 }
 
 fn told(history: &Value) -> Vec<(Value, Value, Value, Value)> {
@@ -127,6 +135,9 @@ fn told(history: &Value) -> Vec<(Value, Value, Value, Value)> {
     told.collect()
 }
 
+//= specs/spexus-service.md#reviews
+//= type=test
+//# An export with history MUST hold the reviews of the project, and an import of it MUST keep them as they were.
 //= specs/spexus-service.md#carrying
 //= type=test
 //# A project that comes with its history MUST keep its id, the ids and references of its items, and its ledger with every number and

@@ -10,9 +10,10 @@ use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Ruled, Uuid};
 use spexus_service::account::{token, user, whoami};
 use spexus_service::lease::{self, WorkQuery};
+use spexus_service::review::ReviewQuery;
 use spexus_service::{
     Service, baseline, batch, changes, comment, group, item, link, member, plan, project, prompt, report,
-    saved_view, search, settings,
+    review, saved_view, search, settings,
 };
 
 /// Somebody who does things, in the project they name or in none.
@@ -394,6 +395,45 @@ impl Client {
 
     pub(crate) async fn delete_view(&self, id: &str) -> Ruled<Value> {
         to_json(saved_view::delete(&self.service, &self.caller, self.named(), id).await)
+    }
+
+    pub(crate) async fn ask_review(&self, input: Value) -> Ruled<Value> {
+        let input = from_json(self.placed(input));
+        to_json(review::create(&self.service, &self.caller, input).await)
+    }
+
+    pub(crate) async fn reviews(&self, wanted: Value) -> Ruled<Value> {
+        let query = ReviewQuery {
+            project: self.project.clone(),
+            state: wanted["state"].as_str().map(str::to_owned),
+            asks_me: wanted["asks_me"] == true,
+        };
+        to_json(review::list(&self.service, &self.caller, &query).await)
+    }
+
+    pub(crate) async fn review(&self, number: i64) -> Ruled<Value> {
+        to_json(review::get(&self.service, &self.caller, self.named(), number).await)
+    }
+
+    pub(crate) async fn update_review(&self, number: i64, patch: Value) -> Ruled<Value> {
+        let patch = from_json(patch);
+        to_json(review::update(&self.service, &self.caller, self.named(), number, patch).await)
+    }
+
+    pub(crate) async fn close_review(&self, number: i64) -> Ruled<Value> {
+        self.update_review(number, json!({"close": true})).await
+    }
+
+    pub(crate) async fn decide(&self, number: i64, said: Value) -> Ruled<Value> {
+        let said = from_json(said);
+        to_json(review::decide(&self.service, &self.caller, self.named(), number, said).await)
+    }
+
+    /// Whether what an item says now was approved by a review.
+    pub(crate) async fn is_approved(&self, id: &str) -> bool {
+        let item = item::get(&self.service, &self.caller, self.named(), None, id).await;
+        let found = review::of_item(&self.service, &self.caller, &item.unwrap()).await;
+        found.unwrap().is_approved
     }
 
     pub(crate) async fn difference(&self, query: Value) -> Ruled<Value> {

@@ -29,6 +29,7 @@ mod networks;
 mod prefixes;
 mod projects;
 mod prompts;
+mod reviews;
 mod saved_views;
 mod search;
 mod tokens;

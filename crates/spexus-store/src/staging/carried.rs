@@ -21,7 +21,12 @@ pub(super) struct Carried {
     instead_of: Option<Uuid>,
     /// Its baselines; the place each was made at is that in the scratch copy.
     baselines: Vec<Vec<Param>>,
+    /// Its reviews, with what was asked about and who was asked, by table.
+    reviews: Vec<(&'static str, Vec<Vec<Param>>)>,
 }
+
+/// The tables of reviews, those that are pointed to before those that point.
+const REVIEW_TABLES: [&str; 3] = ["review", "review_item", "review_person"];
 
 /// Where changes that baselines name came to stand among all, by their place in the scratch copy.
 pub(super) struct Positions(HashMap<i64, Option<i64>>);
@@ -53,10 +58,15 @@ impl Carried {
                 gone.retain(kept);
             }
         }
+        let mut reviews = Vec::new();
+        for name in REVIEW_TABLES {
+            reviews.push((name, whole(conn, tables::table(name)?).await?));
+        }
         Ok(Some(Self {
             project,
             origin,
             instead_of,
+            reviews,
             baselines: whole(conn, tables::table("baseline")?).await?,
         }))
     }
@@ -138,7 +148,26 @@ impl Carried {
             row[SEQ_COLUMN] = seq.unwrap_or(before).into();
         }
         tables::insert(&mut tx.conn, table, &columns, &rows).await?;
+        self.insert_reviews(tx).await?;
         row_seals::seal_touched(tx).await
+    }
+
+    async fn insert_reviews(&self, tx: &mut Tx) -> Result<()> {
+        for (name, rows) in &self.reviews {
+            let table = tables::table(name)?;
+            let columns = tables::columns(table);
+            let key: Vec<usize> = table
+                .order
+                .split(", ")
+                .filter_map(|part| columns.iter().position(|(column, _)| *column == part))
+                .collect();
+            for row in rows {
+                let key = key.iter().map(|at| row[*at].clone()).collect();
+                touch(tx, name, key).await?;
+            }
+            tables::insert(&mut tx.conn, table, &columns, rows).await?;
+        }
+        Ok(())
     }
 
     fn seq_of(&self, row: &[Param]) -> Option<i64> {

@@ -1,14 +1,15 @@
 //! Copies: everything arrives, in all four directions, and a difference does not go unnoticed.
 
-use crate::world::{Place, World, actor_of, both, create_in, make, pointer, refused};
+use crate::world::{Place, World, actor_of, both, create_in, make, pointer, refused, review_of};
 use spexus_domain::account::{Scope, Token, User};
 use spexus_domain::lease::Lease;
 use spexus_domain::member::{Group, ProjectRole};
+use spexus_domain::saved_view::{SavedView, ViewPage};
 use spexus_domain::{Code, Kind, Timestamp, Uuid};
 use spexus_store::copy::{CopiedTable, copy, fingerprint};
 use spexus_store::{
     Error, Location, Store, Tx, accounts, audit, backup, baselines, chain, groups, idempotency, leases,
-    mcp_sessions, members, settings, tokens,
+    mcp_sessions, members, reviews, saved_views, settings, tokens,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +67,20 @@ async fn furnish_richly(world: &World) {
         since: Timestamp(1),
         until: Timestamp(i64::MAX),
     };
+    let view = SavedView {
+        id: Uuid::from_u128(5),
+        project: epic.project.clone(),
+        name: "Drafts".into(),
+        page: ViewPage::Table,
+        query: "status=Draft".into(),
+        shared: true,
+        owner: user.username.clone(),
+        owner_id: user.id,
+        rev: 1,
+        created_at: Timestamp(1),
+        updated_at: Timestamp(1),
+    };
+    let review = review_of(epic.id, user.id);
     world
         .store
         .write(world.actor(), move |tx| {
@@ -73,6 +88,8 @@ async fn furnish_richly(world: &World) {
                 let id = tx.new_id();
                 baselines::insert(tx, id, project, "release", "").await?;
                 leases::put(tx, &held).await?;
+                saved_views::put(tx, project, &view).await?;
+                reviews::put(tx, project, &review, true).await?;
                 settings::put_secret(tx, "key", [7; 32]).await?;
                 let session = accounts::Session {
                     id: tx.new_id(),

@@ -41,7 +41,7 @@ const OF_THE_INSTALLATION: [&str; 20] = [
 ];
 
 /// Keys of tables that grow that the project does not lead, each with its reason.
-const EXCEPTIONS: [(&str, &str); 19] = [
+const EXCEPTIONS: [(&str, &str); 21] = [
     ("directory primary (id)", "it says which project an id is in"),
     ("change unique (seq)", "the order of arrival over all ledgers"),
     (
@@ -59,6 +59,11 @@ const EXCEPTIONS: [(&str, &str); 19] = [
         "people belong to the installation",
     ),
     ("lease foreign (user_id)", "people belong to the installation"),
+    ("review foreign (created_by)", "people belong to the installation"),
+    (
+        "review_person foreign (user_id)",
+        "people belong to the installation",
+    ),
     (
         "saved_view foreign (owner_id)",
         "people belong to the installation",

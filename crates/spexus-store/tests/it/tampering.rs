@@ -1,7 +1,7 @@
 //! An auditor's exam: whatever is done by SQL to any row of any table is found with a checkpoint that was kept elsewhere, or the
 //! table is no evidence, for a reason that is written down.
 
-use crate::world::{World, actor_of, both, furnish, project, push_evidence, user};
+use crate::world::{World, actor_of, both, furnish, project, push_evidence, review_of, user};
 use serde_json::json;
 use spexus_domain::audit::AuditEvent;
 use spexus_domain::change::{Action, Entity, NewChange};
@@ -17,7 +17,7 @@ use spexus_store::evidence::{EVIDENCE, Evidence};
 use spexus_store::verification::Effort;
 use spexus_store::{
     Tx, accounts, apps, audit, audit_days, baselines, checkpoints, comments, groups, items, links, members,
-    prompts, roots, segments, settings, tokens, verification,
+    prompts, reviews, roots, segments, settings, tokens, verification,
 };
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Exam {
                 })
                 .await;
         }
-        people(&world).await;
+        people(&world, requirement.id).await;
         let job = world.store.write(world.actor(), |tx| {
             Box::pin(async move {
                 audit_days::seal_finished(tx).await?;
@@ -555,7 +555,7 @@ async fn say(world: &World, item: &Item, parent: Option<Uuid>) -> Uuid {
 }
 
 /// Whoever and whatever may do something, and what happened at the door.
-async fn people(world: &World) {
+async fn people(world: &World, item_id: Uuid) {
     let (kim, home) = (world.user.clone(), world.project.id);
     let job = world.store.write(world.actor(), move |tx| {
         Box::pin(async move {
@@ -602,6 +602,7 @@ async fn people(world: &World) {
             let id = tx.new_id();
             baselines::insert(tx, id, home, "release", "").await?;
             note(tx, 3).await?;
+            reviews::put(tx, home, &review_of(item_id, kim.id), true).await?;
             tx.record(setting("people")).await?;
             push_evidence(tx, home, id).await
         })

@@ -11,6 +11,7 @@ use spexus_domain::member::ProjectRole;
 use spexus_domain::project::Project;
 use spexus_domain::query::{ItemFilter, Order, Page, PageRequest};
 use spexus_domain::requirement_type::RequirementType;
+use spexus_domain::review::{Review, ReviewState, ReviewedItem, Reviewer};
 use spexus_domain::search::{Hit, Query};
 use spexus_domain::trace::record::PartKind;
 use spexus_domain::trace::{ItemTrace, ReviewKind};
@@ -713,4 +714,38 @@ pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) 
         confirmed_hash: String::new(),
     };
     trace::put_state(tx, project_id, &state).await
+}
+
+/// A review of an item that asks one person.
+pub(crate) fn review_of(item_id: Uuid, user_id: Uuid) -> Review {
+    Review {
+        id: Uuid::from_u128(6),
+        project: String::new(),
+        number: 1,
+        title: "Is it right?".into(),
+        description: String::new(),
+        state: ReviewState::Open,
+        created_by: String::new(),
+        creator_id: user_id,
+        reviewers: vec![Reviewer {
+            username: String::new(),
+            user_id,
+            verdict: None,
+            reason: String::new(),
+            decided_at: None,
+        }],
+        items: vec![ReviewedItem {
+            id: item_id,
+            reference_id: spexus_domain::Reference::of_kind(Kind::Requirement, 1).into(),
+            kind: Kind::Requirement,
+            title: String::new(),
+            rev: 1,
+            current_rev: 1,
+            is_as_asked: true,
+            content_hash: "h".into(),
+        }],
+        rev: 1,
+        created_at: Timestamp(1),
+        updated_at: Timestamp(1),
+    }
 }

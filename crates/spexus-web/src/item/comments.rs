@@ -2,7 +2,7 @@
 
 use super::show::{self, Draft};
 use super::{AddressedItem, At, AtId};
-use crate::answer::{Answer, see};
+use crate::answer::{Answer, own_path, see};
 use crate::form::{Faults, Form};
 use crate::mark::Markup;
 use crate::markdown;
@@ -17,22 +17,22 @@ use spexus_domain::project::Project;
 use spexus_service::{comment, consent};
 
 /// A comment and what answers it.
-pub(super) struct Thread {
-    pub(super) first: Shown,
-    pub(super) answers: Vec<Shown>,
+pub(crate) struct Thread {
+    pub(crate) first: Shown,
+    pub(crate) answers: Vec<Shown>,
 }
 
 /// A comment as it is shown, with what the reader may do with it.
-pub(super) struct Shown {
-    pub(super) comment: Comment,
-    pub(super) text: Markup,
-    pub(super) written: Markup,
-    pub(super) can_edit: bool,
-    pub(super) can_resolve: bool,
+pub(crate) struct Shown {
+    pub(crate) comment: Comment,
+    pub(crate) text: Markup,
+    pub(crate) written: Markup,
+    pub(crate) can_edit: bool,
+    pub(crate) can_resolve: bool,
 }
 
 /// Comments in threads: each answer with the comment that began its thread.
-pub(super) fn threads(visit: &Visit, project: &Project, comments: Vec<Comment>) -> Vec<Thread> {
+pub(crate) fn threads(visit: &Visit, project: &Project, comments: Vec<Comment>) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for comment in comments {
         let answered = comment.parent_id;
@@ -76,6 +76,9 @@ pub(crate) struct Written {
     quote: String,
     /// Makes the same form sent twice one comment.
     once: Uuid,
+    /// The page of this server it was written on, where that is another.
+    #[serde(default)]
+    back: String,
 }
 
 /// Writes a comment or an answer.
@@ -99,6 +102,7 @@ pub(crate) async fn create(visit: Visit, Path((key, reference)): At, Form(writte
         false => Ok(()),
     };
     match made {
+        Ok(()) if !written.back.is_empty() => Ok(see(own_path(&written.back))),
         Ok(()) => Ok(see(&format!("{}#comments", place.path()))),
         Err(refusal) if refusal.faults.is_empty() => Err(refusal.into()),
         Err(refusal) => {

@@ -7,6 +7,7 @@ use crate::answer::{Answer, faulty, html};
 use crate::form::Faults;
 use crate::mark::{Markup, icon, kind_word, kinds_word, person, priority, priority_word, status};
 use crate::markdown;
+use crate::review::state_mark;
 use crate::shell::{Crumb, Shell, View};
 use crate::texts::fill;
 use crate::trace::why::{self, WhyPanel};
@@ -20,7 +21,7 @@ use spexus_domain::link::{Link, LinkEnd};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
 use spexus_domain::{Kind, Refusal, Uuid};
-use spexus_service::{comment, evidence, item, link, settings};
+use spexus_service::{comment, evidence, item, link, review, settings};
 
 /// Links and changes that the page itself shows.
 const SHOWN_LINKS: u32 = 100;
@@ -52,6 +53,11 @@ struct ItemPage {
     why: Option<WhyPanel>,
     history: Vec<Happened>,
     history_total: String,
+    /// The newest reviews it is in: number, title, what they came to.
+    reviews: Vec<(i64, String, Markup)>,
+    /// Whether a review approved what it says now.
+    is_approved: bool,
+    can_review: bool,
     can_edit: bool,
     can_link: bool,
     can_confirm: bool,
@@ -120,6 +126,7 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
     let traced = evidence::trace(service, caller, of, None, &id).await?;
     let comments_total = comments.total().to_string();
     let threads = threads(visit, &place.project, comments.data);
+    let reviews = review::of_item(service, caller, &place.item).await?;
     let title = format!("{} {}", place.item.reference_id, place.item.heading());
     let crumbs = crumbs(&place, &above);
     Ok(ItemPage {
@@ -156,6 +163,13 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
             .iter()
             .map(|change| summary(t, change, visit.now()))
             .collect(),
+        is_approved: reviews.is_approved,
+        reviews: reviews
+            .newest
+            .into_iter()
+            .map(|(number, title, state, _)| (number, title, state_mark(t, state)))
+            .collect(),
+        can_review: place.may(visit, Operation::RequestReview),
         can_edit: place.may(visit, Operation::UpdateItem),
         can_link: place.may(visit, Operation::Link),
         can_confirm: place.may(visit, Operation::ConfirmLink),

@@ -46,6 +46,7 @@ fn groups(t: &Texts) -> Vec<(&'static str, Vec<Row>)> {
                 row(&["g l"], t.table),
                 row(&["g m"], t.matrix),
                 row(&["g n"], t.graph),
+                row(&["g r"], t.reviews),
             ],
         ),
         (

@@ -11,6 +11,7 @@ mod document;
 mod harness;
 mod items;
 mod own;
+mod reviews;
 mod rights;
 mod safety;
 mod saved_views;

@@ -72,7 +72,7 @@ async fn a_page_is_saved_as_it_is_and_sent_by_an_address(world: &mut World) {
     }
     let form = [("name", "Stories"), ("rev", "1")];
     let list = browser.submit(&sent, &form).await;
-    list.shows(">Stories</a>").lacks("shared");
+    list.shows(">Stories</a>").lacks("<td>shared");
     let list = browser.submit(&format!("{sent}/remove"), &[]).await;
     list.lacks(">Stories</a>");
     assert_eq!(browser.get(&sent).await.status, 404);

@@ -20,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod report;
+pub(crate) mod review;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sync;
@@ -84,6 +85,7 @@ fn check_project(cli: &Cli) -> Outcome {
         | Command::Plan(_)
         | Command::Baseline(_)
         | Command::View(_)
+        | Command::Review(_)
         | Command::Report(_)
         | Command::Trace(_)
         | Command::Import(_)
@@ -162,6 +164,7 @@ async fn in_session(session: &Session, output: Output, command: Command) -> Outc
         Command::Changes(wanted) => changes::run(session, output, &wanted).await,
         Command::Baseline(command) => baseline::run(session, output, command).await,
         Command::View(command) => view::run(session, output, command).await,
+        Command::Review(command) => review::run(session, output, command).await,
         Command::Report(command) => report::run(session, output, &command).await,
         Command::Audit(_)
         | Command::Serve(_)

@@ -96,6 +96,10 @@ impl Writer<'_> {
                 true => self.baselines(conn, id).await?,
                 false => 0,
             },
+            reviews: match self.history {
+                true => self.reviews(conn, id).await?,
+                false => 0,
+            },
         };
         self.line(&Record::End(totals))?;
         self.out.flush().map_err(|error| broken_file(&error))?;
@@ -181,6 +185,17 @@ impl Writer<'_> {
             }))?;
         }
         Ok(count)
+    }
+
+    //= specs/spexus-service.md#reviews
+    //# An export with history MUST hold the reviews of the project, and an import of it MUST keep them as they were.
+    async fn reviews(&mut self, conn: &mut Conn, project_id: Uuid) -> Result<u64> {
+        let mut count = 0;
+        while let Some(review) = carry::review_after(conn, project_id, count).await? {
+            count = review.number;
+            self.line(&Record::Review(Box::new(review.into())))?;
+        }
+        Ok(count.unsigned_abs())
     }
 
     /// Containers before what they contain, criteria before the requirements that serve them.

@@ -266,7 +266,7 @@ impl Reader {
     }
 
     /// Refuses what only a file with history may have.
-    fn refuse_without_history(&self) -> Ruled<()> {
+    pub(super) fn refuse_without_history(&self) -> Ruled<()> {
         match self.has_history() {
             true => Ok(()),
             false => Err(refused(
@@ -348,7 +348,7 @@ fn refuse_unknown(change: &SealedChange) -> Ruled<()> {
     Ok(())
 }
 
-fn unfit(field: &str, problem: String) -> Refusal {
+pub(super) fn unfit(field: &str, problem: String) -> Refusal {
     refused(field, problem, "the ledger as it was exported")
         .hint("The file is not what was exported. Export it again; nothing was imported.")
 }

@@ -257,9 +257,12 @@ impl Reader {
             return Err(refused("record", "is not a header", allowed).into());
         }
         match record {
-            Record::Item(_) | Record::Comment(_) | Record::Link(_) | Record::Baseline(_) | Record::End(_) => {
-                self.end_ledger(tx).await?
-            }
+            Record::Item(_)
+            | Record::Comment(_)
+            | Record::Link(_)
+            | Record::Baseline(_)
+            | Record::Review(_)
+            | Record::End(_) => self.end_ledger(tx).await?,
             _ => {}
         }
         match record {
@@ -268,6 +271,7 @@ impl Reader {
             Record::Ledger(wanted) => self.ledger(tx, wanted).await,
             Record::Person(wanted) => Ok(self.person(wanted)?),
             Record::Baseline(wanted) => self.baseline(tx, wanted).await,
+            Record::Review(wanted) => self.review(tx, *wanted).await,
             Record::RequirementType(wanted) => self.taking.requirement_type(tx, wanted).await,
             Record::LinkType(wanted) => self.taking.link_type(tx, wanted).await,
             Record::Workflow(wanted) => self.taking.workflow(tx, wanted).await,

@@ -1,7 +1,7 @@
 //! JSON lines: everything of a project, one record on each line, in an order that can be written back as it is read.
 //!
-//! A file of version 2 carries the history as well: the ledger of the project, change by change, what was deleted, and the
-//! baselines. Who takes it takes the project itself: same ids, same ledger, which goes on where it ended (`history.rs`).
+//! A file of version 2 carries the history as well: the ledger of the project, change by change, what was deleted, the
+//! baselines and the reviews. Who takes it takes the project itself: same ids, same ledger, which goes on where it ended (`history.rs`).
 
 mod discussion;
 mod export;
@@ -9,6 +9,7 @@ mod history;
 mod import;
 mod items;
 mod record;
+mod review;
 mod settings;
 
 pub use export::export;

@@ -1,6 +1,7 @@
 //! The records, as they stand on a line.
 
 use super::import::refused;
+use super::review::ReviewRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use spexus_domain::anchor::Anchor;
@@ -33,6 +34,7 @@ pub(super) enum Record {
     Comment(CommentRecord),
     Link(LinkRecord),
     Baseline(BaselineRecord),
+    Review(Box<ReviewRecord>),
     End(Totals),
 }
 
@@ -338,6 +340,8 @@ pub(super) struct Totals {
     pub(super) changes: u64,
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) baselines: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) reviews: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
