@@ -162,6 +162,25 @@ pub async fn session_by_hash(conn: &mut Conn, hash: [u8; 32]) -> Result<Option<(
     )))
 }
 
+/// The sessions of a user that have not run out: id, when each began, and when it ends.
+pub async fn sessions(
+    conn: &mut Conn,
+    user_id: Uuid,
+    now: Timestamp,
+) -> Result<Vec<(Uuid, Timestamp, Timestamp)>> {
+    let sql = "SELECT id, created_at, expires_at FROM web_session WHERE user_id = $1 AND expires_at > $2 \
+               ORDER BY created_at DESC, id LIMIT 200";
+    let rows = conn.all(sql, params![user_id, now]).await?;
+    let one = |row: &Row| Ok((row.id("id")?, row.time("created_at")?, row.time("expires_at")?));
+    rows.iter().map(one).collect()
+}
+
+/// Ends one session of a user by its id.
+pub async fn close_session_of(tx: &mut Tx, user_id: Uuid, id: Uuid) -> Result<bool> {
+    let sql = "DELETE FROM web_session WHERE user_id = $1 AND id = $2";
+    Ok(tx.conn.run(sql, params![user_id, id]).await? > 0)
+}
+
 /// Ends one session.
 pub async fn close_session(tx: &mut Tx, hash: [u8; 32]) -> Result<bool> {
     Ok(tx

@@ -171,6 +171,27 @@ pub async fn reserve_number(conn: &mut Conn, project_id: Uuid, prefix: &str, num
     conn.run(sql, params![project_id, prefix, number]).await.map(drop)
 }
 
+/// The living items of its kind before and behind an item among its siblings.
+pub async fn beside(conn: &mut Conn, item: &Item) -> Result<[Option<Reference>; 2]> {
+    let of = match &item.parent {
+        Some(_) => "parent_id = $4",
+        None => "parent_id IS NULL AND id <> $4",
+    };
+    let mut found = [None, None];
+    for (at, (than, order)) in [("<", "DESC"), (">", "ASC")].into_iter().enumerate() {
+        let sql = format!(
+            "SELECT number FROM item WHERE project_id = $1 AND {of} AND kind = $5 AND deleted_at IS NULL \
+             AND (position, id) {than} ($2, $3) ORDER BY position {order}, id {order} LIMIT 1"
+        );
+        let parent = item.parent.as_ref().map_or(item.id, |parent| parent.id);
+        let values = params![item.project_id, item.position, item.id, parent, item.kind.name()];
+        if let Some(row) = conn.optional(sql, values).await? {
+            found[at] = Some(Reference::of_kind(item.kind, row.int("number")?));
+        }
+    }
+    Ok(found)
+}
+
 /// Writes a new item.
 pub async fn insert(tx: &mut Tx, item: &Item) -> Result<()> {
     let sql = "INSERT INTO item (id, project_id, kind, number, parent_id, position, title, description, status, priority, \

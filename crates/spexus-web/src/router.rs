@@ -40,6 +40,7 @@ pub fn pages() -> Router<App> {
         .route("/settings/password", post(settings::change_password))
         .route("/settings/tokens", post(settings::make_token))
         .route("/settings/tokens/{id}/revoke", post(settings::revoke_token))
+        .route("/settings/sessions/{id}/end", post(settings::end_session))
         .route("/connect", get(connect::form).post(connect::make))
         .route("/admin", get(admin::page))
         .route("/admin/users", get(admin::users::list).post(admin::users::create))

@@ -10,7 +10,7 @@ use axum::extract::Path;
 use serde::Deserialize;
 use spexus_domain::Refusal;
 use spexus_domain::permission::Operation;
-use spexus_domain::saved_view::{NewView, SavedView, ViewPage, ViewPatch};
+use spexus_domain::saved_view::{NewView, SavedView, ViewPatch};
 use spexus_service::saved_view;
 
 /// The address of a view that can be sent: what it leads to follows the view.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use spexus_domain::account::{NewToken, Scope, Token, User};
 use spexus_domain::{Refusal, Uuid};
 use spexus_http::pages::From;
-use spexus_service::account::{token, user};
+use spexus_service::account::{session, token, user};
 use spexus_service::{account, consent};
 
 #[derive(Template)]
@@ -25,6 +25,7 @@ struct SettingsPage {
     tokens: Vec<Row>,
     scopes: [Scope; 5],
     once: Uuid,
+    sessions: Vec<(Uuid, Markup, Markup)>,
     /// A token that was just made: shown now and never again.
     secret: Option<String>,
     name: String,
@@ -76,6 +77,11 @@ async fn page(visit: &Visit) -> Answer<SettingsPage> {
             .collect(),
         scopes: Scope::ALL,
         once: Uuid::now_v7(),
+        sessions: session::list(service, caller)
+            .await?
+            .into_iter()
+            .map(|one| (one.id, when(t, one.began_at, now), when(t, one.ends_at, now)))
+            .collect(),
         secret: None,
         name: String::new(),
         token_faults: Faults::default(),
@@ -135,6 +141,12 @@ pub(crate) async fn make_token(visit: Visit, Form(wanted): Form<TokenRequest>) -
 pub(crate) async fn revoke_token(visit: Visit, Path(id): Path<Uuid>) -> Answer {
     token::revoke(visit.service(), &visit.caller, id).await?;
     Ok(see("/settings#tokens"))
+}
+
+/// Ends a session; it may be this one.
+pub(crate) async fn end_session(visit: Visit, Path(id): Path<Uuid>) -> Answer {
+    session::end(visit.service(), &visit.caller, id).await?;
+    Ok(see("/settings#sessions"))
 }
 
 /// The password that is and the one that is to be.

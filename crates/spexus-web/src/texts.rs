@@ -453,6 +453,13 @@ texts! {
     removed: "removed", "удалено";
     changed_word: "changed", "изменено";
 
+    item_before: "Previous item", "Предыдущий элемент";
+    item_behind: "Next item", "Следующий элемент";
+    sessions: "Sessions", "Сеансы";
+    sessions_are: "Where you are signed in. One that is ended has to sign in again.", "Где вы вошли. Завершённому придётся войти снова.";
+    began: "Began", "Начат";
+    end_session: "End", "Завершить";
+
     // Reviews
     reviews: "Reviews", "Рецензии";
     review_is: "A review asks people and agents about items as they stand. What is changed afterwards has to be asked about again.", "Рецензия спрашивает людей и агентов об элементах, какими они есть. О том, что изменилось потом, нужно спросить снова.";

@@ -3,6 +3,7 @@
 mod lockout;
 pub mod login;
 pub mod password;
+pub mod session;
 pub mod token;
 pub mod user;
 pub mod whoami;

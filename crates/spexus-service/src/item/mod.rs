@@ -18,7 +18,7 @@ pub use history::history;
 pub use list::{ItemQuery, list};
 pub use near::near;
 pub use placement::move_to;
-pub use read::{children, get, hierarchy, outline, path};
+pub use read::{beside, children, get, hierarchy, outline, path};
 pub use update::update;
 
 use spexus_domain::change::{Action, Entity, NewChange};

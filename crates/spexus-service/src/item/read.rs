@@ -10,9 +10,9 @@ use spexus_domain::limits::{MAX_PAGE_BYTES, MAX_TREE_NODES};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::tree::Tree;
-use spexus_domain::{Code, Kind, Refusal, Ruled};
+use spexus_domain::{Code, Kind, Refusal, Ruled, ShownReference};
 use spexus_store::tree::SubtreeLimits;
-use spexus_store::{listing, tree};
+use spexus_store::{items, listing, tree};
 use utoipa::ToSchema;
 
 /// A tree, and whether it had to be cut.
@@ -146,4 +146,14 @@ pub async fn path(service: &Service, caller: &Caller, project: Option<&str>, id:
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let item = context.item(&mut conn, "id", id, None).await?;
     Ok(Page::whole(tree::path(&mut conn, item.id).await?))
+}
+
+/// The items of its kind before and behind an item among its siblings.
+#[boxed]
+pub async fn beside(service: &Service, caller: &Caller, item: &Item) -> Ruled<[Option<ShownReference>; 2]> {
+    let mut conn = reading(service, caller, Operation::Read).await?;
+    caller.may_in(Operation::Read, item.project_id)?;
+    let found = items::beside(&mut conn, item).await?;
+    let prefix = item.reference_id.prefix();
+    Ok(found.map(|reference| reference.map(|reference| prefix.show(reference))))
 }

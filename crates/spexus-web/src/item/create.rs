@@ -83,6 +83,13 @@ pub(crate) async fn create(visit: Visit, Path(key): Path<String>, Form(mut typed
     let project = visit.project(&key).await?;
     let kind = Kind::parse("kind", &typed.remove("kind").unwrap_or_default())?;
     let once = typed.remove("once").unwrap_or_default();
+    if typed.remove("preview").is_some() {
+        let page = page(&visit, &project, kind, once, typed, Faults::default()).await?;
+        return html(&NewPage {
+            form: page.form.previewed(),
+            ..page
+        });
+    }
     match make(&visit, &project, kind, &once, typed.clone()).await {
         Ok(item) => Ok(see(&address(&item))),
         Err(refusal) if refusal.faults.is_empty() => Err(refusal.into()),

@@ -53,6 +53,14 @@ pub(crate) async fn form(visit: Visit, Path((key, reference)): At) -> Answer {
 pub(crate) async fn save(visit: Visit, Path((key, reference)): At, Form(mut typed): Form<Input>) -> Answer {
     let place = AddressedItem::of(&visit, &key, &reference).await?;
     let rev = revision(typed.remove("rev"))?;
+    if typed.remove("preview").is_some() {
+        let page = page(&visit, &place, typed, Faults::default()).await?;
+        return html(&EditPage {
+            rev,
+            form: page.form.previewed(),
+            ..page
+        });
+    }
     conflict::settle(&mut typed);
     if rev != place.item.rev {
         return conflict::page(&visit, &place, rev, typed).await;

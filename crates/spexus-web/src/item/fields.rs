@@ -2,7 +2,8 @@
 
 use crate::answer::Answer;
 use crate::form::Faults;
-use crate::mark::priority_word;
+use crate::mark::{Markup, priority_word};
+use crate::markdown;
 use crate::texts::Texts;
 use crate::visit::Visit;
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub(super) struct ItemForm {
     pub(super) attributes: Vec<AttributeField>,
     /// Whether attributes can be made up.
     pub(super) free_attributes: bool,
+    /// The text as it would look, where that is asked for.
+    pub(super) preview: Option<Markup>,
 }
 
 /// One of several.
@@ -162,8 +165,17 @@ impl ItemForm {
             statuses: Vec::new(),
             criteria: Vec::new(),
             parents: Vec::new(),
+            preview: None,
             values,
         })
+    }
+
+    /// The same form with its text as it would look.
+    //= specs/spexus-web.md#documents
+    //# What is typed MUST be shown as it would look before it is saved, made by the same renderer, also without a script.
+    pub(super) fn previewed(mut self) -> Self {
+        self.preview = Some(markdown::rendered(self.value("description")));
+        self
     }
 
     pub(super) fn value(&self, name: &str) -> &str {

@@ -20,7 +20,7 @@ use spexus_domain::limits::MAX_PAGE_ROWS;
 use spexus_domain::link::{Link, LinkEnd};
 use spexus_domain::permission::Operation;
 use spexus_domain::query::PageRequest;
-use spexus_domain::{Kind, Refusal, Uuid};
+use spexus_domain::{Kind, Refusal, ShownReference, Uuid};
 use spexus_service::{comment, evidence, item, link, review, settings};
 
 /// Links and changes that the page itself shows.
@@ -53,6 +53,9 @@ struct ItemPage {
     why: Option<WhyPanel>,
     history: Vec<Happened>,
     history_total: String,
+    /// Its neighbours among its siblings.
+    before: Option<ShownReference>,
+    behind: Option<ShownReference>,
     /// The newest reviews it is in: number, title, what they came to.
     reviews: Vec<(i64, String, Markup)>,
     /// Whether a review approved what it says now.
@@ -126,6 +129,7 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
     let traced = evidence::trace(service, caller, of, None, &id).await?;
     let comments_total = comments.total().to_string();
     let threads = threads(visit, &place.project, comments.data);
+    let [before, behind] = item::beside(service, caller, &place.item).await?;
     let reviews = review::of_item(service, caller, &place.item).await?;
     let title = format!("{} {}", place.item.reference_id, place.item.heading());
     let crumbs = crumbs(&place, &above);
@@ -163,6 +167,8 @@ async fn show(visit: &Visit, place: AddressedItem, draft: Draft) -> Answer<ItemP
             .iter()
             .map(|change| summary(t, change, visit.now()))
             .collect(),
+        before,
+        behind,
         is_approved: reviews.is_approved,
         reviews: reviews
             .newest

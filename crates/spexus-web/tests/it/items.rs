@@ -16,6 +16,8 @@ both![
     what_falls_is_shown_before,
     long_lists_come_in_parts,
     what_people_wrote_stays_text,
+    a_text_is_previewed_before_it_is_saved,
+    an_item_leads_to_its_neighbours,
 ];
 
 //= specs/spexus-web.md#documents
@@ -406,4 +408,58 @@ async fn what_people_wrote_stays_text(world: &mut World) {
         .await;
     assert_eq!(stale.status, 412);
     stale.lacks("<img").lacks("<script>");
+}
+
+//= specs/spexus-web.md#documents
+//= type=test
+//# What is typed MUST be shown as it would look before it is saved, made by the same renderer, also without a script.
+async fn a_text_is_previewed_before_it_is_saved(world: &mut World) {
+    world.seed().await;
+    let mut browser = world.signed_in().await;
+    let typed = [
+        ("rev", "1"),
+        ("title", "Typed <i>"),
+        ("description", "It **must** <script>work</script>."),
+        ("preview", "1"),
+    ];
+    let page = browser.post("/p/default/REQ-001/edit", &typed).await;
+    assert_eq!(page.status, 200);
+    page.shows("id=\"preview-h\"")
+        .shows("It <strong>must</strong>")
+        .shows("value=\"Typed &#60;i&#62;\"")
+        .lacks("<script>work");
+    browser
+        .see("/p/default/REQ-001")
+        .await
+        .shows("Passkeys work")
+        .lacks("Typed");
+    let typed = [
+        ("kind", "epic"),
+        ("once", "x"),
+        ("title", "New one"),
+        ("description", "*soon*"),
+        ("preview", "1"),
+    ];
+    let page = browser.post("/p/default/new", &typed).await;
+    assert_eq!(page.status, 200);
+    page.shows("<em>soon</em>").shows("value=\"New one\"");
+    assert_eq!(browser.get("/p/default/EP-002").await.status, 404);
+}
+
+async fn an_item_leads_to_its_neighbours(world: &mut World) {
+    world.seed().await;
+    for title in ["Second", "Third"] {
+        world.item(Kind::Requirement, Some("US-001"), title, "").await;
+    }
+    world.item(Kind::Epic, None, "Pay", "").await;
+    let mut browser = world.signed_in().await;
+    let (prev, next) = ("rel=\"prev\"", "rel=\"next\"");
+    let page = browser.see("/p/default/REQ-002").await;
+    page.shows(&format!("href=\"/p/default/REQ-001\" {prev}"))
+        .shows(&format!("href=\"/p/default/REQ-003\" {next}"));
+    browser.see("/p/default/REQ-001").await.lacks(prev).shows(next);
+    browser.see("/p/default/REQ-003").await.shows(prev).lacks(next);
+    let page = browser.see("/p/default/EP-001").await;
+    page.lacks(prev)
+        .shows(&format!("href=\"/p/default/EP-002\" {next}"));
 }

@@ -9,7 +9,40 @@ both![
     an_empty_project_says_how_to_begin,
     home_shows_what_is_mine_and_new,
     a_change_of_language_and_theme_stays,
+    own_sessions_are_listed_and_ended,
 ];
+
+//= specs/spexus-service.md#logging-in
+//= type=test
+//# Whoever is signed in MUST be told their own sessions and no others, and MUST be able to end each.
+async fn own_sessions_are_listed_and_ended(world: &mut World) {
+    let mut kim = world.person("kim", "User").await;
+    let other = world.signed_in_as("kim", crate::harness::PASSWORD).await;
+    let mut stranger = world.signed_in().await;
+    let page = kim.see("/settings").await;
+    let ids: Vec<String> = page
+        .text
+        .split("/settings/sessions/")
+        .skip(1)
+        .map(|part| part[..36].to_owned())
+        .collect();
+    assert_eq!(ids.len(), 2);
+    let foreign = stranger
+        .post(&format!("/settings/sessions/{}/end", ids[0]), &[])
+        .await;
+    assert_eq!(foreign.status, 404);
+    // The newest stands first: that of the other browser.
+    let page = kim
+        .submit(&format!("/settings/sessions/{}/end", ids[0]), &[])
+        .await;
+    assert_eq!(page.text.matches("/settings/sessions/").count(), 1);
+    let mut other = other;
+    assert_eq!(
+        other.get("/settings").await.status,
+        303,
+        "it has to sign in again"
+    );
+}
 
 //= specs/spexus-web.md#tokens
 //= type=test
