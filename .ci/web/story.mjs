@@ -242,11 +242,19 @@ const stories = {
       globalThis.__violations = [];
       addEventListener("securitypolicyviolation", (event) => globalThis.__violations.push(`${event.violatedDirective} ${event.blockedURI}`));
     });
-    const references = [];
+    const references = [], asked = `asked-${key}`;
+    await rest("POST", "/api/v1/users", { username: asked, password: "long enough", role: "Administrator" });
     for (const payload of payloads) {
       const made = await rest("POST", "/api/v1/requirements", { user_story_id: `${key}/US-001`, title: payload.replace(/[\u0000-\u001f\u007f]/g, " "), description: payload, attributes: { note: payload } });
       references.push(made.reference_id);
       await rest("POST", `/api/v1/requirements/${key}%2F${made.reference_id}/comments`, { content: payload });
+    }
+    const reviews = [];
+    for (const payload of payloads.filter((_, at) => at % 8 === 0)) {
+      const words = payload.replace(/[\u0000-\u001f\u007f]/g, " ");
+      await rest("POST", "/api/v1/views", { project: key, name: [...`${reviews.length} ${words}`].slice(0, 100).join("").trim(), page: "table", shared: true });
+      const made = await rest("POST", "/api/v1/reviews", { project: key, title: words, description: payload, items: ["REQ-002"], reviewers: [asked] });
+      reviews.push(`${at}/reviews/${made.number}`);
     }
     const inert = async (path) => {
       await page.goto(base + path);
@@ -255,7 +263,7 @@ const stories = {
     };
     for (const reference of references) await inert(`${at}/${reference}`);
     for (const reference of references.filter((_, at) => at % 8 === 0)) for (const part of ["/edit", "/history", "/delete"]) await inert(`${at}/${reference}${part}`);
-    for (const path of ["/", at, `${at}/US-001`, `${at}/document`, `${at}/REQ-002/links?query=script`, ...more.map((path) => path.replace("KEY", key))]) await inert(path);
+    for (const path of ["/", at, ...reviews, `${at}/US-001`, `${at}/document`, `${at}/REQ-002/links?query=script`, ...more.map((path) => path.replace("KEY", key))]) await inert(path);
     return page;
   },
 };
