@@ -11,6 +11,7 @@ use crate::attribute::Attributes;
 use crate::item::{Item, Priority};
 use crate::text::excerpt;
 use crate::trace::{ItemTrace, Rung, TestStanding, TraceFlag};
+use crate::workflow::Workflow;
 use crate::{Code, Kind, Refusal, Ruled, ShownReference, Timestamp, limits, nearest};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -219,6 +220,9 @@ pub struct ItemContext {
     /// How far it has come to a test that passed; absent where nothing is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceLine>,
+    /// The steps from here that take evidence: `Done demands evidence passed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<String>,
     /// The code that cites it: `src/gate.rs:12-30 open (executed)`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<String>,
@@ -448,6 +452,7 @@ impl ItemContext {
             within: Vec::new(),
             criteria: Vec::new(),
             evidence: None,
+            demands: Vec::new(),
             code: Vec::new(),
             tests: Vec::new(),
             links: Vec::new(),
@@ -486,6 +491,13 @@ impl ItemContext {
             said: excerpt(&test.message, SAID_CHARS),
         });
         self.tests = tests.collect();
+    }
+
+    /// Tells the steps from here that take evidence.
+    pub fn with_demands(&mut self, workflow: &Workflow, status: &str) {
+        let demands = workflow.demands(status);
+        let words = demands.map(|(to, demand)| format!("{to} demands evidence {}", demand.name()));
+        self.demands = words.collect();
     }
 
     /// Says that something was left out.

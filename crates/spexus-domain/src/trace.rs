@@ -4,6 +4,7 @@
 //! that was skipped is enough to keep it down, because a requirement is not half verified. What is known of another commit, of
 //! a working tree with changes, or by an agent's word alone is shown and raises nothing.
 
+mod demand;
 pub mod fold;
 pub mod identity;
 mod ladder;
@@ -11,6 +12,7 @@ pub mod record;
 #[cfg(test)]
 mod tests;
 
+pub use demand::{EvidenceDemand, Standing};
 pub use ladder::{ItemStanding, derive};
 
 use crate::{Ruled, nearest};

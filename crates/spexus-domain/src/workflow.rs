@@ -1,6 +1,8 @@
 //! Workflows: which statuses a kind has and which steps between them are allowed. They are data an administrator can
-//! change, and they are enforced: nothing moves along a step that is not in the list.
+//! change, and they are enforced: nothing moves along a step that is not in the list. A step may demand evidence; then nothing
+//! moves along it by anybody's word.
 
+use crate::trace::EvidenceDemand;
 use crate::{Code, Kind, Refusal, Ruled, limits, nearest, text::Faults};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -41,6 +43,16 @@ pub struct Transition {
     pub from: String,
     /// The status after.
     pub to: String,
+    /// The evidence it takes: passed, executed or affirmed; none when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceDemand>,
+}
+
+impl Transition {
+    /// Whether it leads from one status to another.
+    pub fn joins(&self, from: &str, to: &str) -> bool {
+        self.from == from && self.to == to
+    }
 }
 
 /// A workflow as an administrator sends it; the kind stands in the address.
@@ -81,6 +93,7 @@ impl Workflow {
                 .map(|&(from, to)| Transition {
                     from: from.into(),
                     to: to.into(),
+                    evidence: None,
                 })
                 .collect(),
             rev: 1,
@@ -122,11 +135,20 @@ impl Workflow {
                     )));
                 }
             }
-            if step.from == step.to || self.transitions[..at].contains(step) {
+            let stands_before = |one: &Transition| one.joins(&step.from, &step.to);
+            if step.from == step.to || self.transitions[..at].iter().any(stands_before) {
                 faults.add(
                     format!("transitions[{at}]"),
                     "leads nowhere or stands twice",
                     "each step once, to another status",
+                );
+            }
+            let starts_there = |status: &Status| status.initial && status.name == step.to;
+            if step.evidence.is_some() && self.statuses.iter().any(starts_there) {
+                faults.add(
+                    format!("transitions[{at}].evidence"),
+                    format!("is for nothing: items may start as {:?}", step.to),
+                    "a step to a status that is not initial",
                 );
             }
         }
@@ -165,12 +187,7 @@ impl Workflow {
     //# A status MUST change only along the workflow of the kind.
     pub fn step(&self, from: &str, wanted: &str) -> Ruled<String> {
         let to = self.status(wanted)?;
-        if to.name == from
-            || self
-                .transitions
-                .iter()
-                .any(|step| step.from == from && step.to == to.name)
-        {
+        if to.name == from || self.transitions.iter().any(|step| step.joins(from, &to.name)) {
             return Ok(to.name.clone());
         }
         let next: Vec<&str> = self
@@ -190,6 +207,18 @@ impl Workflow {
             format!("no step leads from {from:?} to {:?}", to.name),
             allowed,
         ))
+    }
+
+    /// The evidence that a step takes.
+    pub fn demand(&self, from: &str, to: &str) -> Option<EvidenceDemand> {
+        let step = self.transitions.iter().find(|step| step.joins(from, to));
+        step.and_then(|step| step.evidence)
+    }
+
+    /// The steps from a status that take evidence, each with what it takes.
+    pub fn demands<'a>(&'a self, from: &'a str) -> impl Iterator<Item = (&'a str, EvidenceDemand)> {
+        let steps = self.transitions.iter().filter(move |step| step.from == from);
+        steps.filter_map(|step| Some((step.to.as_str(), step.evidence?)))
     }
 }
 
@@ -280,6 +309,7 @@ mod tests {
         broken.transitions.push(Transition {
             from: "Backlog".into(),
             to: "Nowhere".into(),
+            evidence: None,
         });
         let fields: Vec<String> = broken
             .check()
@@ -289,5 +319,39 @@ mod tests {
             .map(|f| f.field)
             .collect();
         assert_eq!(fields, ["statuses", "transitions[10].to"]);
+    }
+
+    #[test]
+    fn a_step_demands_evidence_and_stands_once() {
+        let mut workflow = epic();
+        let text = r#"{"from": "In Progress", "to": "Done", "evidence": "executed"}"#;
+        let demanding: Transition = serde_json::from_str(text).unwrap();
+        let fields = |workflow: &Workflow| -> Vec<String> {
+            let faults = workflow.check().err().map(|refusal| refusal.faults);
+            faults.into_iter().flatten().map(|fault| fault.field).collect()
+        };
+        workflow.transitions.push(demanding.clone());
+        assert_eq!(
+            fields(&workflow),
+            ["transitions[10]"],
+            "once without and once with evidence is twice"
+        );
+        workflow
+            .transitions
+            .retain(|step| *step == demanding || !step.joins("In Progress", "Done"));
+        assert_eq!(fields(&workflow), Vec::<String>::new());
+        assert_eq!(
+            workflow.demand("In Progress", "Done"),
+            Some(EvidenceDemand::Executed)
+        );
+        assert_eq!(workflow.demands("In Progress").count(), 1);
+        assert_eq!(workflow.demand("In Progress", "Cancelled"), None);
+        workflow.transitions[9].to = "Draft".into();
+        assert_eq!(
+            fields(&workflow),
+            ["transitions[9].evidence"],
+            "nothing holds back what may start there"
+        );
+        assert!(serde_json::from_str::<Transition>(&text.replace("executed", "claimed")).is_err());
     }
 }

@@ -17,6 +17,7 @@ pub mod scan;
 
 pub use affected::ChangedSince;
 pub use body::{PushBody, ReportBody};
+pub(crate) use check::requirements_below;
 pub use check::{CheckQuery, CheckReport, TraceGap, check, gaps};
 pub use matrix::{EvidenceRun, MatrixRow, TraceMatrix, matrix};
 pub use pack::{EvidenceSource, PushedSource, SourceForm};

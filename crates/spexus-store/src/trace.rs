@@ -277,6 +277,32 @@ pub async fn brief(conn: &mut Conn, project_id: Uuid, kind: Kind) -> Result<Vec<
     rows.iter().map(|row| brief_row(row, kind)).collect()
 }
 
+/// Some living items with where they stand.
+pub async fn brief_among(conn: &mut Conn, project_id: Uuid, ids: &[Uuid]) -> Result<Vec<BriefRow>> {
+    let mut query = Conditions::default();
+    query.among("i.project_id", [project_id]);
+    query.among("i.id", ids.iter().copied());
+    let sql = format!(
+        "SELECT i.id, i.kind, i.number, i.title, i.status, i.content_hash, s.state, s.flags, s.weakest, s.content_hash AS traced_hash \
+         FROM item i LEFT JOIN trace_state s ON s.project_id = i.project_id AND s.item_id = i.id WHERE {} AND i.deleted_at IS NULL",
+        query.text()
+    );
+    let rows = conn.all(sql, query.params).await?;
+    rows.iter()
+        .map(|row| brief_row(row, crate::items::kind(row, "kind")?))
+        .collect()
+}
+
+/// Items of which a test failed, that are told at most.
+const MAX_FAILING: u32 = 100;
+
+/// Items of a project of which a test failed.
+pub async fn failing(conn: &mut Conn, project_id: Uuid) -> Result<Vec<Uuid>> {
+    let sql = "SELECT item_id FROM trace_state WHERE project_id = $1 AND flags LIKE 'failed%' ORDER BY item_id LIMIT $2";
+    let rows = conn.all(sql, params![project_id, MAX_FAILING]).await?;
+    rows.iter().map(|row| row.id("item_id")).collect()
+}
+
 /// What was said about the items of a project, or about one.
 pub async fn reviews(conn: &mut Conn, project_id: Uuid, item_id: Option<Uuid>) -> Result<Vec<ReviewRow>> {
     let rows = match item_id {

@@ -54,6 +54,10 @@ impl ItemContext {
             let stands = format!("{}. {}", evidence.state.name(), evidence.weakest);
             section("Evidence", vec![(stands.trim_end().to_owned(), "")]);
         }
+        section(
+            "Next steps",
+            self.demands.iter().map(|line| (line.clone(), "")).collect(),
+        );
         section("Code", self.code.iter().map(|line| (line.clone(), "")).collect());
         let tests = self.tests.iter();
         section(

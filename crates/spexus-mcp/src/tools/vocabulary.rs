@@ -23,6 +23,7 @@ pub(super) fn tools() -> Vec<Spec> {
     let description = "Tells the names arguments take: statuses with their transitions, requirement types, relationship types, users and projects.";
     let output = answer(&[
         ("statuses", "object"),
+        ("demands", "array"),
         ("types", "array"),
         ("relationship_types", "array"),
         ("users", "array"),
@@ -67,6 +68,7 @@ async fn run(invocation: Invocation, cache: VocabularyCache) -> Ruled<Answer> {
 async fn read(invocation: &Invocation) -> Ruled<Value> {
     let (service, caller) = (&invocation.service, &invocation.caller);
     let mut statuses = Map::new();
+    let mut demands = Vec::new();
     for workflow in settings::workflows(service, caller).await?.data {
         let mut next: Map<String, Value> = Map::new();
         for status in &workflow.statuses {
@@ -76,6 +78,10 @@ async fn read(invocation: &Invocation) -> Ruled<Value> {
                 .filter(|step| step.from == status.name)
                 .map(|step| &step.to);
             next.insert(status.name.clone(), json!(to.collect::<Vec<_>>()));
+            demands.extend(workflow.demands(&status.name).map(|(to, demand)| {
+                let (kind, from) = (workflow.kind.name(), &status.name);
+                format!("{kind}: {from} → {to} demands evidence {}", demand.name())
+            }));
         }
         statuses.insert(workflow.kind.name().to_owned(), next.into());
     }
@@ -83,11 +89,15 @@ async fn read(invocation: &Invocation) -> Ruled<Value> {
     let links = settings::link_types(service, caller).await?.data;
     let users = user::names(service, caller).await?.data;
     let projects = project::list(service, caller).await?.data;
-    Ok(json!({
+    let mut names = json!({
         "statuses": statuses,
         "types": types.iter().map(|one| &one.name).collect::<Vec<_>>(),
         "relationship_types": links.iter().map(|one| format!("{} / {}", one.name, one.inverse)).collect::<Vec<_>>(),
         "users": users.iter().filter(|one| one.active).map(|one| &one.username).collect::<Vec<_>>(),
         "projects": projects.iter().map(|one| &one.key).collect::<Vec<_>>(),
-    }))
+    });
+    if !demands.is_empty() {
+        names["demands"] = json!(demands);
+    }
+    Ok(names)
 }

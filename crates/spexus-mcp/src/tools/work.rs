@@ -18,8 +18,7 @@ pub(super) fn tools() -> Vec<Spec> {
 }
 
 fn next_work() -> Spec {
-    let description =
-        "What can be begun now, most urgent first, with the reason; what waits for what; who holds what.";
+    let description = "What can be begun now, failing tests first, then by priority, with the reason; what waits for what; who holds what.";
     Spec::new("next_work", "Next work", description, run_next)
         .set(Toolset::Agent)
         .lean()

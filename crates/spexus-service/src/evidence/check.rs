@@ -161,7 +161,7 @@ fn level(query: &CheckQuery) -> Ruled<Rung> {
 }
 
 /// Where the requirements below an item stand that are not given up.
-pub(super) async fn requirements_below(
+pub(crate) async fn requirements_below(
     conn: &mut Conn,
     item: &Item,
     now: Timestamp,

@@ -17,7 +17,7 @@ use spexus_domain::permission::Operation;
 use spexus_domain::query::{ItemFilter, Order, OrderField, Page, PageRequest};
 use spexus_domain::{Code, Kind, Refusal, Ruled, Uuid, limits, text};
 use spexus_store::links::{End, LinkFilter};
-use spexus_store::{Conn, Result, changes, comments, items, leases, links, listing, tree};
+use spexus_store::{Conn, Result, changes, comments, items, leases, links, listing, settings, tree};
 use std::collections::HashMap;
 
 /// Rows of each part that are looked at; more are told by their number.
@@ -49,8 +49,13 @@ pub async fn context(
     //= specs/spexus-service.md#working-context
     //# A context MUST tell the code that cites the item, the tests that show it with how they stand, those that did not pass first, and
     //# what evidence is missing.
+    //= specs/spexus-service.md#working-context
+    //# A context MUST tell which steps of the workflow from here demand evidence, and which.
     let trace = evidence::read_trace(&mut conn, item.clone(), service.store.now()).await?;
     gathered.with_trace(&trace.trace);
+    if let (Some(workflow), Some(status)) = (settings::workflow(&mut conn, item.kind).await?, &item.status) {
+        gathered.with_demands(&workflow, status);
+    }
     let hash = hash_of(&item, wish.purpose, &gathered);
     //= specs/spexus-service.md#working-context
     //# Whoever sends the hash of an earlier context MUST be told only that nothing changed, where nothing did.

@@ -8,6 +8,7 @@ pub mod history;
 pub mod list;
 pub mod near;
 pub mod placement;
+mod proof;
 pub mod read;
 pub mod update;
 

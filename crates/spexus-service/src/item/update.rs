@@ -2,6 +2,7 @@
 
 use super::apply::{assignee, criterion, requirement_type, workflow};
 use super::change;
+use super::proof::check_step;
 use crate::context::Context;
 use crate::{Service, lease};
 use async_recursion::async_recursion as boxed;
@@ -35,6 +36,7 @@ pub async fn update(
             let intent = Some(intent(patch.intent.as_deref())?).filter(|intent| !intent.is_empty());
             let intent = intent.or(held_for);
             let item = patched(&mut tx.conn, &context, &before, patch).await?;
+            check_step(tx, &before, &item).await?;
             store(tx, before, item, intent).await
         })
     });
@@ -48,12 +50,6 @@ async fn store(tx: &mut Tx, before: Item, mut item: Item, intent: Option<String>
     if item == before {
         return Ok(before);
     }
-    item.content_hash = Item::hash(
-        &item.title,
-        &item.description,
-        item.requirement_type.as_deref(),
-        &item.attributes,
-    );
     item.rev += 1;
     item.updated_at = tx.now();
     items::update(tx, &before, &item).await?;
@@ -171,6 +167,14 @@ async fn patched(conn: &mut Conn, context: &Context, before: &Item, patch: ItemP
             .ok_or_else(|| Error::Broken("an item has no project".into()))?
             .attributes;
         attribute::check(&rules, item.kind, &item.attributes)?;
+    }
+    if item != *before {
+        item.content_hash = Item::hash(
+            &item.title,
+            &item.description,
+            item.requirement_type.as_deref(),
+            &item.attributes,
+        );
     }
     Ok(item)
 }

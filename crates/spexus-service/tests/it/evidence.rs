@@ -1,11 +1,12 @@
 //! Evidence, from a push to the state it makes, on both engines.
 
 use crate::client::Client;
-use crate::world::{World, both};
+use crate::world::{Refused, World, both, fact};
 use serde_json::{Value, json};
 use spexus_domain::trace::{Rung, TraceFlag};
 use spexus_domain::{Code, Ruled};
 use spexus_service::evidence::{self, CheckQuery, NewReview, PushAnswer, PushBody, TraceAnswer, scan};
+use spexus_service::lease::WorkQuery;
 
 both![
     a_push_raises_a_state_and_the_same_push_does_nothing,
@@ -21,6 +22,9 @@ both![
     against_a_baseline_only_new_gaps_are_told,
     only_what_a_change_touched_is_looked_at,
     a_timeline_ends_with_the_numbers_of_the_check,
+    a_step_that_demands_evidence_is_taken_by_nobody_s_word,
+    a_story_takes_a_step_when_all_below_it_is_shown,
+    what_fails_is_offered_first_and_what_is_shown_last,
 ];
 
 const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -594,4 +598,161 @@ async fn a_timeline_ends_with_the_numbers_of_the_check(world: &World) {
         timeline[1].states,
         checked(world, CheckQuery::default()).await.states
     );
+}
+
+/// Lets one step of a workflow demand evidence.
+async fn demand(client: &Client, kind: &str, (from, to): (&str, &str), evidence: &str) {
+    let mut workflow = client.workflow(kind).await.unwrap();
+    for step in workflow["transitions"].as_array_mut().unwrap() {
+        if step["from"] == from && step["to"] == to {
+            step["evidence"] = json!(evidence);
+        }
+    }
+    let input = json!({"statuses": workflow["statuses"], "transitions": workflow["transitions"]});
+    let kept = client.put_workflow(kind, input).await.unwrap();
+    assert_eq!(kept["transitions"], workflow["transitions"]);
+}
+
+//= specs/spexus-service.md#rules
+//= type=test
+//# A step that demands evidence MUST be refused while an item stands lower, with what is missing and the command that supplies it.
+//= specs/spexus-service.md#working-context
+//= type=test
+//# A context MUST tell which steps of the workflow from here demand evidence, and which.
+async fn a_step_that_demands_evidence_is_taken_by_nobody_s_word(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    demand(admin, "requirement", ("Draft", "Active"), "passed").await;
+    let told = admin.context("REQ-001", Default::default()).await.unwrap();
+    assert_eq!(told["demands"], json!(["Active demands evidence passed"]));
+    let active = json!({"status": "Active"});
+    let refusal = admin.update("REQ-001", active.clone()).await.refused(1054);
+    assert_eq!(
+        refusal.message,
+        "status: \"Active\" demands evidence passed, and REQ-001 is none"
+    );
+    assert_eq!(fact(&refusal, "evidence_state"), "none");
+    let supply = fact(&refusal, "supply").to_owned();
+    let words = "spexus trace push --project default --commit $(git rev-parse HEAD) --scan . --junit REPORT";
+    assert_eq!(supply, words);
+    assert!(
+        refusal.hint.starts_with("Nothing cites REQ-001."),
+        "{}",
+        refusal.hint
+    );
+    // What an agent says of it is its word, in a step, in a batch and in a push.
+    world.user("ann", "User").await;
+    let token = json!({"name": "laptop", "scopes": ["write"], "agent": true});
+    let agent = world.client(&world.token_of("ann", token).await).await.unwrap();
+    let passed = json!({"commit": A, "reports": junit(&case("t", "REQ-001", ""))});
+    push(&agent, passed.clone()).await.unwrap();
+    let step = json!({"status": "Active", "expect_rev": 1});
+    agent.update("REQ-001", step).await.refused(1054);
+    let batch =
+        json!({"operations": [{"op": "update", "id": "REQ-001", "status": "Active", "expect_rev": 1}]});
+    agent.batch(batch).await.refused(1054);
+    // CI's is not; but a text that changes in the same step was never shown.
+    push(admin, passed).await.unwrap();
+    let both = json!({"status": "Active", "description": "Something else MUST work."});
+    let refusal = admin.update("REQ-001", both).await.refused(1054);
+    assert_eq!(fact(&refusal, "evidence_state"), "claimed");
+    assert_eq!(
+        fact(&refusal, "supply"),
+        "spexus trace confirm REQ-001 --project default --why REASON"
+    );
+    let step = json!({"status": "Active", "expect_rev": 1});
+    assert_eq!(agent.update("REQ-001", step).await.unwrap()["status"], "Active");
+    // A higher rung takes more, and a person may let it pass for a while.
+    demand(admin, "requirement", ("Active", "Obsolete"), "affirmed").await;
+    let over = json!({"status": "Obsolete"});
+    let refusal = admin.update("REQ-001", over.clone()).await.refused(1054);
+    assert!(fact(&refusal, "supply").starts_with("spexus trace affirm REQ-001"));
+    let waiver = NewReview {
+        kind: "waived".into(),
+        why: "Waits for the vendor.".into(),
+        expires: Some("1d".into()),
+        project: None,
+    };
+    evidence::review(&admin.service, &admin.caller, "REQ-001", waiver)
+        .await
+        .unwrap();
+    assert_eq!(admin.update("REQ-001", over).await.unwrap()["status"], "Obsolete");
+}
+
+//= specs/spexus-service.md#rules
+//= type=test
+//# A step that demands evidence MUST be refused while an item stands lower, with what is missing and the command that supplies it.
+async fn a_story_takes_a_step_when_all_below_it_is_shown(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    let second = json!({"user_story_id": "US-001", "title": "Logins MUST be counted"});
+    admin.create("requirement", second).await.unwrap();
+    demand(admin, "user_story", ("In Progress", "Done"), "passed").await;
+    admin
+        .update("US-001", json!({"status": "In Progress"}))
+        .await
+        .unwrap();
+    let cases = |second: &str| format!("{}{}", case("t", "REQ-001", ""), case("u", "REQ-002", second));
+    let report = |commit: &str, second: &str| json!({"commit": commit, "reports": junit(&cases(second))});
+    push(admin, report(A, "<failure/>")).await.unwrap();
+    let refusal = admin
+        .update("US-001", json!({"status": "Done"}))
+        .await
+        .refused(1054);
+    assert_eq!(
+        refusal.message,
+        "status: \"Done\" demands evidence passed, and REQ-002 is ran"
+    );
+    push(admin, report(B, "")).await.unwrap();
+    assert_eq!(
+        admin.update("US-001", json!({"status": "Done"})).await.unwrap()["status"],
+        "Done"
+    );
+}
+
+//= specs/spexus-service.md#leases
+//= type=test
+//# Work whose tests fail MUST be offered before all other, and work that is shown already after it, each with where its evidence stands.
+async fn what_fails_is_offered_first_and_what_is_shown_last(world: &World) {
+    world.seed().await;
+    let admin = &world.admin;
+    for (title, priority) in [("Shown", 1), ("Open", 2), ("Failing", 4)] {
+        let one = json!({"user_story_id": "US-001", "title": title, "priority": priority});
+        admin.create("requirement", one).await.unwrap();
+    }
+    let cases = format!(
+        "{}{}",
+        case("t", "REQ-002", ""),
+        case("u", "REQ-004", "<failure/>")
+    );
+    push(admin, json!({"commit": A, "reports": junit(&cases)}))
+        .await
+        .unwrap();
+    for under in [None, Some("EP-001".to_owned())] {
+        let work = admin
+            .next_work(WorkQuery {
+                under,
+                ..WorkQuery::default()
+            })
+            .await
+            .unwrap();
+        let ready = work["ready"].as_array().unwrap();
+        let ids: Vec<&str> = ready.iter().map(|one| one["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["REQ-004", "REQ-003", "REQ-001", "REQ-002"], "{work}");
+        let because = |at: usize| ready[at]["because"].as_str().unwrap();
+        assert!(
+            because(0).starts_with("a test of it fails: The test pkg::u failed at aaaaaaaaaaaa"),
+            "{work}"
+        );
+        assert!(because(1).starts_with("it depends on nothing"), "{work}");
+        assert!(because(3).starts_with("its evidence is passed already"), "{work}");
+    }
+    // Elsewhere nothing of it is told.
+    let story = json!({"epic_id": "EP-001", "title": "With a password"});
+    admin.create("user_story", story).await.unwrap();
+    let elsewhere = WorkQuery {
+        under: Some("US-002".into()),
+        ..WorkQuery::default()
+    };
+    assert_eq!(admin.next_work(elsewhere).await.unwrap()["ready"], json!([]));
 }

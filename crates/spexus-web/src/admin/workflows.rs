@@ -42,7 +42,7 @@ pub(crate) async fn save(
     let known = settings::workflow(visit.service(), &visit.caller, kind).await?;
     let rev = ticked.remove("rev").and_then(|rev| rev.parse().ok());
     let added = ticked.remove("added").filter(|name| !name.trim().is_empty());
-    let mut statuses = known.statuses;
+    let mut statuses = known.statuses.clone();
     let mut transitions = Vec::new();
     for step in ticked.keys() {
         let ends = step.split_once('>').and_then(|(from, to)| {
@@ -51,10 +51,9 @@ pub(crate) async fn save(
                     .get(at.parse::<usize>().ok()?)
                     .map(|status| status.name.clone())
             };
-            Some(Transition {
-                from: end(from)?,
-                to: end(to)?,
-            })
+            let (from, to) = (end(from)?, end(to)?);
+            let evidence = known.demand(&from, &to);
+            Some(Transition { from, to, evidence })
         });
         transitions.push(ends.ok_or_else(|| {
             Refusal::field(
@@ -77,6 +76,11 @@ pub(crate) async fn save(
     };
     settings::put_workflow(visit.service(), &visit.caller, kind, input).await?;
     Ok(see("/admin/workflows"))
+}
+
+/// The evidence a step demands.
+fn demanded(workflow: &Workflow, from: &str, to: &str) -> &'static str {
+    workflow.demand(from, to).map_or("", |demand| demand.name())
 }
 
 /// Whether there is a step.

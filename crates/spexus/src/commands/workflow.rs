@@ -3,13 +3,14 @@
 use crate::failure::Outcome;
 use crate::output::{Output, table};
 use crate::session::Session;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use spexus_domain::Kind;
 use spexus_domain::link::LinkType;
 use spexus_domain::query::Page;
 use spexus_domain::requirement_type::RequirementType;
-use spexus_domain::workflow::Workflow;
+use spexus_domain::trace::EvidenceDemand;
+use spexus_domain::workflow::{Workflow, WorkflowInput};
 use spexus_service::settings;
 
 /// What can be done with workflows.
@@ -20,6 +21,21 @@ pub(crate) enum Command {
         /// epic, user_story or requirement
         kind: Option<String>,
     },
+    /// Lets a step demand evidence, or no longer
+    Demand(Demand),
+}
+
+/// A step, and what it demands.
+#[derive(Debug, Args)]
+pub(crate) struct Demand {
+    /// epic, user_story or requirement
+    kind: String,
+    /// The status before
+    from: String,
+    /// The status after
+    to: String,
+    /// passed, executed, affirmed, or none
+    evidence: String,
 }
 
 /// What can be done with types.
@@ -36,8 +52,17 @@ struct Types {
 }
 
 pub(super) async fn run(session: &Session, output: Output, command: &Command) -> Outcome {
-    let Command::Show { kind } = command;
-    let found = match kind {
+    let found = match command {
+        Command::Show { kind } => shown(session, kind.as_deref()).await?,
+        Command::Demand(wanted) => Page::whole(vec![demand(session, wanted).await?]),
+    };
+    output.show(&found, |found| {
+        found.data.iter().map(steps).collect::<Vec<_>>().join("\n")
+    })
+}
+
+async fn shown(session: &Session, kind: Option<&str>) -> Outcome<Page<Workflow>> {
+    Ok(match kind {
         None => settings::workflows(&session.service, &session.caller).await?,
         Some(kind) => {
             let kind = Kind::parse("kind", kind)?;
@@ -45,10 +70,30 @@ pub(super) async fn run(session: &Session, output: Output, command: &Command) ->
                 settings::workflow(&session.service, &session.caller, kind).await?,
             ])
         }
-    };
-    output.show(&found, |found| {
-        found.data.iter().map(steps).collect::<Vec<_>>().join("\n")
     })
+}
+
+/// Writes the workflow again with one step changed, in the revision that was read.
+async fn demand(session: &Session, wanted: &Demand) -> Outcome<Workflow> {
+    let (service, caller) = (&session.service, &session.caller);
+    let kind = Kind::parse("kind", &wanted.kind)?;
+    let evidence = match wanted.evidence.as_str() {
+        "none" => None,
+        name => Some(EvidenceDemand::parse("evidence", name)?),
+    };
+    let workflow = settings::workflow(service, caller, kind).await?;
+    let from = workflow.status(&wanted.from)?.name.clone();
+    let to = workflow.step(&from, &wanted.to)?;
+    let mut transitions = workflow.transitions;
+    for step in transitions.iter_mut().filter(|step| step.joins(&from, &to)) {
+        step.evidence = evidence;
+    }
+    let input = WorkflowInput {
+        statuses: workflow.statuses,
+        transitions,
+        expect_rev: Some(workflow.rev),
+    };
+    Ok(settings::put_workflow(service, caller, kind, input).await?)
 }
 
 pub(super) async fn types(session: &Session, output: Output, command: &TypeCommand) -> Outcome {
@@ -85,11 +130,15 @@ pub(super) async fn types(session: &Session, output: Output, command: &TypeComma
 
 fn steps(workflow: &Workflow) -> String {
     let row = |status: &spexus_domain::workflow::Status| {
-        let next: Vec<&str> = workflow
+        let steps = workflow
             .transitions
             .iter()
-            .filter(|step| step.from == status.name)
-            .map(|step| step.to.as_str())
+            .filter(|step| step.from == status.name);
+        let next: Vec<String> = steps
+            .map(|step| match step.evidence {
+                None => step.to.clone(),
+                Some(demand) => format!("{} (evidence {})", step.to, demand.name()),
+            })
             .collect();
         let mark = match (status.initial, status.is_final) {
             (true, _) => "start",
