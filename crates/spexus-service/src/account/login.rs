@@ -113,16 +113,20 @@ pub async fn local(service: &Service, username: Option<&str>, client: &str) -> R
     }
 }
 
-/// The caller of a local program that acts for a user with less than all of the user's rights.
+/// The caller of a local program that acts for a user with less than all of the user's rights, perhaps marked as an agent.
 #[boxed]
 pub async fn local_agent(
     service: &Service,
     username: Option<&str>,
-    scope: Scope,
+    (scope, is_marked): (Scope, bool),
     client: &str,
 ) -> Ruled<Caller> {
     let caller = local(service, username, client).await?;
-    Ok(Caller { scope, ..caller })
+    Ok(Caller {
+        scope,
+        is_agent: caller.is_agent || is_marked,
+        ..caller
+    })
 }
 
 /// The user a name and password belong to, and the attempt that is to be told when something was made of it.

@@ -284,7 +284,7 @@ async fn what_an_agent_wants_is_kept_with_its_changes(world: &World) {
 }
 
 /// Edits each of them makes.
-const EDITS: usize = 100;
+const EDITS: u64 = 334;
 
 /// Two agents claim, read and write five items; a person writes without asking. Every edit that was answered is in the history
 /// once, and no item was held by two at once.
@@ -306,40 +306,45 @@ async fn two_agents_and_a_person_lose_nothing(world: &World) {
         told += item["rev"].as_u64().unwrap() - 1;
     }
     assert_eq!(told, made, "every edit that was answered is there, and no other");
-    assert!(one > 0 && two > 0 && three == EDITS as u64, "{one} {two} {three}");
+    assert!(made >= 1_000, "{one} {two} {three}");
     assert_eq!(world.admin.leases().await.unwrap(), json!([]));
 }
 
-/// Claims, reads, writes and lets go, item after item; what somebody else holds is left to them.
+/// Claims, reads, writes and lets go, item after item, until its share is done; what somebody else holds is left to them. Nobody is at
+/// an item that it holds: every other agent is refused.
 async fn work(agent: Client, from: usize) -> u64 {
     let mut made = 0;
-    for at in 0..EDITS {
+    for at in 0.. {
+        if made == EDITS {
+            break;
+        }
         let id = format!("REQ-{:03}", (at + from) % 5 + 1);
         let Ok(claim) = agent.claim(&id, 5, "").await else {
+            tokio::task::yield_now().await;
             continue;
         };
         let patch = json!({"description": format!("Edit {at}."), "expect_rev": claim["rev"]});
-        match agent.update(&id, patch.clone()).await {
+        match agent.update(&id, patch).await {
             Ok(_) => made += 1,
             // The person was there in between.
             Err(refusal) => {
                 assert_eq!(refusal.code.number(), 1053, "{refusal:?}");
             }
         }
-        agent.release(&id, None).await.unwrap();
+        let released = agent.release(&id, None).await.unwrap();
+        assert_eq!(
+            released["holder"], claim["lease"]["holder"],
+            "nobody else held it meanwhile"
+        );
     }
     made
 }
 
 async fn write(person: Client) -> u64 {
-    let mut made = 0;
     for at in 0..EDITS {
         let id = format!("REQ-{:03}", at % 5 + 1);
-        person
-            .update(&id, json!({"title": format!("Title {at}")}))
-            .await
-            .unwrap();
-        made += 1;
+        let title = json!({"title": format!("Title {at}")});
+        person.update(&id, title).await.unwrap();
     }
-    made
+    EDITS
 }

@@ -28,6 +28,7 @@ pub(super) fn run(world: &World, choice: &Choice, global: &Global, sources: &Sou
     let agent = Agent {
         user: global.as_user.clone(),
         scope: Scope::parse("scope", &choice.scope)?,
+        is_marked: choice.agent,
     };
     let ended = runtime.block_on(Box::pin(serve(&config, sources, agent, options)));
     runtime.shutdown_timeout(bridge::SHUTDOWN_TIMEOUT);
@@ -64,14 +65,17 @@ fn options(config: &Config, choice: &Choice) -> Outcome<McpOptions> {
 struct Agent {
     user: Option<String>,
     scope: Scope,
+    is_marked: bool,
 }
 
 impl Agent {
     /// The caller, with the rights as they are now.
     //= specs/spexus-bridge.md#the-system-in-the-process
     //# The agent MUST have the scope `write` unless another one is named with `--scope`, so that it cannot administer by default.
+    //= specs/spexus-bridge.md#the-system-in-the-process
+    //# With `--agent` the caller in the process MUST count as an agent.
     async fn caller(&self, service: &Service) -> Ruled<Caller> {
-        login::local_agent(service, self.user.as_deref(), self.scope, NAME).await
+        login::local_agent(service, self.user.as_deref(), (self.scope, self.is_marked), NAME).await
     }
 
     /// Done when the rights of the caller are no longer what they were, or the account is gone.

@@ -43,6 +43,9 @@ pub(crate) struct Choice {
     /// With --database, what the host may do at most: read, comment, write, admin
     #[arg(long, value_name = "SCOPE", default_value = "write")]
     scope: String,
+    /// With --database, counts as an agent: it names the revision it read, heeds leases, and its word is no evidence
+    #[arg(long)]
+    agent: bool,
 }
 
 /// What can be done around the stdio server.

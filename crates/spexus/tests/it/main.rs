@@ -9,6 +9,7 @@
 mod administration;
 mod agents;
 mod checkpoints;
+mod coding_agent;
 mod configuration;
 mod connect;
 mod documentation;

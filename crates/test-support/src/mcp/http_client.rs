@@ -125,6 +125,24 @@ impl HttpAgent {
         self.send(&self.transport.message(method, params)).await
     }
 
+    /// A request of the stateless era, which needs no session: its whole answer.
+    pub async fn stateless(&self, method: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "exam", "version": "1.0" },
+        });
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let message = self.transport.message(method, params);
+        let request = self.request_to(Method::POST);
+        let request = request
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .header("mcp-name", name);
+        let sent = request.body(message.to_string()).send();
+        Http::read(in_time(sent).await.expect("an answer")).await.body
+    }
+
     /// A request during which the server asks back; each question is answered by its method and parameters.
     pub async fn converse(
         &self,
@@ -171,7 +189,10 @@ impl HttpAgent {
 impl Http {
     /// One message, and what comes back.
     async fn send(&self, message: &Value) -> HttpAnswer {
-        let mut response = self.begin(message).await;
+        Self::read(self.begin(message).await).await
+    }
+
+    async fn read(mut response: Response) -> HttpAnswer {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let is_stream = headers
             .get("content-type")

@@ -181,6 +181,7 @@ fn entry(world: &World, wanted: &Install, global: &Global) -> Outcome<Entry> {
         if let Some(user) = &global.as_user {
             args.extend(["--as".to_owned(), user.clone()]);
         }
+        args.push("--agent".to_owned());
     } else {
         let config = config::read(world)?;
         env.push(("BACKEND_API_URL", config.endpoint.base().to_owned()));
