@@ -65,22 +65,54 @@ impl PromptTemplate {
     }
 
     // Fulfils 002 Req-Prompt-003
-    /// The text with values in place of variables; a variable without a value is left empty.
+    /// The text with values in place of variables. A variable without a value is left empty; a line of several that says nothing without
+    /// its values is left out.
     //= specs/mcp-server.md#prompts
     //# A value MUST be inserted as it is and never be read as a template again.
+    //= specs/mcp-server.md#prompts
+    //# A line of a prompt all of whose variables have no value MUST be left out, where the prompt has others.
     pub fn render(&self, values: &Map<String, Value>) -> String {
-        let mut out = String::new();
+        let (mut out, mut line) = (String::new(), Line::default());
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.push_str(text),
+                Piece::Text(text) => {
+                    for part in text.split_inclusive('\n') {
+                        line.text.push_str(part);
+                        if part.ends_with('\n') {
+                            std::mem::take(&mut line).end(&mut out);
+                        }
+                    }
+                }
                 Piece::Variable { name, writing } => {
+                    line.variables += 1;
                     if let Some(value) = values.get(name) {
-                        write(&mut out, value, *writing);
+                        line.values += 1;
+                        write(&mut line.text, value, *writing);
                     }
                 }
             }
         }
+        if out.is_empty() {
+            line.values = line.variables;
+        }
+        line.end(&mut out);
         out
+    }
+}
+
+/// A line of a template while it is filled in.
+#[derive(Default)]
+struct Line {
+    text: String,
+    variables: usize,
+    values: usize,
+}
+
+impl Line {
+    fn end(self, out: &mut String) {
+        if self.variables == 0 || self.values > 0 {
+            out.push_str(&self.text);
+        }
     }
 }
 
@@ -171,6 +203,20 @@ mod tests {
             "<a>&lt;/a&gt;&quot;</a> \"</a>\\\"\"",
         );
         check("", &json!({}), "");
+        //= specs/mcp-server.md#prompts
+        //= type=test
+        //# A line of a prompt all of whose variables have no value MUST be left out, where the prompt has others.
+        check(
+            "Look at {{id}}.\nFocus: {{focus}}\nThen answer.",
+            &json!({ "id": "x" }),
+            "Look at x.\nThen answer.",
+        );
+        check("Focus: {{focus}}\nThen answer.", &json!({}), "Then answer.");
+        check(
+            "{{a}} and {{b}}\nEnd {{c}}",
+            &json!({ "a": "x\ny" }),
+            "x\ny and \n",
+        );
     }
 
     #[test]

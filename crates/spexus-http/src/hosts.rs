@@ -11,13 +11,20 @@ use std::net::IpAddr;
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The names this server is reached by.
-pub(crate) struct OwnHosts(Vec<String>);
+pub(crate) struct OwnHosts {
+    names: Vec<String>,
+    /// Origins of other sites whose pages the operator lets in.
+    pages: Vec<String>,
+}
 
 impl OwnHosts {
     /// The names the operator gave, and those of this machine.
-    pub(crate) fn new(public: &[String]) -> Self {
+    pub(crate) fn new(public: &[String], pages: &[String]) -> Self {
         let own = LOOPBACK.iter().map(|name| (*name).to_owned());
-        Self(own.chain(public.iter().map(|name| name.to_lowercase())).collect())
+        Self {
+            names: own.chain(public.iter().map(|name| name.to_lowercase())).collect(),
+            pages: pages.to_vec(),
+        }
     }
 
     //= specs/spexus-mcp.md#endpoint
@@ -34,6 +41,9 @@ impl OwnHosts {
             return Ok(());
         };
         let origin = origin.to_str().unwrap_or_default();
+        if self.pages.iter().any(|page| page == origin) {
+            return Ok(());
+        }
         match origin.split_once("://") {
             Some(("http" | "https", host)) if self.is_own(host, local) => Ok(()),
             _ => Err(foreign("origin", origin)),
@@ -44,7 +54,7 @@ impl OwnHosts {
         let name = without_port(host).to_lowercase();
         // A page whose address is a bare number was loaded from that machine: nobody can point a number elsewhere.
         let reached = name.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-        self.0.contains(&name) || (reached.is_some() && reached == local)
+        self.names.contains(&name) || (reached.is_some() && reached == local)
     }
 }
 
@@ -78,7 +88,10 @@ mod tests {
     use axum::http::Request;
 
     fn verdict(host: &str, origin: Option<&str>) -> bool {
-        let hosts = OwnHosts::new(&["Spexus.example.org".to_owned()]);
+        let hosts = OwnHosts::new(
+            &["Spexus.example.org".to_owned()],
+            &["https://app.example.org".to_owned()],
+        );
         let mut request = Request::builder().uri("/mcp").header("host", host);
         if let Some(origin) = origin {
             request = request.header("origin", origin);
@@ -126,6 +139,8 @@ mod tests {
             assert!(!verdict(host, None), "{host}");
             assert!(!verdict("localhost", Some(&format!("http://{host}"))), "{host}");
         }
+        assert!(verdict("localhost", Some("https://app.example.org")));
+        assert!(!verdict("localhost", Some("http://app.example.org")) && !verdict("app.example.org", None));
         assert!(!verdict("localhost", Some("null")) && !verdict("localhost", Some("file://localhost")));
         assert!(!verdict("localhost", Some("")) && !verdict("localhost", Some("localhost")));
     }

@@ -19,6 +19,7 @@ mod batch;
 mod changes;
 mod comment;
 mod connection;
+mod cors;
 mod early;
 mod extract;
 mod health;
@@ -50,6 +51,7 @@ mod trace;
 mod work;
 mod write_timeout;
 
+pub use cors::is_origin;
 pub use openapi::openapi;
 pub use options::HttpOptions;
 pub use sender::TrustedProxies;

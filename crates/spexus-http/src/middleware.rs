@@ -2,6 +2,7 @@
 //! whatever happens inside.
 
 use crate::app::App;
+use crate::cors;
 use crate::early;
 use crate::query;
 use crate::respond::Refused;
@@ -32,8 +33,13 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     //# No log line, at any level, MUST hold a token, a password, the secret of a session or a text of a body.
     let span = tracing::info_span!("request", id = %id, %method, route);
     let started = Instant::now();
+    let page = cors::admitted(&request, &app.options.cors_origins);
+    let preflight = page.as_ref().and_then(|_| cors::preflight(&request));
     let (request, unread) = early::track_body(request);
-    let mut response = answer(&app, request, next).instrument(span.clone()).await;
+    let mut response = match preflight {
+        Some(response) => response,
+        None => answer(&app, request, next).instrument(span.clone()).await,
+    };
     unread.close_connection(&mut response);
     let (status, seconds) = (response.status(), started.elapsed().as_secs_f64());
     let labels = [
@@ -49,6 +55,9 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         _ => tracing::debug!(status = status.as_u16(), milliseconds, "answered"),
     });
     add_common_headers(&mut response, &id);
+    if let Some(origin) = page {
+        cors::open(response.headers_mut(), origin);
+    }
     //= specs/spexus-http.md#proxies
     //# Where browsers reach the server by HTTPS, every answer MUST tell them to use nothing else.
     if app.options.secure_cookies {

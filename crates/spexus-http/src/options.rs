@@ -42,6 +42,8 @@ pub struct HttpOptions {
     pub trusted_proxies: TrustedProxies,
     /// Names the server is reached by, beside its address and the names of the machine itself.
     pub public_hosts: Vec<String>,
+    /// Origins of other sites whose pages may call REST and MCP with a token.
+    pub cors_origins: Vec<String>,
     /// Writes the metrics in Prometheus' text form.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -67,6 +69,7 @@ impl Default for HttpOptions {
             secure_cookies: false,
             trusted_proxies: TrustedProxies::default(),
             public_hosts: Vec::new(),
+            cors_origins: Vec::new(),
             metrics: Arc::new(String::new),
         }
     }

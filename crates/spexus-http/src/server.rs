@@ -61,7 +61,7 @@ pub async fn serve_with(
     let app = App::new(Surface {
         service: service.clone(),
         streams: OwnerSemaphore::new(options.max_streams_per_user),
-        hosts: OwnHosts::new(&options.public_hosts),
+        hosts: OwnHosts::new(&options.public_hosts, &options.cors_origins),
         readiness: Readiness::default(),
         mcp_service: mcp_endpoint::service(&mcp, options.request_timeout_ms),
         mcp: mcp.clone(),

@@ -105,7 +105,10 @@ async fn known(
             let candidate = |one: Prompt| described(one.reference_id.to_string(), one.name);
             prompts.into_iter().map(candidate).collect()
         }
-        Meaning::Status => statuses(service, caller, kind).await?,
+        Meaning::Status => {
+            let given = typing.context.get("kind").map(|name| Kind::parse("kind", name));
+            statuses(service, caller, kind.or(given.and_then(Result::ok))).await?
+        }
         Meaning::Priority => ["1", "2", "3", "4", "critical", "high", "medium", "low"]
             .map(|name| name.to_owned().into())
             .into(),
@@ -173,6 +176,7 @@ async fn ids(
     let project = project.filter(|key| !key.is_empty());
     let query = ItemQuery {
         project: project.map(str::to_owned),
+        under: container(service, caller, (project, kind), typing).await,
         order_by: Some("-updated_at".to_owned()),
         limit: Some(200),
         ..ItemQuery::default()
@@ -213,6 +217,36 @@ async fn ids(
         }));
     }
     Ok(found)
+}
+
+/// What was filled in already that contains what is looked for: the epic of a story, the story of a requirement. What names nothing
+/// narrows nothing.
+//= specs/spexus-mcp.md#completion
+//# An id MUST be completed from what contains it, where that is filled in already.
+async fn container(
+    service: &Service,
+    caller: &Caller,
+    (project, kind): (Option<&str>, Option<Kind>),
+    typing: &Completing,
+) -> Option<String> {
+    let stories: &[&str] = &["user_story_id", "user_story"];
+    let epics: &[&str] = &["epic_id", "epic", "under", "parent"];
+    let above: [&[&str]; 2] = match kind {
+        Some(Kind::Epic) => [&[], &[]],
+        Some(Kind::UserStory) => [&[], epics],
+        _ => [stories, epics],
+    };
+    let others = above
+        .into_iter()
+        .flatten()
+        .filter(|name| **name != typing.argument);
+    let given = others.filter_map(|name| typing.context.get(*name));
+    for id in given.map(|id| id.trim()).filter(|id| !id.is_empty()) {
+        if item::get(service, caller, project, None, id).await.is_ok() {
+            return Some(id.to_owned());
+        }
+    }
+    None
 }
 
 async fn statuses(service: &Service, caller: &Caller, kind: Option<Kind>) -> Ruled<Vec<Candidate>> {

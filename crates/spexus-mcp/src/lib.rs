@@ -33,6 +33,7 @@ pub mod skills;
 mod system_prompt;
 mod text_completion;
 mod tools;
+mod views;
 mod visit;
 mod watch;
 mod write_claim;
@@ -122,6 +123,7 @@ impl Mcp {
         folders.serve(&server)?;
         text_completion::serve(&server, service, &options)?;
         skills::serve(&server, service)?;
+        views::serve(&server)?;
         let watcher = Watcher::start(service.clone(), server.clone(), prompt, kept, folders.clone());
         Ok(Self {
             _watcher: Arc::new(watcher),
@@ -177,6 +179,9 @@ fn info(options: &McpOptions) -> Info {
     }
 }
 
+/// How long clients may keep what they were told, for revisions that carry hints; sooner they hear of changes they watch.
+const CACHE_MS: u64 = 5_000;
+
 fn settings(service: &Service, options: &McpOptions) -> Settings {
     Settings {
         // A list that was begun on one node is finished on another.
@@ -203,7 +208,14 @@ fn settings(service: &Service, options: &McpOptions) -> Settings {
             ..Limits::default()
         },
         experimental: experimental(),
-        extensions: Map::from_iter([(skills::EXTENSION.to_owned(), json!({}))]),
+        extensions: Map::from_iter([
+            (skills::EXTENSION.to_owned(), json!({})),
+            (
+                views::EXTENSION.to_owned(),
+                json!({ "mimeTypes": [views::MIME_TYPE] }),
+            ),
+        ]),
+        cache_ttl_ms: CACHE_MS,
         ..Settings::default()
     }
 }

@@ -17,7 +17,7 @@ use spexus_domain::checkpoint::Checkpoint;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
 use spexus_domain::{Code, Refusal, Ruled, Timestamp, Uuid, network, text};
-use spexus_store::chain::Verdict;
+pub use spexus_store::chain::Verdict;
 use spexus_store::verification::{self, OnProgress};
 use spexus_store::{Actor, Result, Tx, audit, audit_days, changes, checkpoints};
 use std::sync::Arc;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
-use super::resources::first_of_source;
 use super::visibility::visible;
 use super::{Incoming, Job, Routed};
 use crate::changes::List;
 use crate::server::context::Context;
 use crate::server::guard::Access;
 use crate::server::prompt::{NewPrompt, PromptSource, Registered, render, unknown};
-use crate::server::registry::{Listing, list_text};
+use crate::server::registry::{Listing, list_text, with_entries};
 use crate::server::tool::Stop;
 use mcp_protocol::{
     Cursor, Fields, Outcome, RpcError, Terms, arguments as decode_arguments, envelope::Request,
@@ -39,7 +39,7 @@ pub(super) fn list(
                 return Ok(Routed::Now(Outcome::text(list_text::<Registered>(b"", None))));
             };
             return Ok(Routed::Later(Job::reading(core, move |cx| {
-                list_source(cx, source, from).boxed()
+                list_source(cx, source, from, Bytes::new()).boxed()
             })));
         }
         Some(Cursor::AfterKey(key)) => Some(key),
@@ -50,15 +50,13 @@ pub(super) fn list(
         return Ok(Routed::Now(Outcome::text(whole)));
     }
     let (entries, ends) = prompts.page(after.as_deref());
-    let next = ends
-        .map(|key| Cursor::AfterKey(key.to_string()))
-        .or_else(|| first_of_source(source.is_some()));
-    if let (true, Some(source)) = (entries.is_empty() && prompts.len() == 0, source) {
+    // What the source holds goes on the page on which the registered ones end.
+    if let (None, Some(source)) = (&ends, source) {
         return Ok(Routed::Later(Job::reading(core, move |cx| {
-            list_source(cx, source, String::new()).boxed()
+            list_source(cx, source, String::new(), entries).boxed()
         })));
     }
-    let next = next.map(|cursor| cursor.sign(&core.signer, LIST));
+    let next = ends.map(|key| Cursor::AfterKey(key.to_string()).sign(&core.signer, LIST));
     Ok(Routed::Now(Outcome::text(list_text::<Registered>(
         &entries,
         next.as_deref(),
@@ -117,16 +115,19 @@ async fn keep(cx: Context, new: NewPrompt) -> Result<Outcome, Stop> {
     Ok(Outcome::value(json!({ "prompt": entry })))
 }
 
-async fn list_source(cx: Context, source: Arc<dyn PromptSource>, from: String) -> Result<Outcome, Stop> {
+/// A page of the source, behind entries that were written already.
+async fn list_source(
+    cx: Context,
+    source: Arc<dyn PromptSource>,
+    from: String,
+    before: Bytes,
+) -> Result<Outcome, Stop> {
     let Listing { entries, next } = source.list(&cx, &from).await?;
     let next = next.map(|at| Cursor::InSource(at).sign(&cx.0.core.signer, LIST));
     let entries: Result<Vec<Value>, Refusal> = entries
         .into_iter()
         .map(|p| Ok(Registered::new(p)?.prompt.entry()))
         .collect();
-    let mut answer = json!({ "prompts": entries? });
-    if let Some(next) = next {
-        answer["nextCursor"] = json!(next);
-    }
-    Ok(Outcome::value(answer).cacheable())
+    let all = with_entries(&before, &entries?);
+    Ok(Outcome::text(list_text::<Registered>(&all, next.as_deref())))
 }

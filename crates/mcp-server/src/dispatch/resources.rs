@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use refusal::{Code, Refusal};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::{AnsweredNotice, Incoming, Job, Routed, read};
 use crate::server::context::{Call, Context};
 use crate::server::core::Core;
 use crate::server::guard::Access;
-use crate::server::registry::{Listing, Snapshot, list_text};
+use crate::server::registry::{Listing, Snapshot, list_text, with_entries};
 use crate::server::resource::{Registered, RegisteredTemplate, ResourceSource};
 use crate::server::tool::Stop;
 use crate::session::store::{SessionEdit, Subscription};
@@ -44,14 +45,15 @@ pub(super) fn list(
     if let Some(under) = under {
         return Ok(list_under(incoming, &resources, source, under));
     }
-    if resources.len() == 0 {
-        return Ok(from_source(incoming, source, String::new(), None));
-    }
     let (entries, ends) = resources.page(after.as_deref());
-    let next = ends
-        .map(|key| Cursor::AfterKey(key.to_string()))
-        .or_else(|| first_of_source(source.is_some()));
-    let next = next.map(|cursor| cursor.sign(&core.signer, LIST));
+    //= specs/mcp-server.md#registry
+    //# What a source holds MUST begin on the page on which the registered entries end.
+    if let (None, Some(source)) = (&ends, source) {
+        return Ok(Routed::Later(Job::reading(core, move |cx| {
+            list_source(cx, source, String::new(), None, entries).boxed()
+        })));
+    }
+    let next = ends.map(|key| Cursor::AfterKey(key.to_string()).sign(&core.signer, LIST));
     Ok(Routed::Now(Outcome::text(list_text::<Registered>(
         &entries,
         next.as_deref(),
@@ -174,10 +176,6 @@ pub(super) fn listen(
     }))
 }
 
-pub(super) fn first_of_source(there_is_one: bool) -> Option<Cursor> {
-    there_is_one.then(|| Cursor::InSource(String::new()))
-}
-
 /// Takes the listener out of the hub however its request ends.
 struct Listening(Arc<Call>);
 
@@ -232,7 +230,7 @@ fn from_source(
 ) -> Routed {
     match source {
         Some(source) => Routed::Later(Job::reading(incoming.core, move |cx| {
-            list_source(cx, source, from, under).boxed()
+            list_source(cx, source, from, under, Bytes::new()).boxed()
         })),
         None => Routed::Now(Outcome::text(list_text::<Registered>(b"", None))),
     }
@@ -260,19 +258,19 @@ fn list_under(
     Routed::Now(Outcome::value(json!({ "resources": found })).cacheable())
 }
 
+/// A page of the source, behind entries that were written already.
 async fn list_source(
     cx: Context,
     source: Arc<dyn ResourceSource>,
     from: String,
     under: Option<String>,
+    before: Bytes,
 ) -> Result<Outcome, Stop> {
     let Listing { entries, next } = source.list(&cx, &from, under.as_deref()).await?;
     let entries: Vec<Value> = entries.iter().map(|resource| resource.entry()).collect();
-    let mut answer = json!({ "resources": entries });
-    if let Some(next) = next {
-        answer["nextCursor"] = json!(Cursor::InSource(next).sign(&cx.0.core.signer, LIST));
-    }
-    Ok(Outcome::value(answer).cacheable())
+    let next = next.map(|next| Cursor::InSource(next).sign(&cx.0.core.signer, LIST));
+    let all = with_entries(&before, &entries);
+    Ok(Outcome::text(list_text::<Registered>(&all, next.as_deref())))
 }
 
 /// The canonical address a request asks for, given as `uri` or as `path`.

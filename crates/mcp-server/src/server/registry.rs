@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use refusal::{Code, Refusal};
+use serde_json::Value;
 
 use crate::index_key::{IndexKey, touched};
 use crate::server::guard::Entry;
@@ -94,10 +95,6 @@ impl<T: Listed> Snapshot<T> {
 
     pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<T>> {
         self.entries.values().inspect(|_| touched(1))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
     }
 
     /// The part of the family an audience sees, made at its first request.
@@ -359,6 +356,18 @@ pub(crate) fn list_text<T: Listed>(entries: &[u8], next: Option<&str>) -> Bytes 
     }
     out.push(b'}');
     out.into()
+}
+
+/// Entries of a list, and more behind them.
+pub(crate) fn with_entries(before: &[u8], more: &[Value]) -> Vec<u8> {
+    let mut out = before.to_vec();
+    for entry in more {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        out.extend_from_slice(entry.to_string().as_bytes());
+    }
+    out
 }
 
 fn duplicate(code: Code, what: &str, name: &str) -> Refusal {

@@ -13,7 +13,7 @@ use crate::complete::{Uses, completer};
 use address::Address;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_protocol::ResourceContents;
+use mcp_protocol::{Annotations, ResourceContents};
 use mcp_server::{Context, Listing, ReadRequest, Resource, ResourceSource, ResourceTemplate, Stop};
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
@@ -113,7 +113,10 @@ impl ResourceSource for Items {
     fn subscribe<'a>(&'a self, cx: &'a Context, uri: &'a str) -> BoxFuture<'a, Result<Option<String>, Stop>> {
         async move {
             // What the address of an app stands for is for the app to say, and skills change with the program only.
-            if uri.starts_with("app://") || uri.starts_with("skill://") {
+            if ["app://", "skill://", "ui://"]
+                .iter()
+                .any(|own| uri.starts_with(own))
+            {
                 return Ok(None);
             }
             Ok(Some(topic::of(&self.0, &audit::caller(cx)?, uri).await?))
@@ -140,7 +143,14 @@ impl Items {
             item.reference_id,
             spexus_domain::text::excerpt(&item.heading(), 80)
         );
-        Resource::new(uri, name, description, JSON, read)
+        let mut resource = Resource::new(uri, name, description, JSON, read);
+        //= specs/spexus-mcp.md#resources
+        //# A listed item MUST say when it changed last.
+        resource.annotations = Some(Annotations {
+            last_modified: Some(item.updated_at.to_string()),
+            ..Annotations::default()
+        });
+        resource
     }
 }
 

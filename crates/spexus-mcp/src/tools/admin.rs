@@ -15,7 +15,11 @@ use spexus_domain::permission::Operation;
 use spexus_domain::project::{NewProject, Project, ProjectPatch};
 use spexus_domain::{Kind, Ruled};
 use spexus_service::account::{token, user};
+use spexus_service::audit::Verdict;
 use spexus_service::{audit, project, settings};
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::sync::watch;
 
 /// The tools of administrators.
 pub(super) fn tools() -> Vec<Spec> {
@@ -162,13 +166,13 @@ pub(super) fn tools() -> Vec<Spec> {
         row(
             "put_workflow",
             "Set a workflow",
-            "Replaces the statuses and transitions of a kind.",
+            "Replaces the statuses and transitions of a kind; a transition may demand evidence.",
             Effect::Set,
             Operation::ManageSettings,
             [
                 name("kind"),
                 objects("statuses", "{name, initial, final}"),
-                objects("transitions", "{from, to}"),
+                objects("transitions", "{from, to, evidence?: passed, executed, affirmed}"),
                 number("expect_rev", ""),
             ],
             done(),
@@ -194,7 +198,8 @@ pub(super) fn tools() -> Vec<Spec> {
             done(),
             verify,
         )
-        .alone(),
+        .alone()
+        .long(),
     ]
 }
 
@@ -340,13 +345,36 @@ async fn list_events(invocation: Invocation, arguments: Arguments) -> Ruled<Answ
 }
 
 async fn verify(invocation: Invocation, _: Arguments) -> Ruled<Answer> {
-    let mut verdict = audit::verify(&invocation.service, &invocation.caller, &[]).await?;
+    let mut verdict = verified(&invocation).await?;
     // Whole ledgers need no line each: there may be thousands.
     verdict.ledgers.retain(|ledger| ledger.fault.is_some());
     Ok(Answer::new(
         "The verdict on the history.",
         json!({ "done": verdict }),
     ))
+}
+
+/// The verdict; meanwhile whoever waits is told how many changes were looked at.
+async fn verified(invocation: &Invocation) -> Ruled<Verdict> {
+    let (service, caller) = (&invocation.service, &invocation.caller);
+    let changes = audit::changes(service, caller).await?;
+    let total = u64::try_from(changes).ok();
+    let (far, mut heard) = watch::channel(0);
+    let on_progress = Arc::new(move |done| {
+        far.send_replace(done);
+    });
+    let mut work = pin!(audit::verify_watched(service, caller, &[], on_progress));
+    loop {
+        tokio::select! {
+            verdict = &mut work => return verdict,
+            Ok(()) = heard.changed() => {
+                let done = *heard.borrow_and_update();
+                // The head that was counted moves on while it is read.
+                let total = total.map(|total| total.max(done));
+                invocation.tell(done, total, "changes verified").await;
+            }
+        }
+    }
 }
 
 pub(super) fn name(field: &'static str) -> Field {

@@ -24,6 +24,7 @@ fn status_report() -> Spec {
             object([text("under", "any id"), project()]),
             answer(&[("total_count", "integer"), ("kinds", "object")]),
         )
+        .long()
         .rest("Totals are whole. Ask under one item, or list a kind with assignee, for the others.")
 }
 
@@ -56,6 +57,7 @@ fn analyze_hierarchy() -> Spec {
             ("truncated", "boolean"),
         ]),
     )
+    .long()
 }
 
 // Fulfils 003 R7.7

@@ -34,6 +34,7 @@ fn import_plan() -> Spec {
             ]),
             answer(&[("items", "array"), ("dry_run", "boolean")]),
         )
+        .long()
         .rest("All of it was made. get_context of an epic or story shows what it contains.")
 }
 

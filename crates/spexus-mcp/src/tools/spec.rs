@@ -6,10 +6,10 @@ use crate::ask::{self, Asker};
 use crate::complete::Uses;
 use crate::render::{Answer, visible};
 use crate::visit::Visit;
-use crate::{Toolset, audit};
+use crate::{Toolset, audit, views};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_protocol::{Arguments, ToolAnnotations, ToolResult};
+use mcp_protocol::{Arguments, Level, TaskSupport, ToolAnnotations, ToolResult};
 use mcp_server::{Context, Sampler, Stop, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -86,6 +86,8 @@ pub(crate) struct Spec {
     pub(crate) output: Value,
     /// Whether it takes too long for a batch, for which all other writes wait.
     alone: bool,
+    /// Whether it may take so long that a client follows it as a task.
+    long: bool,
     /// How to get what an answer had to leave out.
     rest: &'static str,
     run: Arc<Run>,
@@ -98,6 +100,24 @@ pub(crate) struct Invocation {
     pub(crate) caller: Caller,
     /// Who is asked what only a person or a model can say; in a batch nobody is.
     pub(crate) asker: Option<Asker>,
+}
+
+impl Invocation {
+    /// Tells whoever waits how far the work is, as progress and in the log of the session. Nobody hears it in a batch.
+    pub(crate) async fn tell(&self, done: u64, total: Option<u64>, message: &str) {
+        if let Some(asker) = &self.asker {
+            let total = total.map(|total| total as f64);
+            asker.cx.progress(done as f64, total, Some(message)).await;
+        }
+        self.log(message).await;
+    }
+
+    /// Writes a line into the log of the session.
+    pub(crate) async fn log(&self, message: &str) {
+        if let Some(asker) = &self.asker {
+            asker.cx.log(Level::Info, "spexus", message.into()).await;
+        }
+    }
 }
 
 impl Spec {
@@ -124,6 +144,7 @@ impl Spec {
             input: Value::Null,
             output: Value::Null,
             alone: false,
+            long: false,
             rest: "",
             run: Arc::new(move |invocation, arguments| {
                 run(invocation, arguments)
@@ -190,6 +211,11 @@ impl Spec {
         Self { alone: true, ..self }
     }
 
+    /// Lets a client follow it as a task, and hear how far it is.
+    pub(crate) fn long(self) -> Self {
+        Self { long: true, ..self }
+    }
+
     /// Whether it can be part of a batch.
     pub(crate) fn is_batched(&self) -> bool {
         !self.alone
@@ -217,7 +243,7 @@ impl Spec {
     pub(crate) fn into_tool(self, service: &Service, sampler: &Sampler, uses: &Uses) -> Tool {
         let aliases = self.aliases();
         let (service, sampler, run, name) = (service.clone(), sampler.clone(), self.run, self.name);
-        let (uses, subject) = (uses.clone(), ask::subject_of(&self.input));
+        let (uses, subject, long) = (uses.clone(), ask::subject_of(&self.input), self.long);
         let invocation = move |cx: Context, arguments: Arguments| {
             let (service, sampler, run, uses) = (service.clone(), sampler.clone(), run.clone(), uses.clone());
             async move {
@@ -230,8 +256,15 @@ impl Spec {
                     caller,
                     asker: Some(Asker { cx, sampler }),
                 };
+                let telling = invocation.clone();
+                if long {
+                    telling.tell(0, None, &format!("{name} begins")).await;
+                }
                 let answered = ask::until_found(&*run, subject, invocation, arguments).await;
                 watch.pause(answered.as_ref().map(drop));
+                if let (true, Ok(answer)) = (long, &answered) {
+                    telling.log(&format!("{name}: {}", answer.text)).await;
+                }
                 Ok::<_, Stop>(result(answered?, mirrors))
             }
         };
@@ -241,6 +274,13 @@ impl Spec {
             .annotated(self.effect.annotations());
         tool.title = Some(self.title.to_owned());
         tool.aliases = aliases;
+        tool.meta = views::of_tool(self.name);
+        //= specs/spexus-mcp.md#tools
+        //# An import, a report and the verification of the history MUST be able to run as tasks, and MUST tell how far they are to
+        //# clients that ask for progress or for the log.
+        if long {
+            tool.task_support = TaskSupport::Optional;
+        }
         //= specs/spexus-mcp.md#asking
         //# A tool that makes something MUST ask the person for the required arguments the model left out, where the client can ask.
         tool.asks_for_missing = self.effect == Effect::Add;

@@ -42,8 +42,10 @@ pub(crate) async fn addresses(agent: &Agent) -> Vec<String> {
     let listed = listed["resources"].as_array().unwrap().clone();
     let text = |value: &Value, name: &str| value[name].as_str().unwrap().to_owned();
     let templates = templates.iter().map(|one| text(one, "uriTemplate"));
+    // Items are walked through by their templates; views hold no data.
+    let listed = listed.iter().map(|one| text(one, "uri"));
     templates
-        .chain(listed.iter().map(|one| text(one, "uri")))
+        .chain(listed.filter(|uri| uri.starts_with("requirements://") || uri.starts_with("skill://")))
         .collect()
 }
 
@@ -298,6 +300,10 @@ async fn walk_prompts(world: &World, who: Who) {
             .iter()
             .map(|one| one["name"].as_str().unwrap())
             .collect();
+        if names.is_empty() {
+            // What speaks of no item is everybody's.
+            continue;
+        }
         for (on, is_own) in [(&own, true)]
             .into_iter()
             .chain(others.iter().map(|one| (one, false)))

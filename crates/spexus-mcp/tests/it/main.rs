@@ -12,6 +12,7 @@ mod asking;
 mod consent;
 mod deadlines;
 mod execute;
+mod hosts;
 mod isolation;
 mod pair;
 mod prefixes;

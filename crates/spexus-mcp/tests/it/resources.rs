@@ -238,7 +238,7 @@ async fn the_list_pages_and_names_each_thing_once(world: &World) {
         .iter()
         .all(|uri| seen.contains(*uri))
     );
-    assert_eq!(seen.len(), 234 + 11 + 4, "items, collections, skills");
+    assert_eq!(seen.len(), 234 + 11 + 4 + 4, "items, collections, skills, views");
 }
 
 //= specs/spexus-mcp.md#completion

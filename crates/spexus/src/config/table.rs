@@ -4,7 +4,7 @@ use super::rows::{number, yes_or_no};
 use super::settings::{LogFormat, Setting};
 use super::values::{
     command, folders, is_address, is_level, is_name, is_semantic_version, key, put_command, put_default_role,
-    put_durability, put_folders, put_hosts, put_if, put_parsed, take,
+    put_durability, put_folders, put_hosts, put_if, put_origins, put_parsed, take,
 };
 use spexus_domain::password;
 use spexus_http::{OfferedVersions, Sessions, Toolset, VersionMismatch};
@@ -320,6 +320,14 @@ pub(crate) const TABLE: &[Setting] = &[
         secret: false,
         put: |settings, text| put_hosts(&mut settings.http.public_hosts, text),
         get: |settings| settings.http.public_hosts.join(","),
+    },
+    Setting {
+        name: "http.cors_origins",
+        doc: "Origins of other sites whose pages may call REST and MCP with a token, never with a cookie. None when empty.",
+        allowed: "origins such as https://app.example.org; several separated by commas",
+        secret: false,
+        put: |settings, text| put_origins(&mut settings.http.cors_origins, text),
+        get: |settings| settings.http.cors_origins.join(","),
     },
     Setting {
         name: "mcp.toolsets",

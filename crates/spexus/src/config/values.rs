@@ -96,6 +96,16 @@ pub(super) fn put_hosts(field: &mut Vec<String>, text: &str) -> bool {
     fits
 }
 
+pub(super) fn put_origins(field: &mut Vec<String>, text: &str) -> bool {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let origins: Vec<String> = parts.map(str::to_owned).collect();
+    let fits = origins.iter().all(|origin| spexus_http::is_origin(origin));
+    if fits {
+        *field = origins;
+    }
+    fits
+}
+
 pub(super) fn folders(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
     paths.join(",")

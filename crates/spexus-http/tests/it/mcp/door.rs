@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use spexus_http::HttpOptions;
 
 both![
+    pages_of_named_origins_are_let_in_with_a_token,
     a_toolset_that_is_none_is_refused_at_the_door,
     only_a_valid_token_opens_the_endpoint,
     an_expired_or_revoked_token_opens_nothing_and_is_noted,
@@ -289,4 +290,58 @@ async fn a_toolset_that_is_none_is_refused_at_the_door(server: &mut Server) {
         .await;
     assert_eq!(odd.status, 400, "{}", odd.body);
     assert!(odd.body["error"].to_string().contains("author"), "{}", odd.body);
+}
+
+//= specs/spexus-http.md#pages-of-other-sites
+//= type=test
+//# A page MUST be let in only where its origin is one that the operator named, and MUST NOT be let in with a cookie.
+async fn pages_of_named_origins_are_let_in_with_a_token(first: &mut Server) {
+    let options = HttpOptions {
+        cors_origins: vec!["https://app.example.org".to_owned()],
+        ..HttpOptions::default()
+    };
+    let server = Server::second_node(first, options).await;
+    let page = [("origin", "https://app.example.org")];
+    for path in ["/api/v1/mcp", "/mcp", "/api/v1/epics"] {
+        let asks = [page[0], ("access-control-request-method", "POST")];
+        let told = server.send("", Method::OPTIONS, path, None, &asks).await;
+        assert_eq!(told.status, 204, "{path}");
+        let allowed = |name: &str| told.headers[name].to_str().unwrap().to_owned();
+        assert_eq!(allowed("access-control-allow-origin"), "https://app.example.org");
+        assert!(allowed("access-control-allow-headers").contains("mcp-session-id"));
+        assert!(!told.headers.contains_key("access-control-allow-credentials"));
+    }
+    let hello = Some(hello("2025-06-18"));
+    let said = server
+        .send(&first.token, Method::POST, "/mcp", hello.clone(), &page)
+        .await;
+    assert_eq!(said.status, 200, "{}", said.body);
+    assert!(
+        said.headers["access-control-expose-headers"]
+            .to_str()
+            .unwrap()
+            .contains("mcp-session-id")
+    );
+    for origin in [
+        "https://evil.example",
+        "null",
+        "https://app.example.org.evil.example",
+    ] {
+        let foreign = [("origin", origin), ("access-control-request-method", "POST")];
+        let told = server
+            .send(&first.token, Method::OPTIONS, "/mcp", None, &foreign)
+            .await;
+        assert!(
+            !told.headers.contains_key("access-control-allow-origin"),
+            "{origin}"
+        );
+        let said = server
+            .send(&first.token, Method::POST, "/mcp", hello.clone(), &foreign[..1])
+            .await;
+        assert_eq!(said.status, 403, "{origin}: {}", said.body);
+    }
+    // Without the setting nobody is let in.
+    let shut = first.send(&first.token, Method::POST, "/mcp", hello, &page).await;
+    assert_eq!(shut.status, 403, "{}", shut.body);
+    server.end().await;
 }

@@ -35,6 +35,8 @@ fn values_that_are_not_allowed_are_refused() {
         ("http.trusted_proxies", "proxy.example.org"),
         ("http.public_hosts", "https://spexus.example.org"),
         ("http.public_hosts", "a b"),
+        ("http.cors_origins", "*"),
+        ("http.cors_origins", "https://app.example.org/page"),
         ("admin_password", "password1"),
         ("mcp.roots", "/srv/specs,docs"),
         ("mcp.version", "one"),
