@@ -4,6 +4,7 @@
 //! bare one measured in the same breath: [`sample::alternate`] runs both in turn, many times, and takes the median. To
 //! add a suite, write a `fn() -> Result<Vec<Row>>` in a file of its own and name it in [`SUITES`].
 
+mod agents;
 mod completion;
 mod duvet;
 mod mcp;
@@ -72,6 +73,10 @@ const SUITES: &[Suite] = &[
 
 /// Runs the named suites, or all; false when targets were missed and that matters.
 pub(crate) fn run(root: &Path, names: &[&str], missed: Missed) -> Result<bool> {
+    // Needs registries of other languages, so it runs only when it is named.
+    if names == ["agents"] {
+        return agents::run(root);
+    }
     if cfg!(debug_assertions) {
         return as_shipped(root, names, missed);
     }
