@@ -50,6 +50,8 @@ struct Chapter {
     epic: Item,
     stories: Vec<(String, String, String)>,
     open: bool,
+    /// Whether it is the one this part begins with.
+    is_first: bool,
 }
 
 /// One block of the document.
@@ -135,6 +137,7 @@ async fn fill(visit: &Visit, page: &mut DocumentPage, epics: Vec<Item>, part: &P
             epic,
             stories: Vec::new(),
             open: false,
+            is_first: at == begin,
         };
         if at >= begin && only && page.next.is_none() {
             match page.rows.len() < PART_ROWS {

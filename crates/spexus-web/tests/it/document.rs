@@ -29,6 +29,13 @@ async fn headings_are_numbered_and_what_stands_below_is_shown(world: &mut World)
     .lacks("rel=\"next\"");
     let one = browser.see("/p/default/document?under=EP-002").await;
     one.shows("With a card").lacks("data-ref=\"REQ-001\"");
+    // The outline highlights one epic: the one this part begins with.
+    for (page, number) in [(&page, 1), (&one, 2)] {
+        let outline = page.text.split("class=\"outline").nth(1).unwrap();
+        assert_eq!(outline.matches("aria-current=\"true\"").count(), 1);
+        let open = format!("aria-current=\"true\"><span class=\"no\">{number}</span>");
+        assert!(outline.contains(&open), "{outline}");
+    }
 }
 
 async fn a_long_document_comes_in_parts_that_hold_every_row_once(world: &mut World) {
