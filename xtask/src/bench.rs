@@ -12,6 +12,7 @@ mod rest;
 mod row;
 mod sample;
 mod spexus_mcp;
+mod trace;
 mod web;
 
 use std::fs;
@@ -64,6 +65,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "web",
         run: web::suite,
+    },
+    Suite {
+        name: "trace",
+        run: trace::suite,
     },
     Suite {
         name: "completion",

@@ -6,14 +6,19 @@
 
 mod demand;
 pub mod fold;
+pub mod ground;
 pub mod identity;
+pub mod keys;
 mod ladder;
+mod moved;
+mod reading;
 pub mod record;
 #[cfg(test)]
 mod tests;
 
 pub use demand::{EvidenceDemand, Standing};
 pub use ladder::{ItemStanding, derive};
+pub use reading::{ItemReading, read_again};
 
 use crate::{Ruled, nearest};
 use serde::{Deserialize, Serialize};
@@ -89,9 +94,9 @@ pub enum TraceFlag {
     Skipped,
     /// A test of it was in an earlier run of its suite, and its suite ran without it.
     Vanished,
-    /// What is known is of another commit or of a working tree with changes.
+    /// What is known is of another commit, of a working tree with changes, or of something that moved since.
     Stale,
-    /// Its text changed after tests claimed it, and nobody said that they still show it.
+    /// Its text, its code or its sentence changed since somebody read them together, and nobody said that it still holds.
     Suspect,
     /// Some test ran the code that cites it, and nobody knows which.
     Covered,
@@ -180,6 +185,27 @@ pub struct TracedTest {
     /// Whether it ran the code that cites the item.
     #[serde(default, skip_serializing_if = "is_false")]
     pub executed: bool,
+    /// The words its mark quotes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+}
+
+impl TracedTest {
+    /// A test of which no run was pushed.
+    fn not_run(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            standing: TestStanding::NotRun,
+            suite: String::new(),
+            commit: String::new(),
+            path: String::new(),
+            line: 0,
+            by: String::new(),
+            message: String::new(),
+            executed: false,
+            quote: String::new(),
+        }
+    }
 }
 
 /// Code that cites an item.
@@ -208,6 +234,9 @@ pub struct TracedSpan {
     /// Whether some test ran it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub covered: bool,
+    /// The hash of the code that somebody read with the item, where it is another now.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub was: String,
 }
 
 /// A sentence of a specification that an item comes from.
@@ -219,6 +248,9 @@ pub struct TracedSentence {
     pub line: u32,
     /// The sentence.
     pub text: String,
+    /// What it said when somebody read it with the item, where it says something else now.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub was: String,
 }
 
 /// What a person says about the evidence of an item.
@@ -269,6 +301,9 @@ pub struct ItemTrace {
     pub spans: Vec<TracedSpan>,
     /// The sentences it comes from.
     pub sentences: Vec<TracedSentence>,
+    /// What moved since somebody read it with the rest: the text, code, a sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<String>,
 }
 
 impl ItemTrace {

@@ -39,10 +39,44 @@ where
     }
 }
 
+/// A push of evidence: a JSON body, or a report as it is.
+pub(crate) enum Pushed<T> {
+    Json(Box<T>),
+    Report(Body),
+}
+
+impl<S, T> FromRequest<S> for Pushed<T>
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+    T: DeserializeOwned,
+{
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        let app = App::from_ref(state);
+        if request.headers().contains_key(header::CONTENT_TYPE)
+            && check_content_type(request.headers()).is_err()
+        {
+            return Ok(Self::Report(request.into_body()));
+        }
+        check_content_type(request.headers())?;
+        //= specs/spexus-http.md#limits
+        //# A push of evidence MUST have a limit of its own, and one beyond it MUST be answered 413 with its name.
+        let most = ("max_push_bytes", app.options.max_push_bytes);
+        let body = read_most_in_time(&app, request.into_body(), most).await?;
+        Ok(Self::Json(Box::new(decode_body(&body)?)))
+    }
+}
+
 /// A whole body, within its limits of size and time.
 pub(crate) async fn read_in_time(app: &App, body: Body) -> Ruled<Bytes> {
+    read_most_in_time(app, body, ("max_body_bytes", app.options.max_body_bytes)).await
+}
+
+async fn read_most_in_time(app: &App, body: Body, most: (&'static str, usize)) -> Ruled<Bytes> {
     let limit = Duration::from_millis(app.options.read_timeout_ms);
-    match tokio::time::timeout(limit, read(body, app.options.max_body_bytes)).await {
+    match tokio::time::timeout(limit, read(body, most)).await {
         Ok(body) => body,
         //= specs/spexus-http.md#limits
         //# A body that does not arrive in its time MUST be refused, and nothing of it written.
@@ -73,20 +107,15 @@ fn check_content_type(headers: &HeaderMap) -> Ruled<()> {
 
 //= specs/spexus-http.md#limits
 //# A body larger than the limit MUST be answered 413 without being kept in memory.
-async fn read(mut body: Body, max_body_bytes: usize) -> Ruled<Bytes> {
-    let too_large = || {
-        let message = format!("the body is larger than {max_body_bytes} bytes");
-        Refusal::new(Code::MessageTooLarge, message).fact("max_body_bytes", max_body_bytes)
-    };
+async fn read(mut body: Body, (name, max_body_bytes): (&'static str, usize)) -> Ruled<Bytes> {
+    let too_large = || too_large(name, max_body_bytes);
     let most = max_body_bytes.saturating_mul(DISCARDED_TIMES);
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
     let (mut whole, mut seen) = (BytesMut::new(), 0_usize);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| {
-            Refusal::new(Code::ProtocolError, "the body was cut off").hint("Send it again in full.")
-        })?;
+        let frame = frame.map_err(|_| cut_off())?;
         let Ok(data) = frame.into_data() else { continue };
         seen = seen.saturating_add(data.len());
         match seen {
@@ -99,6 +128,17 @@ async fn read(mut body: Body, max_body_bytes: usize) -> Ruled<Bytes> {
         return Err(too_large());
     }
     Ok(whole.freeze())
+}
+
+/// The refusal of a body that is larger than a limit of this name.
+pub(crate) fn too_large(name: &'static str, bytes: usize) -> Refusal {
+    let message = format!("the body is larger than {bytes} bytes");
+    Refusal::new(Code::MessageTooLarge, message).fact(name, bytes)
+}
+
+/// The refusal of a body that ended before its end.
+pub(crate) fn cut_off() -> Refusal {
+    Refusal::new(Code::ProtocolError, "the body was cut off").hint("Send it again in full.")
 }
 
 fn decode_body<T: DeserializeOwned>(body: &[u8]) -> Ruled<T> {

@@ -46,6 +46,7 @@ mod search;
 mod sender;
 mod server;
 mod settings;
+mod streamed_body;
 mod tls;
 mod trace;
 mod work;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub struct HttpOptions {
     /// The largest body accepted.
     pub max_body_bytes: usize,
+    /// The largest push of evidence accepted, in JSON or as one report.
+    pub max_push_bytes: usize,
     /// The most headers accepted, all together.
     pub max_header_bytes: usize,
     /// How long a request may take to arrive, head and body each.
@@ -52,6 +54,7 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             max_body_bytes: 1 << 20,
+            max_push_bytes: 256 << 20,
             max_header_bytes: 32 << 10,
             read_timeout_ms: 15_000,
             request_timeout_ms: 30_000,

@@ -2,9 +2,10 @@
 
 use crate::app::App;
 use crate::auth::Authenticated;
-use crate::extract::{Id, Input, Params};
+use crate::extract::{Id, Input, Params, Pushed};
 use crate::item::InProject;
 use crate::respond::{Answer, Json};
+use crate::streamed_body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -12,21 +13,38 @@ use spexus_domain::Kind;
 use spexus_domain::query::Page;
 use spexus_service::envelope::ErrorEnvelope;
 use spexus_service::evidence::{
-    self, CheckQuery, CheckReport, NewReview, PushAnswer, PushBody, TraceAnswer, TraceGap,
+    self, CheckQuery, CheckReport, NewReview, PushAnswer, PushBody, ReportQuery, TraceAnswer, TraceGap,
 };
 
 /// Push evidence about a commit: reports of tests, coverage, and marks of its tree. All of it or nothing; the same push again does
-/// nothing.
+/// nothing. The body is JSON with everything in it, or one report as it is, of which the query says what it is of.
 #[utoipa::path(
-    post, path = "/api/v1/trace/push", tag = "trace", request_body = PushBody,
+    post, path = "/api/v1/trace/push", tag = "trace", params(ReportQuery),
+    request_body(content((PushBody = "application/json"), (String = "application/octet-stream"))),
     responses((status = 201, body = PushAnswer), (status = "4XX", body = ErrorEnvelope))
 )]
 pub(crate) async fn push_evidence(
     State(app): State<App>,
     Authenticated(caller): Authenticated,
-    Input(input): Input<PushBody>,
+    Params(query): Params<ReportQuery>,
+    body: Pushed<PushBody>,
 ) -> Answer<impl IntoResponse> {
-    let pushed = evidence::push(&app.service, &caller, input.into_push()?).await?;
+    let pushed = match body {
+        Pushed::Json(input) => {
+            query.refuse_beside_json()?;
+            evidence::push(&app.service, &caller, input.into_push()?).await?
+        }
+        Pushed::Report(body) => {
+            //= specs/spexus-http.md#limits
+            //# A report that is pushed as it is MUST be read as it arrives, and one that is cut off or larger than its limit MUST leave
+            //# nothing behind.
+            let (reader, arriving) = streamed_body::stream(&app, body);
+            let pushed = evidence::push(&app.service, &caller, query.into_push(Box::new(reader))?);
+            let (arrived, pushed) = tokio::join!(arriving, pushed);
+            arrived?;
+            pushed?
+        }
+    };
     let status = match pushed.already_known {
         true => StatusCode::OK,
         false => StatusCode::CREATED,

@@ -5,8 +5,11 @@
 
 mod affected;
 mod body;
+mod carried;
 mod check;
 mod derive;
+mod documents;
+mod ground;
 mod matrix;
 mod pack;
 mod past;
@@ -14,9 +17,11 @@ mod push;
 mod read;
 mod review;
 pub mod scan;
+mod traced;
 
 pub use affected::ChangedSince;
-pub use body::{PushBody, ReportBody};
+pub use body::{PushBody, ReportBody, ReportQuery};
+pub(crate) use carried::TraceKeeper;
 pub(crate) use check::requirements_below;
 pub use check::{CheckQuery, CheckReport, TraceGap, check, gaps};
 pub use matrix::{EvidenceRun, MatrixRow, TraceMatrix, matrix};

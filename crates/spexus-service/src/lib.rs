@@ -78,6 +78,8 @@ pub struct Parts {
     projects: context::Projects,
     /// What whoever has an account is in a new project.
     default_role: ProjectRole,
+    /// Whether every push of evidence makes everything anew.
+    derives_everything: bool,
 }
 
 /// How the service works.
@@ -99,6 +101,9 @@ pub struct ServiceOptions {
     pub admin_password: Option<String>,
     /// What whoever has an account is in a new project that does not say so itself.
     pub default_role: ProjectRole,
+    /// Whether every push of evidence makes everything anew, instead of what it can have changed: slow, and what the other is held
+    /// against.
+    pub derives_everything: bool,
 }
 
 impl Default for ServiceOptions {
@@ -113,6 +118,7 @@ impl Default for ServiceOptions {
             admin_password: None,
             // A project that nobody was added to is nobody else's.
             default_role: ProjectRole::None,
+            derives_everything: false,
         }
     }
 }
@@ -170,6 +176,7 @@ impl Service {
             passwords: Arc::new(passwords),
             projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
             default_role: options.default_role,
+            derives_everything: options.derives_everything,
             store,
         }));
         Ok((service, first))
@@ -190,6 +197,7 @@ impl Service {
             audit: self.audit.clone(),
             projects: context::Projects::new(MAX_REMEMBERED_PROJECTS),
             default_role: self.default_role,
+            derives_everything: self.derives_everything,
         }))
     }
 

@@ -106,6 +106,10 @@ pub const EVIDENCE: &[(&str, Evidence)] = &[
             "where items stood, for the timeline and for comparing with a baseline; what was pushed is verified",
         ),
     ),
+    (
+        "trace_head",
+        Evidence::Not("where to go on from with the next push, made anew from what was pushed"),
+    ),
     ("staged_import", Evidence::Not(STAGED)),
     ("staged_item", Evidence::Not(STAGED)),
     ("staged_comment", Evidence::Not(STAGED)),

@@ -178,7 +178,12 @@ pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "trace_state",
         order: "project_id, item_id",
-        columns: "project_id:u item_id:u state:t flags:t weakest:t body:t content_hash:t confirmed_hash:t",
+        columns: "project_id:u item_id:u state:t flags:t weakest:t body:t content_hash:t confirmed_hash:t ground:t",
+    },
+    Table {
+        name: "trace_head",
+        order: "project_id",
+        columns: "project_id:u version:i body:t keys:b",
     },
     Table {
         name: "trace_review",

@@ -5,8 +5,10 @@ use super::{ItemTrace, Rung, TestStanding, TraceFlag, TracedTest};
 /// What is known of an item beside its tests, its code and its sentences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemStanding {
-    /// Whether its text changed after tests claimed it.
+    /// Whether its text changed after tests claimed it, or words that are quoted do not stand there.
     pub is_suspect: bool,
+    /// Whether its text changed after tests claimed it.
+    pub is_text_moved: bool,
     /// Whether somebody stands for it as it is.
     pub is_affirmed: bool,
 }
@@ -50,7 +52,7 @@ pub fn derive(label: &str, trace: &mut ItemTrace, standing: ItemStanding) {
         .map(|test| (rung_of(test, standing.is_suspect), test))
         .min_by_key(|(rung, _)| *rung);
     let (mut state, weakest) = match lowest {
-        Some((rung, test)) => (rung, of_test(label, rung, test, standing.is_suspect)),
+        Some((rung, test)) => (rung, of_test(label, rung, test, standing)),
         None if !trace.spans.is_empty() => (
             Rung::Cited,
             format!(
@@ -78,6 +80,13 @@ pub fn derive(label: &str, trace: &mut ItemTrace, standing: ItemStanding) {
             span.path, span.line
         );
     }
+    if state >= Rung::Passed
+        && let Some(moved) = trace.moved.first()
+    {
+        weakest = format!(
+            "{moved} changed since somebody read it with {label}. Read both, and say that it still holds: `spexus trace confirm {label} --why …`."
+        );
+    }
     if state >= Rung::Passed && standing.is_affirmed {
         (state, weakest) = (Rung::Affirmed, String::new());
     }
@@ -87,7 +96,8 @@ pub fn derive(label: &str, trace: &mut ItemTrace, standing: ItemStanding) {
         .filter_map(|test| flag_of(test.standing))
         .collect();
     let beside = [
-        (TraceFlag::Suspect, standing.is_suspect),
+        (TraceFlag::Stale, !trace.moved.is_empty()),
+        (TraceFlag::Suspect, standing.is_suspect || !trace.moved.is_empty()),
         (TraceFlag::Covered, trace.spans.iter().any(|span| span.covered)),
     ];
     flags.extend(
@@ -101,9 +111,14 @@ pub fn derive(label: &str, trace: &mut ItemTrace, standing: ItemStanding) {
     (trace.state, trace.flags, trace.weakest) = (state, flags, weakest);
 }
 
-fn of_test(label: &str, rung: Rung, test: &TracedTest, is_suspect: bool) -> String {
+fn of_test(label: &str, rung: Rung, test: &TracedTest, standing: ItemStanding) -> String {
     let name = &test.name;
-    if is_suspect {
+    if standing.is_suspect && !standing.is_text_moved {
+        return format!(
+            "Words that are quoted for {label} do not stand in it. Read both, and quote it as it is."
+        );
+    }
+    if standing.is_suspect {
         return format!(
             "The text of {label} changed after {name} claimed it. Read both, and say that it still holds: `spexus trace confirm {label} --why …`."
         );

@@ -128,6 +128,9 @@ pub enum PartKind {
 }
 
 impl PartKind {
+    /// All of them.
+    pub const ALL: [PartKind; 3] = [PartKind::Marks, PartKind::Tests, PartKind::Coverage];
+
     /// As it stands in the database.
     pub const fn name(self) -> &'static str {
         match self {

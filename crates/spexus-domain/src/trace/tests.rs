@@ -84,7 +84,7 @@ impl World {
         for record in self.coverage.drain(..) {
             fold.coverage(&record);
         }
-        self.trace = fold.finish().remove(&ITEM).unwrap_or_default();
+        self.trace = fold.finish().remove(&ITEM).unwrap_or_default().trace;
         self
     }
 
@@ -313,8 +313,12 @@ fn a_text_that_changed_is_suspect_and_so_is_a_quote_that_is_not_there() {
     edited.known.is_text_changed = true;
     let edited = edited.ran("pkg", "tests::adds", Passed).at("a").trace;
     assert_eq!(
-        (edited.state, edited.flags),
-        (Rung::Claimed, vec![TraceFlag::Suspect])
+        (edited.state, edited.flags, edited.moved),
+        (
+            Rung::Claimed,
+            vec![TraceFlag::Stale, TraceFlag::Suspect],
+            vec!["the text of REQ-1".to_owned()]
+        )
     );
     let quoting = |quote: &str| {
         let mut world = claimed();
@@ -398,4 +402,74 @@ fn the_whole_name_wins_over_a_part_of_it() {
         .ran("y", "adds", Passed)
         .at("a");
     assert_eq!(short.trace.tests[0].standing, TestStanding::Ambiguous);
+}
+
+//= specs/spexus-service.md#evidence
+//= type=test
+//# Code below a citation, and a sentence an item comes from, that changed since somebody read it with the item MUST be told as
+//# suspect, by its place, until somebody confirms it; a file that only moved MUST NOT.
+#[test]
+fn code_and_sentences_that_moved_are_suspect_until_somebody_reads_them() {
+    let again = |mut world: World, edit: fn(&mut World)| {
+        edit(&mut world);
+        world.ran("pkg", "tests::adds", Passed).at("b")
+    };
+    let edited = again(passed(), |world| world.marks[0].hash = "other".into());
+    let suspect = vec![TraceFlag::Stale, TraceFlag::Suspect];
+    assert_eq!(
+        (
+            edited.trace.state,
+            &edited.trace.flags,
+            edited.trace.moved.as_slice()
+        ),
+        (
+            Rung::Passed,
+            &suspect,
+            &["the code of f at src/add.rs:10".to_owned()][..]
+        )
+    );
+    assert!(edited.trace.weakest.contains("spexus trace confirm"));
+    // Neither another run nor another edit makes it read.
+    let still = again(edited, |world| world.marks[0].hash = "third".into());
+    assert_eq!(still.trace.flags, suspect);
+    let back = again(still, |world| world.marks[0].hash = "h".into());
+    assert_eq!((back.trace.flags, back.trace.moved.len()), (vec![], 0));
+    let moved = again(passed(), |world| world.marks[0].path = "src/sum.rs".into());
+    assert_eq!(moved.trace.flags, []);
+    let moved_and_edited = again(passed(), |world| {
+        (world.marks[0].path, world.marks[0].hash) = ("src/sum.rs".into(), "other".into());
+    });
+    assert_eq!(moved_and_edited.trace.flags, suspect);
+    let mut confirmed = moved_and_edited;
+    confirmed.trace.confirm();
+    assert_eq!(again(confirmed, |_| {}).trace.flags, []);
+    let mut sentence = claimed();
+    sentence.marks.push(mark(MarkRole::Sentence, "spec.md", &[]));
+    sentence.marks[2].quote = "It must add.".into();
+    let sentence = sentence.ran("pkg", "tests::adds", Passed).at("a");
+    let edited = again(sentence, |world| world.marks[2].quote = "It must add up.".into());
+    assert_eq!(
+        (edited.trace.flags, edited.trace.moved),
+        (suspect, vec!["the sentence at spec.md:10".to_owned()])
+    );
+}
+
+/// An agent's word neither raises a state nor makes a test forgotten that is gone.
+#[test]
+fn a_report_by_an_agent_does_not_hide_that_a_test_is_gone() {
+    let world = World::new()
+        .mentioning("c", "t", Passed)
+        .mentioning("c", "u", Passed)
+        .at("a");
+    let mut word = result("c", "t", Passed);
+    word.ids.push(("REQ-1".into(), "requirement".into()));
+    let mut told = world.mentioning("c", "u", Passed);
+    told.results.push((RunWorth::Reported, word));
+    let told = told.at("b");
+    assert_eq!(told.trace.state, Rung::Claimed);
+    let after = told.mentioning("c", "u", Passed).at("c");
+    assert_eq!(
+        (after.trace.state, after.trace.flags),
+        (Rung::Claimed, vec![TraceFlag::Vanished])
+    );
 }

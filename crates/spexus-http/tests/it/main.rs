@@ -11,6 +11,7 @@ mod audit;
 mod bad_input;
 mod deadlines;
 mod door;
+mod evidence;
 mod faults;
 mod feed;
 mod harness;

@@ -1,8 +1,9 @@
 //! The gate: which requirements stand below a rung, and what to do about each.
 
 use super::affected::{ChangedSince, only_affected};
+use super::ground::as_it_reads;
 use super::past::Past;
-use super::read::{after_an_edit, edit_flags, is_waiver, unknown};
+use super::read::{is_waiver, unknown};
 use crate::Service;
 use crate::context::{Context, reading};
 use async_recursion::async_recursion as boxed;
@@ -12,11 +13,11 @@ use spexus_domain::item::Item;
 use spexus_domain::page_key::PageKey;
 use spexus_domain::permission::Operation;
 use spexus_domain::query::{Page, PageRequest};
-use spexus_domain::trace::{Rung, TraceFlag};
+use spexus_domain::trace::{ReviewKind, Rung, TraceFlag};
 use spexus_domain::{Kind, ProjectPrefix, Ruled, ShownReference, Timestamp, Uuid};
-use spexus_store::trace::{self, BriefRow};
+use spexus_store::trace::{self, BriefRow, ReviewRow, TracedItem};
 use spexus_store::{Conn, Result, settings};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use utoipa::{IntoParams, ToSchema};
 
 /// What is checked.
@@ -175,10 +176,11 @@ pub(crate) async fn requirements_below(
 async fn living(
     conn: &mut Conn,
     (project_id, prefix): (Uuid, &ProjectPrefix),
-    rows: Vec<BriefRow>,
+    mut rows: Vec<BriefRow>,
     now: Timestamp,
 ) -> Result<Vec<TraceGap>> {
     let said = trace::reviews(conn, project_id, None).await?;
+    read_edited(conn, project_id, &mut rows, &said).await?;
     let waived: HashSet<Uuid> = said
         .iter()
         .filter(|row| is_waiver(row, now))
@@ -194,14 +196,49 @@ async fn living(
     Ok(living.map(|row| row_of(row, prefix, &waived)).collect())
 }
 
+/// Requirements read again in one step.
+const STEP_EDITED: usize = 500;
+
+/// Requirements that were edited since they were traced stand where their text puts them now.
+async fn read_edited(
+    conn: &mut Conn,
+    project_id: Uuid,
+    rows: &mut [BriefRow],
+    said: &[ReviewRow],
+) -> Result<()> {
+    let mut edited: Vec<&mut BriefRow> = rows.iter_mut().filter(|row| row.is_moved).collect();
+    if edited.is_empty() {
+        return Ok(());
+    }
+    let affirmed = said.iter().filter(|row| row.kind == ReviewKind::Affirmed);
+    let affirmed: HashMap<Uuid, &ReviewRow> = affirmed.map(|row| (row.item_id, row)).collect();
+    for some in edited.chunks_mut(STEP_EDITED) {
+        let numbers: Vec<i64> = some.iter().map(|row| row.reference.number()).collect();
+        let found = trace::traced_items(conn, project_id, Kind::Requirement, &numbers).await?;
+        let mut found: HashMap<Uuid, TracedItem> =
+            found.into_iter().map(|item| (item.item.id, item)).collect();
+        for row in some {
+            let Some(TracedItem {
+                item,
+                state: Some(state),
+                ..
+            }) = found.remove(&row.item_id)
+            else {
+                continue;
+            };
+            let label = row.reference.to_string();
+            let words = (label.as_str(), item.title.as_str(), item.description.as_str());
+            let affirmed = affirmed.get(&row.item_id).copied();
+            let trace = as_it_reads(state, words, &item.content_hash, affirmed);
+            (row.state, row.flags, row.weakest) = (trace.state, trace.flags, trace.weakest);
+        }
+    }
+    Ok(())
+}
+
 fn row_of(row: BriefRow, prefix: &ProjectPrefix, waived: &HashSet<Uuid>) -> TraceGap {
     let label = row.reference.to_string();
-    let (mut state, mut flags, mut weakest) = (row.state, row.flags, row.weakest);
-    if row.is_moved {
-        (state, weakest) = after_an_edit(state, weakest, &label);
-        flags.extend(edit_flags(state, &flags));
-        flags.sort_unstable();
-    }
+    let (state, mut flags, mut weakest) = (row.state, row.flags, row.weakest);
     if waived.contains(&row.item_id) {
         flags.push(TraceFlag::Waived);
     }

@@ -124,8 +124,10 @@ impl Packed {
         for source in sources {
             packed.source(source)?;
         }
-        for mark in marks.into_iter().flatten() {
+        for mut mark in marks.into_iter().flatten() {
             packed.name(&mark.id)?;
+            // A tree that was scanned elsewhere may have its own slashes.
+            mark.path = mark.path.replace('\\', "/");
             packed.head.marks += 1;
             packed.line(PartKind::Marks, &mark)?;
         }

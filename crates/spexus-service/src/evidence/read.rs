@@ -1,6 +1,7 @@
 //! Where one item stands: a point read.
 
 use super::check::{TraceGap, requirements_below};
+use super::ground::as_it_reads;
 use crate::Service;
 use crate::context::{Context, reading};
 use async_recursion::async_recursion as boxed;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use spexus_domain::account::Caller;
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
-use spexus_domain::trace::{ItemTrace, ReviewKind, Rung, TestStanding, TraceFlag};
+use spexus_domain::trace::{ItemTrace, ReviewKind, TestStanding, TraceFlag};
 use spexus_domain::{Kind, Refusal, Ruled, ShownReference, Timestamp};
 use spexus_store::trace::{self, ReviewRow};
 use spexus_store::{Conn, Result};
@@ -53,19 +54,22 @@ pub async fn trace(
         .map_err(Refusal::from)
 }
 
+//= specs/spexus-service.md#evidence
+//# Whoever asks where an item stands, by whatever surface, MUST be told the same.
 /// Where an item stands at a time: its state, what an edit since then did to it, and what was said about it.
 pub(crate) async fn read_trace(conn: &mut Conn, item: Item, now: Timestamp) -> Result<TraceAnswer> {
     let kept = trace::state(conn, item.project_id, item.id).await?;
     let label = item.reference_id.plain().to_string();
+    let said = trace::reviews(conn, item.project_id, Some(item.id)).await?;
+    let affirmed = said.iter().find(|row| row.kind == ReviewKind::Affirmed);
+    let words = (label.as_str(), item.title.as_str(), item.description.as_str());
     let mut trace = match kept {
-        Some(row) if row.content_hash == item.content_hash => row.trace,
-        Some(row) => moved(row.trace, &label),
+        Some(row) => as_it_reads(row, words, &item.content_hash, affirmed),
         None => unknown(&label),
     };
     if matches!(item.kind, Kind::Epic | Kind::UserStory) {
         roll_up(&requirements_below(conn, &item, now).await?, &mut trace);
     }
-    let said = trace::reviews(conn, item.project_id, Some(item.id)).await?;
     if said.iter().any(|row| is_waiver(row, now)) {
         trace.flags.push(TraceFlag::Waived);
     }
@@ -153,34 +157,4 @@ pub(super) fn unknown(label: &str) -> ItemTrace {
     let mut trace = ItemTrace::default();
     spexus_domain::trace::derive(label, &mut trace, Default::default());
     trace
-}
-
-/// What is known of an item is about another text than it has now.
-//= specs/spexus-service.md#evidence
-//# An item that was edited MUST NOT stand higher than claimed from that moment on.
-fn moved(mut trace: ItemTrace, label: &str) -> ItemTrace {
-    (trace.state, trace.weakest) = after_an_edit(trace.state, std::mem::take(&mut trace.weakest), label);
-    trace.flags.extend(edit_flags(trace.state, &trace.flags));
-    trace.flags.sort_unstable();
-    trace
-}
-
-/// The rung and the weakest link of an item whose text was edited since it was traced.
-pub(super) fn after_an_edit(state: Rung, weakest: String, label: &str) -> (Rung, String) {
-    if state <= Rung::Claimed {
-        return (state, weakest);
-    }
-    let words = format!(
-        "The text of {label} changed since it was traced. Read it with its tests, and say that they still show it: `spexus trace confirm {label} --why …`."
-    );
-    (Rung::Claimed, words)
-}
-
-/// The flags an edit adds.
-pub(super) fn edit_flags(state: Rung, flags: &[TraceFlag]) -> Vec<TraceFlag> {
-    let added = match state {
-        Rung::None | Rung::Specified => vec![],
-        _ => vec![TraceFlag::Stale, TraceFlag::Suspect],
-    };
-    added.into_iter().filter(|flag| !flags.contains(flag)).collect()
 }

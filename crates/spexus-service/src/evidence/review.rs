@@ -1,7 +1,7 @@
 //! What people say about evidence: that a text which changed is still shown, that an item is as it should be, that it may stand below
 //! the gate for a while. Each says who and why, and is sealed like everything else. An agent's word is none of these.
 
-use super::derive::derive;
+use super::derive::Derivation;
 use super::read::{TraceAnswer, read_trace};
 use crate::Service;
 use async_recursion::async_recursion as boxed;
@@ -11,9 +11,9 @@ use spexus_domain::attribute::Attributes;
 use spexus_domain::change::{Action, Entity, NewChange};
 use spexus_domain::item::Item;
 use spexus_domain::permission::Operation;
-use spexus_domain::trace::{ItemTrace, ReviewKind, Rung, TestStanding};
+use spexus_domain::trace::{ReviewKind, Rung, TestStanding};
 use spexus_domain::{Code, Refusal, Ruled, Timestamp, text};
-use spexus_store::trace::{self, ReviewRow, StateRow};
+use spexus_store::trace::{self, ReviewRow};
 use spexus_store::{Result, Tx};
 use utoipa::ToSchema;
 
@@ -68,7 +68,7 @@ pub async fn review(service: &Service, caller: &Caller, id: &str, input: NewRevi
                     expires_at: until(kind, input.expires.as_deref(), now)?,
                 };
                 keep(tx, &item, &row).await?;
-                derive(tx, (item.project_id, &item.project)).await?;
+                derive(tx, &item).await?;
                 read_trace(&mut tx.conn, item, now).await
             })
         },
@@ -122,8 +122,10 @@ async fn fingerprint(tx: &mut Tx, item: &Item, kind: ReviewKind) -> Result<Strin
 
 async fn keep(tx: &mut Tx, item: &Item, row: &ReviewRow) -> Result<()> {
     trace::put_review(tx, item.project_id, row).await?;
-    if row.kind == ReviewKind::Confirmed {
-        forget_the_missed(tx, item).await?;
+    match row.kind {
+        ReviewKind::Confirmed => take_for_read(tx, item, true).await?,
+        ReviewKind::Affirmed => take_for_read(tx, item, false).await?,
+        ReviewKind::Waived => {}
     }
     let fields = [
         ("item", item.reference_id.plain().to_string()),
@@ -145,26 +147,26 @@ async fn keep(tx: &mut Tx, item: &Item, row: &ReviewRow) -> Result<()> {
         .map(drop)
 }
 
-/// Tests that are gone and not missed are not looked for again.
-async fn forget_the_missed(tx: &mut Tx, item: &Item) -> Result<()> {
-    let Some(before) = trace::state(&mut tx.conn, item.project_id, item.id).await? else {
+/// What an item has is taken for read as it is. Whoever confirms says of its text, too, and that tests that are gone are not missed.
+async fn take_for_read(tx: &mut Tx, item: &Item, is_confirmed: bool) -> Result<()> {
+    let Some(mut row) = trace::state(&mut tx.conn, item.project_id, item.id).await? else {
         return Ok(());
     };
-    let is_there = |standing| standing != TestStanding::Vanished;
-    let tests = before
-        .trace
-        .tests
-        .iter()
-        .filter(|test| is_there(test.standing))
-        .cloned()
-        .collect();
-    let row = StateRow {
-        trace: ItemTrace {
-            tests,
-            ..before.trace
-        },
-        confirmed_hash: item.content_hash.clone(),
-        ..before
-    };
-    trace::put_state(tx, item.project_id, &row).await
+    row.trace.confirm();
+    if is_confirmed {
+        row.trace
+            .tests
+            .retain(|test| test.standing != TestStanding::Vanished);
+        row.confirmed_hash.clone_from(&item.content_hash);
+    }
+    trace::put_states(tx, item.project_id, &[row]).await
+}
+
+/// Makes anew where the item stands.
+async fn derive(tx: &mut Tx, item: &Item) -> Result<()> {
+    let place = (item.kind, item.reference_id.plain().number());
+    match Derivation::of_review(&mut tx.conn, item.project_id, place).await? {
+        Some(derivation) => derivation.keep(tx, item.project_id, None).await,
+        None => Ok(()),
+    }
 }

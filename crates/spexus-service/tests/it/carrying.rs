@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use spexus_domain::Ruled;
 use spexus_domain::account::Caller;
 use spexus_service::audit;
+use spexus_service::evidence::{self, PushBody};
 use spexus_service::transfer::lines::{self, ImportOptions};
 use spexus_service::transfer::{Imported, Input};
 use spexus_store::chain::Verdict;
@@ -17,7 +18,86 @@ both![
     a_ledger_that_is_none_is_refused_with_its_place,
     without_its_history_a_project_begins_a_new_one,
     what_is_here_is_not_brought_a_second_time,
+    evidence_moves_with_its_project,
 ];
+
+/// Evidence of everything: marks, results, coverage, an agent's word, what a person said, and a text that was edited since.
+async fn evidence_of_everything(world: &World) {
+    let admin = &world.admin;
+    let mark = |role: &str, path: &str, names: Value| json!({"id": "REQ-001", "role": role, "path": path, "line": 1, "end_line": 9, "names": names, "hash": "h", "by": "citation"});
+    let marks = json!([
+        mark("code", "src/a.rs", json!([])),
+        mark("test", "tests/a.rs", json!(["pkg::adds"])),
+        {"id": "EP-001", "role": "sentence", "path": "spec.md", "line": 3, "end_line": 3, "hash": "s", "quote": "Вход", "by": "citation"},
+    ]);
+    let run = "<testsuite name=\"pkg\"><testcase classname=\"pkg\" name=\"adds\"/><testcase classname=\"pkg\" name=\"more\"><properties><property name=\"requirement\" value=\"REQ-001\"/></properties></testcase></testsuite>";
+    let covered = "SF:src/a.rs\nDA:2,1\nend_of_record\n";
+    let reports = json!([
+        {"format": "junit", "text": run},
+        {"format": "lcov", "test": "adds", "text": covered},
+    ]);
+    for body in [
+        json!({"commit": "abcdef1", "committed_at": "2026-01-01", "marks": marks, "reports": reports}),
+        json!({"commit": "abcdef1", "dirty": true, "reports": reports}),
+    ] {
+        let body: PushBody = serde_json::from_value(body).unwrap();
+        evidence::push(&world.service, &admin.caller, body.into_push().unwrap())
+            .await
+            .unwrap();
+    }
+    for (kind, expires) in [("confirmed", None), ("waived", Some("2999-01-01"))] {
+        let said = json!({"kind": kind, "why": "I read both.", "expires": expires});
+        let input = serde_json::from_value(said).unwrap();
+        evidence::review(&world.service, &admin.caller, "REQ-001", input)
+            .await
+            .unwrap();
+    }
+    admin
+        .update("REQ-001", json!({"description": "And more."}))
+        .await
+        .unwrap();
+}
+
+//= specs/spexus-service.md#carrying
+//= type=test
+//# Evidence MUST come with the history of its project, and a push that is not what its digest says MUST be refused.
+async fn evidence_moves_with_its_project(world: &World) {
+    world.seed().await;
+    evidence_of_everything(world).await;
+    let trace = async |world: &World, id: &str| {
+        let read = evidence::trace(&world.service, &world.admin.caller, None, None, id).await;
+        json!(read.unwrap())
+    };
+    let before = [trace(world, "REQ-001").await, trace(world, "EP-001").await];
+    let whole = export(world, &world.admin.caller, true).await.unwrap();
+    for there in elsewhere().await {
+        let forged = whole.replace("\\\"n\\\":\\\"more\\\"", "\\\"n\\\":\\\"less\\\"");
+        assert_ne!(forged, whole);
+        let refusal = import(&there, &forged, None, WHOLE).await.refused(1021);
+        assert!(refusal.message.contains("push 1"), "{}", refusal.message);
+        import(&there, &whole, None, WHOLE).await.unwrap();
+        assert_eq!(export(&there, &there.admin.caller, true).await.unwrap(), whole);
+        assert_eq!(
+            [trace(&there, "REQ-001").await, trace(&there, "EP-001").await],
+            before
+        );
+        verify(&there).await;
+        // The next push goes on from there.
+        let run = "<testsuite name=\"pkg\"><testcase classname=\"pkg\" name=\"adds\"><failure/></testcase></testsuite>";
+        let body = json!({"commit": "abcdef1", "reports": [{"format": "junit", "text": run}]});
+        let body: PushBody = serde_json::from_value(body).unwrap();
+        let client = &there.admin;
+        evidence::push(&client.service, &client.caller, body.into_push().unwrap())
+            .await
+            .unwrap();
+        assert!(
+            trace(&there, "REQ-001").await["flags"]
+                .to_string()
+                .contains("failed")
+        );
+        there.end().await;
+    }
+}
 
 pub(crate) const WHOLE: ImportOptions = ImportOptions {
     dry_run: false,

@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    fn named(&self) -> Option<&str> {
+    pub(crate) fn named(&self) -> Option<&str> {
         self.project.as_deref()
     }
 

@@ -209,8 +209,12 @@ async fn an_edit_takes_a_state_down_at_once(world: &World) {
     push(&world.admin, body).await.unwrap();
     let found = trace(&world.admin, "REQ-001").await.trace;
     assert_eq!(
-        (found.state, found.flags),
-        (Rung::Claimed, vec![TraceFlag::Suspect])
+        (found.state, found.flags, found.moved),
+        (
+            Rung::Claimed,
+            vec![TraceFlag::Stale, TraceFlag::Suspect],
+            vec!["the text of REQ-001".to_owned()]
+        )
     );
 }
 

@@ -16,6 +16,8 @@ mod client;
 mod comments;
 mod deletion;
 mod evidence;
+mod evidence_derived;
+mod evidence_faults;
 mod faults;
 mod history;
 mod history_retention;

@@ -52,6 +52,18 @@ impl World {
         Self::open_with(self.location.clone(), None, options).await
     }
 
+    /// Another installation on the same engine that works otherwise, with a clock of its own.
+    pub(crate) async fn sibling(&self, options: ServiceOptions) -> Self {
+        if self.is_sqlite() {
+            let folder = tempfile::tempdir().unwrap();
+            let location = Location::File(folder.path().join("sibling.db"));
+            return Self::open_with(location, Some(folder), options).await;
+        }
+        let url = tokio::task::spawn_blocking(test_support::fresh_database).await;
+        let location = Location::parse(&url.unwrap().unwrap()).unwrap();
+        Self::open_with(location, None, options).await
+    }
+
     async fn open(location: Location, folder: Option<tempfile::TempDir>) -> Self {
         Self::open_with(location, folder, ServiceOptions::for_testing()).await
     }

@@ -109,6 +109,7 @@ const STEPS: &[Step] = &[
     Step::shared(include_str!("020_trace_step.sql")),
     Step::shared(include_str!("021_view.sql")),
     Step::shared(include_str!("022_review.sql")),
+    Step::shared(include_str!("023_trace_head.sql")),
 ];
 
 /// The version since which search knows words as it does now: stemmed by these rules, and by project.

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ledger_origin::{self, LedgerOrigin};
 use crate::row_seals::{self, touch, touch_where};
 use crate::scratch_copy::whole;
-use crate::tables;
+use crate::tables::{self, Table};
 use crate::tx::Tx;
 use refusal::{Code, Refusal};
 use spexus_domain::Uuid;
@@ -23,6 +23,31 @@ pub(super) struct Carried {
     baselines: Vec<Vec<Param>>,
     /// Its reviews, with what was asked about and who was asked, by table.
     reviews: Vec<(&'static str, Vec<Vec<Param>>)>,
+    /// What was pushed for it as evidence, and what that makes of its items.
+    evidence: Vec<(&'static Table, Vec<Vec<Param>>)>,
+}
+
+/// The tables of evidence, those that are pointed to before those that point. Each begins with the project.
+const EVIDENCE: [&str; 5] = [
+    "trace_push",
+    "trace_part",
+    "trace_review",
+    "trace_state",
+    "trace_head",
+];
+
+/// How many columns behind the project name a row that is sealed.
+const SEALED_KEYS: [(&str, usize); 2] = [("trace_push", 1), ("trace_review", 2)];
+
+async fn evidence(conn: &mut Conn, project: Uuid) -> Result<Vec<(&'static Table, Vec<Vec<Param>>)>> {
+    let mut found = Vec::new();
+    for name in EVIDENCE {
+        let table = tables::table(name)?;
+        let mut rows = whole(conn, table).await?;
+        rows.retain(|row| matches!(row.first(), Some(Param::Id(Some(id))) if *id == project));
+        found.push((table, rows));
+    }
+    Ok(found)
 }
 
 /// The tables of reviews, those that are pointed to before those that point.
@@ -68,6 +93,7 @@ impl Carried {
             instead_of,
             reviews,
             baselines: whole(conn, tables::table("baseline")?).await?,
+            evidence: evidence(conn, project).await?,
         }))
     }
 
@@ -149,6 +175,7 @@ impl Carried {
         }
         tables::insert(&mut tx.conn, table, &columns, &rows).await?;
         self.insert_reviews(tx).await?;
+        self.insert_evidence(tx).await?;
         row_seals::seal_touched(tx).await
     }
 
@@ -166,6 +193,19 @@ impl Carried {
                 touch(tx, name, key).await?;
             }
             tables::insert(&mut tx.conn, table, &columns, rows).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_evidence(&self, tx: &mut Tx) -> Result<()> {
+        for (table, rows) in &self.evidence {
+            let sealed = SEALED_KEYS.iter().find(|(name, _)| *name == table.name);
+            if let Some((name, columns)) = sealed {
+                for row in rows {
+                    touch(tx, name, row[..=*columns].to_vec()).await?;
+                }
+            }
+            tables::insert(&mut tx.conn, table, &tables::columns(table), rows).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Evidence: kept as it was pushed, and missed where it was altered.
 
-use crate::world::{World, both, push_evidence};
+use crate::world::{World, both, evidence_digest, push_evidence};
 use spexus_domain::trace::record::PartKind;
 use spexus_domain::trace::{ItemTrace, Rung, TraceFlag};
 use spexus_domain::{Kind, Uuid};
@@ -18,18 +18,24 @@ async fn a_push_is_found_by_its_digest_and_read_in_order(world: World) {
     });
     job.await.unwrap();
     let mut conn = world.store.read().await.unwrap();
-    let pushes = trace::recent_pushes(&mut conn, project).await.unwrap();
-    assert_eq!((pushes.len(), pushes[0].number), (1, 1));
-    let again = trace::push_by_digest(&mut conn, project, &pushes[0].digest)
+    let [Some(deciding), ..] = trace::deciding_pushes(&mut conn, project).await.unwrap() else {
+        panic!("no push counts");
+    };
+    let pushes = trace::pushes_at(&mut conn, project, &deciding.commit)
         .await
         .unwrap();
-    assert_eq!(again.as_ref(), Some(&pushes[0]));
+    assert_eq!((pushes.len(), pushes[0].number), (1, 1));
+    assert_eq!(pushes[0], deciding);
+    assert_eq!(trace::pushes_at(&mut conn, project, "0123456").await.unwrap(), []);
+    let digest = evidence_digest();
+    let again = trace::push_by_digest(&mut conn, project, &digest).await.unwrap();
+    assert_eq!(again.map(|push| push.id), Some(pushes[0].id));
     assert_eq!(
         trace::push_by_digest(&mut conn, project, &[0; 32]).await.unwrap(),
         None
     );
     assert_eq!(
-        trace::push_by_digest(&mut conn, Uuid::nil(), &pushes[0].digest)
+        trace::push_by_digest(&mut conn, Uuid::nil(), &digest)
             .await
             .unwrap(),
         None
@@ -67,10 +73,11 @@ async fn a_state_is_kept_and_told_beside_its_item(world: World) {
         },
         content_hash: hash,
         confirmed_hash: String::new(),
+        ground: "{}".into(),
     };
     let kept = row.clone();
     let job = world.store.write(world.actor(), move |tx| {
-        Box::pin(async move { trace::put_state(tx, project, &kept).await })
+        Box::pin(async move { trace::put_states(tx, project, &[kept]).await })
     });
     job.await.unwrap();
     let mut conn = world.store.read().await.unwrap();
@@ -78,7 +85,15 @@ async fn a_state_is_kept_and_told_beside_its_item(world: World) {
         trace::state(&mut conn, project, id).await.unwrap(),
         Some(row.clone())
     );
-    assert_eq!(trace::states(&mut conn, project).await.unwrap(), [row]);
+    let number = known.reference_id.number();
+    assert_eq!(
+        trace::stated_items(&mut conn, project).await.unwrap(),
+        [(Kind::Requirement, number)]
+    );
+    let found = trace::traced_items(&mut conn, project, Kind::Requirement, &[number, 99]).await;
+    let found = found.unwrap();
+    assert_eq!((found.len(), found[0].state.as_ref()), (1, Some(&row)));
+    assert_eq!((found[0].item.id, found[0].is_deleted), (id, false));
     let brief = trace::brief(&mut conn, project, Kind::Requirement).await.unwrap();
     let told: Vec<_> = brief
         .iter()

@@ -669,16 +669,10 @@ pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T>) -> Code {
 
 /// A push of evidence with two documents, and the state of something.
 pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) -> Result<()> {
-    let parts = [(PartKind::Marks, "{}\n"), (PartKind::Tests, "{}\n{}\n")];
-    let head = trace::head_of_digest("abcdef1", false, false, "{}");
-    let mut digest = trace::PushDigest::new(&head);
-    for (ordinal, (kind, body)) in parts.into_iter().enumerate() {
-        digest.add(ordinal, kind, body);
-    }
     let row = trace::PushRow {
         id: tx.new_id(),
         number: trace::next_number(&mut tx.conn, project_id).await?,
-        digest: digest.finish(),
+        digest: evidence_digest(),
         commit: "abcdef1".into(),
         ordered_at: tx.now(),
         is_dirty: false,
@@ -689,7 +683,7 @@ pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) 
         pushed_at: tx.now(),
     };
     trace::insert_push(tx, project_id, &row).await?;
-    for (ordinal, (kind, body)) in parts.into_iter().enumerate() {
+    for (ordinal, (kind, body)) in PARTS.into_iter().enumerate() {
         trace::insert_part(tx, (project_id, row.id), ordinal, kind, body.into()).await?;
     }
     let review = trace::ReviewRow {
@@ -712,8 +706,22 @@ pub(crate) async fn push_evidence(tx: &mut Tx, project_id: Uuid, item_id: Uuid) 
         trace: ItemTrace::default(),
         content_hash: String::new(),
         confirmed_hash: String::new(),
+        ground: "{}".into(),
     };
-    trace::put_state(tx, project_id, &state).await
+    trace::put_states(tx, project_id, &[state]).await?;
+    trace::put_head(tx, project_id, "{}", Some(vec![1])).await
+}
+
+const PARTS: [(PartKind, &str); 2] = [(PartKind::Marks, "{}\n"), (PartKind::Tests, "{}\n{}\n")];
+
+/// The digest of what `push_evidence` pushes.
+pub(crate) fn evidence_digest() -> [u8; 32] {
+    let head = trace::head_of_digest("abcdef1", false, false, "{}");
+    let mut digest = trace::PushDigest::new(&head);
+    for (ordinal, (kind, body)) in PARTS.into_iter().enumerate() {
+        digest.add(ordinal, kind, body);
+    }
+    digest.finish()
 }
 
 /// A review of an item that asks one person.

@@ -202,6 +202,12 @@ pub(crate) const TABLE: &[Setting] = &[
         http.max_body_bytes
     ),
     number!(
+        "http.max_push_bytes",
+        "The largest push of evidence accepted, in JSON or as one report.",
+        1_024..=17_179_869_184,
+        http.max_push_bytes
+    ),
+    number!(
         "http.max_header_bytes",
         "The most headers accepted, all together.",
         8_192..=1_048_576,

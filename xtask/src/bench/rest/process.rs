@@ -86,8 +86,13 @@ impl Bench {
         Command::new(self.programs.join("spexus"))
     }
 
+    /// Where a file of this name goes.
+    pub(in crate::bench) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     fn sqlite(&self, name: &str) -> String {
-        format!("sqlite:{}", self.folder.join(name).display())
+        format!("sqlite:{}", self.file(name).display())
     }
 
     fn spexus(&self, database: &str) -> Command {

@@ -5,6 +5,7 @@ mod asking;
 mod completion;
 mod docs;
 mod door;
+mod evidence;
 mod greeting;
 mod hello;
 mod isolation;

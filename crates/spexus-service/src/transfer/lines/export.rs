@@ -55,12 +55,12 @@ pub async fn export(
     Ok(exported)
 }
 
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     out: &'a mut (dyn Write + Send),
     progress: &'a Progress,
     /// Whether the history is written, and what was deleted.
     history: bool,
-    written: u64,
+    pub(super) written: u64,
 }
 
 impl Writer<'_> {
@@ -98,6 +98,10 @@ impl Writer<'_> {
             },
             reviews: match self.history {
                 true => self.reviews(conn, id).await?,
+                false => 0,
+            },
+            evidence: match self.history {
+                true => self.evidence(conn, id).await?,
                 false => 0,
             },
         };
@@ -274,7 +278,7 @@ impl Writer<'_> {
         }
     }
 
-    fn line(&mut self, record: &impl Serialize) -> Result<()> {
+    pub(super) fn line(&mut self, record: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_vec(record).map_err(|error| Error::Broken(error.to_string()))?;
         text.push(b'\n');
         self.out.write_all(&text).map_err(|error| broken_file(&error))?;

@@ -1,5 +1,6 @@
 //! Reading a project from JSON lines, with the ids, numbers, times and names it brings.
 
+use super::evidence::ReadEvidence;
 use super::history::Carried;
 use super::record::{CHANGE_LINE, ChangeRecord, Header, ProjectRecord, Record, Totals};
 use super::settings::Taking;
@@ -219,6 +220,7 @@ pub(super) struct Reader {
     /// What the last item was contained in; siblings follow each other.
     pub(super) container: Option<(Reference, Known)>,
     pub(super) read: Totals,
+    pub(super) evidence: ReadEvidence,
     end: Option<Totals>,
 }
 
@@ -244,6 +246,7 @@ impl Reader {
             link_types: None,
             container: None,
             read: Totals::default(),
+            evidence: ReadEvidence::default(),
             end: None,
         }
     }
@@ -261,9 +264,14 @@ impl Reader {
             | Record::Comment(_)
             | Record::Link(_)
             | Record::Baseline(_)
+            | Record::Push(_)
             | Record::Review(_)
+            | Record::TraceReview(_)
             | Record::End(_) => self.end_ledger(tx).await?,
             _ => {}
+        }
+        if !matches!(record, Record::Part(_)) {
+            self.end_evidence()?;
         }
         match record {
             Record::Header(header) => Ok(self.begin(&header)?),
@@ -272,6 +280,11 @@ impl Reader {
             Record::Person(wanted) => Ok(self.person(wanted)?),
             Record::Baseline(wanted) => self.baseline(tx, wanted).await,
             Record::Review(wanted) => self.review(tx, *wanted).await,
+            Record::Push(wanted) => self.push(tx, wanted).await,
+            Record::Part(wanted) => self.part(tx, wanted).await,
+            Record::State(wanted) => self.state(tx, *wanted).await,
+            Record::TraceReview(wanted) => self.trace_review(tx, wanted).await,
+            Record::TraceHead(wanted) => self.trace_head(tx, wanted).await,
             Record::RequirementType(wanted) => self.taking.requirement_type(tx, wanted).await,
             Record::LinkType(wanted) => self.taking.link_type(tx, wanted).await,
             Record::Workflow(wanted) => self.taking.workflow(tx, wanted).await,

@@ -4,6 +4,7 @@
 //! baselines and the reviews. Who takes it takes the project itself: same ids, same ledger, which goes on where it ended (`history.rs`).
 
 mod discussion;
+mod evidence;
 mod export;
 mod history;
 mod import;

@@ -12,6 +12,7 @@ use spexus_domain::link::LinkType;
 use spexus_domain::project::Project;
 use spexus_domain::prompt::{Argument, MessageTemplate, Prompt};
 use spexus_domain::requirement_type::RequirementType;
+use spexus_domain::trace::{ItemTrace, ReviewKind};
 use spexus_domain::workflow::Workflow;
 use spexus_domain::{Reference, Refusal, Ruled, Timestamp, Uuid};
 use spexus_store::carry::{Deletion, SealedChange};
@@ -35,6 +36,11 @@ pub(super) enum Record {
     Link(LinkRecord),
     Baseline(BaselineRecord),
     Review(Box<ReviewRecord>),
+    Push(PushRecord),
+    Part(PartRecord),
+    State(Box<StateRecord>),
+    TraceReview(TraceReviewRecord),
+    TraceHead(HeadRecord),
     End(Totals),
 }
 
@@ -203,6 +209,67 @@ pub(super) struct BaselineRecord {
     pub(super) created_at: Timestamp,
 }
 
+/// A push of evidence; its documents stand behind it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PushRecord {
+    pub(super) id: Uuid,
+    pub(super) number: i64,
+    pub(super) digest: String,
+    pub(super) commit: String,
+    pub(super) ordered_at: Timestamp,
+    pub(super) is_dirty: bool,
+    pub(super) is_reported: bool,
+    pub(super) has_marks: bool,
+    /// What else is known of it, as the text its digest covers.
+    pub(super) head: String,
+    pub(super) pushed_by: String,
+    pub(super) pushed_at: Timestamp,
+}
+
+/// A document of a push: marks, results of tests or lines that ran, a record on each line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PartRecord {
+    pub(super) push: Uuid,
+    pub(super) ordinal: i64,
+    pub(super) kind: String,
+    pub(super) body: String,
+}
+
+/// Where an item stands.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StateRecord {
+    pub(super) item: Reference,
+    pub(super) trace: ItemTrace,
+    pub(super) content_hash: String,
+    pub(super) confirmed_hash: String,
+    pub(super) ground: String,
+}
+
+/// What somebody said about the evidence of an item.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceReviewRecord {
+    pub(super) item: Reference,
+    pub(super) kind: ReviewKind,
+    pub(super) why: String,
+    pub(super) reviewer: String,
+    pub(super) content_hash: String,
+    pub(super) fingerprint: String,
+    pub(super) reviewed_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+/// What is known of the traced commit.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeadRecord {
+    pub(super) body: String,
+}
+
 /// How the line of a change begins. It is read apart from all others, because its fields are kept to the byte: they are
 /// what its hash covers.
 pub(super) const CHANGE_LINE: &[u8] = br#"{"record":"change","#;
@@ -342,6 +409,9 @@ pub(super) struct Totals {
     pub(super) baselines: u64,
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) reviews: u64,
+    /// Lines of evidence.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) evidence: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
