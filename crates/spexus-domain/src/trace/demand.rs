@@ -140,6 +140,7 @@ mod tests {
             by: "citation".into(),
             message: String::new(),
             executed: false,
+            quote: String::new(),
         };
         let standing = Standing {
             reference: &reference,
