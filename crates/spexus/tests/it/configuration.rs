@@ -27,7 +27,7 @@ fn each_value_tells_where_it_comes_from() {
     assert_eq!(source("log.level"), "warn environment");
     assert_eq!(source("store.durability"), "full default");
     assert!(source("database").ends_with("flag"));
-    assert_eq!(shown["settings"].as_object().unwrap().len(), 90);
+    assert_eq!(shown["settings"].as_object().unwrap().len(), 91);
 }
 
 #[test]
