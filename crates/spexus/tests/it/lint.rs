@@ -108,7 +108,7 @@ fn a_fix_is_written_and_a_baseline_hides_the_rest() {
     world.file("pump.md", &format!("{fixed}- The lid shall open TBD.\n"));
     let answer = world.run(&["lint", &file, "--baseline", &known]);
     assert_eq!(answer.code, 1);
-    assert!(answer.out.contains("1 errors, 0 warnings"), "{}", answer.out);
+    assert!(answer.out.contains("errors: 1, warnings: 0"), "{}", answer.out);
 }
 
 #[test]
