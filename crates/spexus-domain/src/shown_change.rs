@@ -6,7 +6,14 @@ use crate::link::HIDDEN_END;
 use serde_json::Value;
 
 /// The fields that name other items.
-const NAMING_FIELDS: [&str; 5] = ["parent", "acceptance_criterion", "source", "target", "item"];
+const NAMING_FIELDS: [&str; 6] = [
+    "parent",
+    "acceptance_criterion",
+    "source",
+    "target",
+    "item",
+    "items",
+];
 
 impl Change {
     /// Shows the references it names as their projects have them: the history keeps them plain. `prefix_of` knows the project
@@ -31,7 +38,7 @@ impl Change {
     pub fn names_items(&self) -> bool {
         matches!(
             self.entity,
-            Entity::Item | Entity::Link | Entity::Comment | Entity::Evidence
+            Entity::Item | Entity::Link | Entity::Comment | Entity::Evidence | Entity::Review
         )
     }
 

@@ -371,12 +371,12 @@ async fn record(tx: &mut Tx, project_id: Uuid, before: Option<&Review>, after: &
 
 /// What the history says of a review.
 fn fields(review: &Review) -> Attributes {
-    let item = |item: &ReviewedItem| format!("{}@{}", item.reference_id.plain(), item.rev);
+    let item = |item: &ReviewedItem| format!("{} revision {}", item.reference_id.plain(), item.rev);
     let items: Vec<String> = review.items.iter().map(item).collect();
     let mut fields = Attributes::from_iter([
         ("title".to_owned(), review.title.clone().into()),
         ("state".to_owned(), review.state.name().into()),
-        ("items".to_owned(), items.join(", ").into()),
+        ("items".to_owned(), items.join("; ").into()),
     ]);
     if !review.description.is_empty() {
         fields.insert("description".to_owned(), review.description.clone().into());
