@@ -87,7 +87,10 @@ async fn a_review_is_decided_by_those_who_are_asked(world: &World) {
         .map(Value::to_string)
         .collect();
     assert_eq!(told.len(), 4, "{told:?}");
-    assert!(told[0].contains("REQ-001 revision 1; US-001 revision 1"), "{told:?}");
+    assert!(
+        told[0].contains("REQ-001 revision 1; US-001 revision 1"),
+        "{told:?}"
+    );
     assert!(
         told[1].contains("rejected: too vague") && told[1].contains("rita"),
         "{told:?}"
