@@ -286,6 +286,18 @@ impl<T> Page<T> {
         Self::new(data, rows, None)
     }
 
+    /// The first rows of a list without further pages. `data` has one more than are shown where there are more, so that the total
+    /// says that it is not all.
+    pub fn beginning(mut data: Vec<T>, shown: u32) -> Self {
+        let shown = shown as usize;
+        if data.len() <= shown {
+            return Self::whole(data);
+        }
+        let rows = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        data.truncate(shown);
+        Self::new(data, Total::AtLeast(rows), None)
+    }
+
     /// How many rows there are on all pages.
     pub fn total(&self) -> Total {
         match (self.total_count, self.total_at_least) {
@@ -333,6 +345,20 @@ pub fn bad_cursor() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_was_cut_does_not_call_itself_whole() {
+        let whole = Page::beginning(vec![1, 2, 3], 3);
+        assert_eq!(
+            (whole.data.len(), whole.total_count, whole.total_at_least),
+            (3, Some(3), None)
+        );
+        let cut = Page::beginning(vec![1, 2, 3, 4], 3);
+        assert_eq!(
+            (cut.data.len(), cut.total_count, cut.total_at_least),
+            (3, None, Some(4))
+        );
+    }
 
     #[test]
     fn an_order_comes_from_the_list_and_nowhere_else() {

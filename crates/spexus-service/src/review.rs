@@ -48,8 +48,8 @@ pub async fn list(service: &Service, caller: &Caller, query: &ReviewQuery) -> Ru
     let context = Context::of_read(service, &mut conn, caller, query.project.as_deref()).await?;
     let whom = query.asks_me.then_some(caller.user_id);
     let project_id = context.project()?.id;
-    let found = reviews::of_project(&mut conn, project_id, state, whom, MAX_REVIEWS_TOLD).await?;
-    Ok(Page::whole(found))
+    let found = reviews::of_project(&mut conn, project_id, state, whom, MAX_REVIEWS_TOLD + 1).await?;
+    Ok(Page::beginning(found, MAX_REVIEWS_TOLD))
 }
 
 /// One review by its number.

@@ -22,8 +22,8 @@ pub async fn list(service: &Service, caller: &Caller, project: Option<&str>) -> 
     let mut conn = reading(service, caller, Operation::Read).await?;
     let context = Context::of_read(service, &mut conn, caller, project).await?;
     let project_id = context.project()?.id;
-    let found = saved_views::of_project(&mut conn, project_id, caller.user_id, MAX_VIEWS_TOLD).await?;
-    Ok(Page::whole(found))
+    let found = saved_views::of_project(&mut conn, project_id, caller.user_id, MAX_VIEWS_TOLD + 1).await?;
+    Ok(Page::beginning(found, MAX_VIEWS_TOLD))
 }
 
 /// One view.
